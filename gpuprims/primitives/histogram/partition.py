@@ -53,8 +53,8 @@ class PartitionSpec(HistogramSpec):
 
     @property
     def pointers(self) -> int:
-        """Number of pointer arguments: inputs, results, table, memory between the launches; edges or counters."""
-        return len(self.inputs) + 3 + (self.edges if self.partitions else 1)
+        """Number of pointer arguments: inputs, results, table, memory between the launches, counters, and edges."""
+        return len(self.inputs) + 4 + self.edges
 
     @property
     def near(self) -> int:
@@ -63,8 +63,9 @@ class PartitionSpec(HistogramSpec):
 
     def macros(self) -> dict[str, int | str]:
         """Define the launch, and how elements lie between the launches."""
-        pointers = "GLOBAL total_t *histograms, GLOBAL const u64 *RESTRICT table, GLOBAL u8 *parts"
-        beside = ", GLOBAL u32 *edges" * self.edges if self.partitions else ", GLOBAL u32 *counters"
+        pointers = (
+            "GLOBAL total_t *histograms, GLOBAL const u64 *RESTRICT table, GLOBAL u8 *parts, GLOBAL u32 *counters"
+        )
         return {
             **super().macros(),
             "PARTITIONS": int(self.partitions),
@@ -72,7 +73,7 @@ class PartitionSpec(HistogramSpec):
             "STORED": c_type(self.stored) if self.stored else "u16",
             "NEAR": self.near,
             "GROUPS_EACH": self.groups,
-            "HISTOGRAMS": pointers + beside,
+            "HISTOGRAMS": pointers + ", GLOBAL u32 *edges" * self.edges,
         }
 
 
@@ -85,7 +86,7 @@ class Partitioned(NamedTuple):
     """Two launches that read each element once, and the fold to another dtype, None if they store the result.
 
     ``scratch`` counts the bytes between the launches, ``left`` those of the sums before a fold, and ``counters`` the
-    zeros of the second launch.
+    zeros in which they count.
     """
 
     sorts: Launch
@@ -112,9 +113,9 @@ class Partitioned(NamedTuple):
     ) -> Any:
         """Launch on the memory of a call, and return the target."""
         left = target if self.fold is None else driver.scratch(self.left)
-        shared = [*memories, left, words, driver.scratch(self.scratch)]
+        shared = [*memories, left, words, driver.scratch(self.scratch), driver.counters(self.counters)]
         self.sorts([*shared, edges] if self.edges else shared)
-        self.counts([*shared, driver.counters(self.counters)])
+        self.counts(shared)
         if self.fold is not None:
             self.fold([left, target])
         return target
@@ -203,7 +204,6 @@ def read_partitioned(reader: Reader, sums: Sums, op: Op, target: Form, *, edges:
 
     sections = (
         4 * tiles * ranges,
-        4 * writers * ranges,
         most_shares * _rounded(8 * span),
         2 * tiles * pitch,
         tiles * pitch * (stored.itemsize if stored else 0),
@@ -213,7 +213,7 @@ def read_partitioned(reader: Reader, sums: Sums, op: Op, target: Form, *, edges:
         launch(counting, groups, second_local, partitions=False),
         sum(map(_rounded, sections)),
         0 if final else width * total.itemsize,
-        most_shares,
+        ranges + 1 + most_shares,
         None if final else reader.fold(left, op, target, ()),
         edges,
     )

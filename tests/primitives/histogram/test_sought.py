@@ -101,7 +101,7 @@ def test_an_array_that_was_right_and_is_wrong_later(histogram_kernel: Kernel, rn
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("limits", [None, (-1.0, 1.0)])
-@pytest.mark.parametrize("bins", [9, 5000])
+@pytest.mark.parametrize("bins", [9, 3000])
 def test_what_warm_calls_run(
     histogram_kernel: Kernel, rng: np.random.Generator, bins: int, limits: Any, weighted: bool
 ) -> None:

@@ -9,6 +9,8 @@ import pytest
 from histogram_cases import BINS, assert_histogram, bincount, histogram
 from kernel_cases import Kernel, assert_equal, on_device, on_host, random_values
 
+from gpuprims.primitives.histogram.spec import digits_of
+
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int64"])
 def test_integer_weights_are_exact(histogram_kernel: Kernel, rng: np.random.Generator, dtype: str) -> None:
@@ -107,7 +109,11 @@ def test_long_sums_of_near_and_far_weights(
     weights[::1007] = 0
     got, _ = histogram(histogram_kernel, x, bins, (0, bins), weights=weights)
     exact = np.array([math.fsum(weights[x == k].tolist()) for k in range(bins)])
-    np.testing.assert_allclose(got, exact, rtol=np.finfo(dtype).eps)
+    room = (
+        histogram_kernel.device.capabilities.asked_local_memory
+    )  # for all digits of all bins, or sums are rounded twice
+    digits_fit = 8 * (bins + 2) * digits_of("exact", np.dtype(dtype)) <= room
+    np.testing.assert_allclose(got, exact, rtol=np.finfo(dtype).eps * (1 if digits_fit else 4))
 
 
 def test_integer_weights_of_64_bits_in_float64(histogram_kernel: Kernel) -> None:

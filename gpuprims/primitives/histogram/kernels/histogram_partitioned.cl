@@ -3,9 +3,9 @@
  *
  * in      INPUTS: n elements; the table (binning.h)
  * out     histograms: results of `stored` places
- * scratch `parts`: for each tile the vectors of each range, where they begin and how many there are; for each part
- *         of the first launch the elements of each range; sums of groups that share a range; the places of sorted elements within
- *         their range, and their weights
+ * scratch `parts`: for each tile the vectors of each range, where they begin and how many there are; sums of groups that share
+ *         a range; the places of sorted elements within their range, and their weights. `counters`: the elements of each range;
+ *         how many groups are done, of all and of each share
  * local   PARTITIONS: a tile's sorted places and weights, and counts. Else DIGITS * (span + 1) sums, and BLOCK vectors
  * launch  any number of groups of BLOCK, in two launches. PARTITIONS: each takes one of `writers` parts, every so manieth
  *         tile, until none are left. Else each takes a share of a range until none are left; a range of many elements has
@@ -29,8 +29,7 @@
 #define ROUND 128
 #define WHOLE(nbytes) (((nbytes) + ROUND - 1) / ROUND * ROUND)
 #define SLICES(parts) ((GLOBAL u32 *)(parts))
-#define FOUND(parts) ((GLOBAL u32 *)((parts) + WHOLE(tiles * ranges * 4)))
-#define LEFT(parts) ((GLOBAL u64 *)((GLOBAL u8 *)FOUND(parts) + WHOLE(writers * ranges * 4)))
+#define LEFT(parts) ((GLOBAL u64 *)((parts) + WHOLE(tiles * ranges * 4)))
 #define LEFT_PITCH (WHOLE((i64)span * 8) / 8)
 #define SORTED(parts) ((GLOBAL u16 *)((GLOBAL u8 *)LEFT(parts) + most_shares * LEFT_PITCH * 8))
 #define SORTED_WEIGHTS(parts) ((GLOBAL STORED *)((GLOBAL u8 *)SORTED(parts) + WHOLE(tiles * pitch * 2)))
@@ -85,7 +84,7 @@ void histogram_partitioned(INPUTS, HISTOGRAMS, const layout_t layout, const i64 
 #endif
 
     for (i64 writer = get_group_id(0); writer < writers; writer += get_num_groups(0)) {
-        u32 found = 0;
+        u32 found = 0; /* elements of a range */
         for (i64 tile = writer; tile < tiles; tile += writers) {
             const i64 base = tile * BLOCK * ITEMS;
             for (i32 at = tid; at < copies * row; at += BLOCK) counts[at] = 0;
@@ -185,7 +184,7 @@ void histogram_partitioned(INPUTS, HISTOGRAMS, const layout_t layout, const i64 
             }
 #endif
         }
-        if (tid < ranges) FOUND(parts)[writer * ranges + tid] = found;
+        if (tid < ranges && found) gp_add_count(counters + tid, found);
     }
 }
 #else
@@ -321,18 +320,8 @@ void histogram_partitioned(INPUTS, HISTOGRAMS, const layout_t layout, const i64 
 #endif
     LOCAL u32 *shares = own + DIGITS * COPIES * stride, *ends = shares + ROOM_OF_TOTALS, *moves = ends + ROOM_OF_TOTALS;
 
-    /* 1. Add up the elements of each range, and share each out among so many groups. */
-    if (tid < ranges) shares[tid] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const i32 range_of = tid % (i32)ranges, rows = BLOCK / (i32)ranges;
-    u32 elements = 0;
-    if (tid / (i32)ranges < rows) {
-#pragma unroll 8
-        for (i64 row = tid / (i32)ranges; row < writers; row += rows) elements += FOUND(parts)[row * ranges + range_of];
-        gp_add_count(shares + range_of, elements);
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    gp_run_totals(shares, tid < ranges ? max((shares[tid] + (u32)share / 2) / (u32)share, 1u) : 0, tid);
+    /* 1. Share each range out among so many groups. */
+    gp_run_totals(shares, tid < ranges ? max((counters[tid] + (u32)share / 2) / (u32)share, 1u) : 0, tid);
     const i32 tasks = (i32)shares[ranges - 1];
 
     for (i32 task = get_group_id(0); task < tasks; task += get_num_groups(0)) {
@@ -353,7 +342,7 @@ void histogram_partitioned(INPUTS, HISTOGRAMS, const layout_t layout, const i64 
             for (i64 tile = task - first; tile < tiles; tile += (i64)BLOCK * sharing) {
                 /* 3. Number the vectors of the next tiles. */
                 const i64 mine = tile + (i64)tid * sharing;
-                const i32 listed = (i32)min((tiles - tile + sharing - 1) / sharing, (i64)BLOCK);
+                const i32 listed = min(((i32)(tiles - tile) + sharing - 1) / sharing, BLOCK);
                 const u32 slice = mine < tiles ? SLICES(parts)[mine * ranges + range] : 0;
                 gp_run_totals(ends, slice >> 16, tid);
                 moves[tid] = (u32)(mine * (pitch / NEAR)) + (slice & 0xffff) - (ends[tid] - (slice >> 16));
@@ -436,7 +425,7 @@ void histogram_partitioned(INPUTS, HISTOGRAMS, const layout_t layout, const i64 
             const i32 members = min((sharing - leader + apart - 1) / apart, TOGETHER);
             gp_fence();
             barrier(CLK_LOCAL_MEM_FENCE);
-            if (tid == 0) taken[3] = gp_last_done(counters + first + leader + level, members);
+            if (tid == 0) taken[3] = gp_last_done(counters + ranges + 1 + first + leader + level, members);
             barrier(CLK_LOCAL_MEM_FENCE);
             if (!taken[3]) break;
             for (i32 place = tid; place < width; place += BLOCK) {
@@ -455,5 +444,10 @@ void histogram_partitioned(INPUTS, HISTOGRAMS, const layout_t layout, const i64 
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
+
+    /* 6. The last group clears the elements of each range. */
+    if (tid == 0) taken[3] = gp_last_done(counters + ranges, get_num_groups(0));
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (taken[3] && tid < ranges) counters[tid] = 0;
 }
 #endif
