@@ -89,6 +89,12 @@ class Driver(Protocol):
     one of a form and returns this one, in less time of the host than :meth:`empty` and a launch by themselves.
     ``runner_in_place(device, launch, form, slow, turned=..., nbytes=...)`` does so for short calls in the host's
     memory, or returns ``slow``, which runs any such call.
+
+    A driver whose transfers run beside kernels and beside each other may have ``begin_asarray(array)``, which starts
+    :meth:`asarray`; the function that it returns waits until the host array has been read, and returns the copy, which
+    later work finds complete. ``begin_to_host(array, host, new=...)`` starts to copy a C-contiguous array, as the work
+    so far leaves it, to a host array; the function that it returns waits for that. With ``new``, the host array may be
+    in memory that nothing has written to, and its contents do not matter.
     """
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import cupy
@@ -42,6 +42,7 @@ class CudaDriver(OwnMemory):
         self.index, self.device = index, cupy.cuda.Device(index)
         transfer = Transfer(self.device)
         self._send, self.to_host, self.scalar = transfer.send, transfer.receive, transfer.scalar
+        self.begin_asarray, self.begin_to_host = partial(transfer.begin_copy, self.empty), transfer.begin_receive
         self.report = transfer.report
         memory = StreamMemory(lambda count, dtype: self.zeros((count,), dtype), self._stream)
         self.counters, self.tile_statuses = memory.counters, memory.tile_statuses

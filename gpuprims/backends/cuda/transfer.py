@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
 import cupy
 import numpy as np
 
-from gpuprims.core.staging import CHUNK, Lanes
+from gpuprims.core import staging
+from gpuprims.core.staging import CHUNK, Lanes, done, empty_into, fill, touch
 
 _TO_DEVICE, _TO_HOST = cupy.cuda.runtime.memcpyHostToDevice, cupy.cuda.runtime.memcpyDeviceToHost
+# Lanes of both directions are more threads than a host of a GPU may have cores.
+_SLEEPS = True
+# Bytes up to which CuPy's own copy, which waits, takes less time than a lane.
+_FEW = 1 << 16
 
 
 class CudaLane:
@@ -21,23 +27,37 @@ class CudaLane:
         with device:
             self.stream = cupy.cuda.Stream(non_blocking=True)
             self._pinned = cupy.cuda.alloc_pinned_memory(CHUNK)
+            self._last = _event()
         self._buffer = np.frombuffer(self._pinned, np.uint8, CHUNK)
 
-    def send(self, part: np.ndarray, array: cupy.ndarray, start: int) -> None:
-        """Copy host bytes to the buffer, and start their transfer."""
-        self.stream.synchronize()
-        self._buffer[: part.size] = part
+    def send(self, part: np.ndarray, array: cupy.ndarray, start: int, after: Any) -> tuple[CudaLane, Any]:
+        """Copy host bytes to the buffer, start their transfer once ``after`` is done, and return an event after it."""
+        self._last.synchronize()
+        fill(self._buffer, part)
         with array.device:
+            self.stream.wait_event(after)
             target, source = array.data.ptr + start, self._pinned.ptr
-            cupy.cuda.runtime.memcpyAsync(target, source, part.size, _TO_DEVICE, self.stream.ptr)
+            cupy.cuda.runtime.memcpyAsync(target, source, part.nbytes, _TO_DEVICE, self.stream.ptr)
+            self._last = _event()
+            self._last.record(self.stream)
+        return self, self._last
 
-    def receive(self, part: np.ndarray, array: cupy.ndarray, start: int) -> None:
-        """Transfer bytes to the buffer, wait, and copy them to host bytes."""
+    def receive(self, part: np.ndarray, array: cupy.ndarray, start: int, after: Any, *, new: bool) -> None:
+        """Transfer bytes to the buffer once ``after`` is done, wait, and copy them to host bytes, perhaps new ones."""
         with array.device:
+            self.stream.wait_event(after)
             target, source = self._pinned.ptr, array.data.ptr + start
-            cupy.cuda.runtime.memcpyAsync(target, source, part.size, _TO_HOST, self.stream.ptr)
-        self.stream.synchronize()
-        part[...] = self._buffer[: part.size]
+            cupy.cuda.runtime.memcpyAsync(target, source, part.nbytes, _TO_HOST, self.stream.ptr)
+            self._last.record(self.stream)
+        if new:
+            touch(part)  # while the engine transfers
+        self._last.synchronize()
+        empty_into(part, self._buffer)
+
+
+def _event() -> Any:
+    """Return an event of the current device. Threads that wait for it sleep, and leave the cores to others."""
+    return cupy.cuda.Event(block=_SLEEPS, disable_timing=True)
 
 
 # Either half of a number that is not there yet, and how often the host looks for it before it waits.
@@ -103,7 +123,8 @@ class Transfer:
 
     def __init__(self, device: cupy.cuda.Device) -> None:
         self._device = device
-        self._lanes = Lanes(partial(CudaLane, device))
+        make = partial(CudaLane, device)
+        self._up, self._down = Lanes(make, staging.LANES_UP), Lanes(make, staging.LANES_DOWN)
         self.reports: list[PinnedReport] = []  # that no call uses
 
     def report(self) -> PinnedReport:
@@ -118,21 +139,58 @@ class Transfer:
         if host.nbytes <= CHUNK:
             array.set(host)
             return
-        with self._lanes.lock, self._device:
+        self.begin_send(host, array)()
+
+    def begin_send(self, host: np.ndarray, array: cupy.ndarray) -> Callable[[], None]:
+        """Start to copy a host array; the function returned waits until it has been read, and lets later work wait."""
+        if host.nbytes <= _FEW:
+            array.set(host)
+            return _nothing
+        with self._device:
             stream = cupy.cuda.get_current_stream()
-            self._follow(stream)  # earlier work may still use the array's memory
-            self._lanes.send(host, array)
-            for lane in self._lanes.each:
-                stream.wait_event(lane.stream.record())
+            after = self._mark(stream)  # earlier work may still use the array's memory
+        moves = self._up.start(host, lambda lane, part, start: lane.send(part, array, start, after))
+
+        def finish() -> None:
+            with self._settled(), self._device:
+                for event in dict(done(moves)).values():  # of each lane, the last one
+                    stream.wait_event(event)
+
+        return finish
+
+    def begin_copy(self, empty: Callable[..., cupy.ndarray], host: np.ndarray) -> Callable[[], cupy.ndarray]:
+        """Start to copy a host array to a new one of the GPU, which the function returned returns."""
+        array = empty(host.shape, host.dtype)
+        finish = self.begin_send(host, array)
+
+        def finished() -> cupy.ndarray:
+            finish()
+            return array
+
+        return finished
 
     def receive(self, array: cupy.ndarray) -> np.ndarray:
         """Copy a GPU array to the host, after the work before it."""
         if array.nbytes <= CHUNK or not array.flags.c_contiguous:
             small: np.ndarray = array.get()
             return small
-        with self._lanes.lock, self._device:
-            self._follow(cupy.cuda.get_current_stream())
-            return self._lanes.receive(array)
+        host = np.empty(array.shape, array.dtype)
+        self.begin_receive(array, host, new=True)()
+        return host
+
+    def begin_receive(self, array: cupy.ndarray, host: np.ndarray, *, new: bool) -> Callable[[], None]:
+        """Start to copy a contiguous GPU array, after the work before it; the function returned waits for the copy."""
+        if not array.nbytes:
+            return _nothing
+        with self._device:
+            after = self._mark(cupy.cuda.get_current_stream())
+        moves = self._down.start(host, lambda lane, part, start: lane.receive(part, array, start, after, new=new))
+
+        def finish() -> None:
+            with self._settled():
+                done(moves)
+
+        return finish
 
     def scalar(self, dtype: np.dtype[Any]) -> tuple[cupy.ndarray, Callable[[], Any]]:
         """Return a scalar in pinned host memory, and a function that waits and reads it."""
@@ -145,11 +203,25 @@ class Transfer:
 
         return array, read
 
-    def _follow(self, stream: cupy.cuda.Stream) -> None:
-        """Let the lanes wait for the stream's work so far."""
-        done = stream.record()
-        for lane in self._lanes.each:
-            lane.stream.wait_event(done)
+    def _mark(self, stream: cupy.cuda.Stream) -> Any:
+        """Return an event after the stream's work so far."""
+        event = _event()
+        event.record(stream)
+        return event
+
+    @contextmanager
+    def _settled(self) -> Iterator[None]:
+        """Wait for the GPU before an error frees memory that transfers use."""
+        try:
+            yield
+        except BaseException:
+            with suppress(Exception):  # the first error says more
+                self._device.synchronize()
+            raise
+
+
+def _nothing() -> None:
+    """Wait for nothing: the copy is done."""
 
 
 def _pinned(device: cupy.cuda.Device, dtype: np.dtype[Any]) -> tuple[cupy.ndarray, np.ndarray]:

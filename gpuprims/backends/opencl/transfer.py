@@ -10,7 +10,7 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 
 from gpuprims.backends.opencl.queues import turn_of
-from gpuprims.core.staging import CHUNK, Lanes
+from gpuprims.core.staging import CHUNK, LANES_UP, Lanes, done, empty_into, fill, touch
 
 
 class OpenCLLane:
@@ -22,24 +22,27 @@ class OpenCLLane:
         access: Any = cl.map_flags.READ | cl.map_flags.WRITE
         mapped = cl.enqueue_map_buffer(self._queue, self._pinned, access, 0, (CHUNK,), np.dtype(np.uint8))
         self._buffer = mapped[0]
-        self.after: list[cl.Event] = []
-        self.last: cl.Event | None = None
+        self._last: cl.Event | None = None
 
-    def send(self, part: np.ndarray, array: cl_array.Array, start: int) -> None:
-        """Copy host bytes to the buffer, and start their transfer."""
-        if self.last is not None:
-            self.last.wait()
-        buffer = self._buffer[: part.size]
-        buffer[:] = part
-        how: dict[str, Any] = {"dst_offset": array.offset + start, "is_blocking": False, "wait_for": self.after}
-        self.last = cl.enqueue_copy(self._queue, cast("Any", array.base_data), buffer, **how)
+    def send(
+        self, part: np.ndarray, array: cl_array.Array, start: int, after: list[cl.Event]
+    ) -> tuple[OpenCLLane, cl.Event]:
+        """Copy host bytes to the buffer, start their transfer once ``after`` is done, and return its event."""
+        if self._last is not None:
+            self._last.wait()
+        fill(self._buffer, part)
+        buffer = self._buffer[: part.nbytes]
+        how: dict[str, Any] = {"dst_offset": array.offset + start, "is_blocking": False, "wait_for": after}
+        self._last = cl.enqueue_copy(self._queue, cast("Any", array.base_data), buffer, **how)
         self._queue.flush()
+        return self, self._last
 
-    def receive(self, part: np.ndarray, array: cl_array.Array, start: int) -> None:
-        """Transfer bytes to the buffer, wait, and copy them to host bytes."""
-        buffer, source = self._buffer[: part.size], cast("Any", array.base_data)
-        cl.enqueue_copy(self._queue, buffer, source, src_offset=array.offset + start, wait_for=self.after)
-        part[...] = buffer
+    def receive(self, part: np.ndarray, array: cl_array.Array, start: int, after: list[cl.Event]) -> None:
+        """Transfer bytes to the buffer once ``after`` is done, wait, and copy them to new host bytes."""
+        buffer, source = self._buffer[: part.nbytes], cast("Any", array.base_data)
+        touch(part)
+        cl.enqueue_copy(self._queue, buffer, source, src_offset=array.offset + start, wait_for=after)
+        empty_into(part, buffer)
 
 
 class CopiedReport:
@@ -91,7 +94,7 @@ class Transfer:
 
     def __init__(self, queue: cl.CommandQueue) -> None:
         self._queue = queue
-        self._lanes = Lanes(partial(OpenCLLane, queue.context))
+        self._lanes = Lanes(partial(OpenCLLane, queue.context), LANES_UP)
         self._turn = turn_of(queue)
 
     def send(self, host: np.ndarray, array: cl_array.Array) -> None:
@@ -102,11 +105,11 @@ class Transfer:
                 with self._turn:
                     cl.enqueue_copy(self._queue, target, source, dst_offset=array.offset, wait_for=array.events)
             return
-        with self._lanes.lock, self._turn:
-            self._follow()  # earlier work may still use the array's memory
-            self._lanes.send(host, array)
-            sent = [lane.last for lane in self._lanes.each if lane.last is not None]
-            array.events[:] = [cl.enqueue_barrier(self._queue, wait_for=sent)]  # one event in place of eight
+        with self._turn:
+            after = self._mark()  # earlier work may still use the array's memory
+            sent = done(self._lanes.start(host, lambda lane, part, start: lane.send(part, array, start, after)))
+            last = list(dict(sent).values())  # the last event of each lane
+            array.events[:] = [cl.enqueue_barrier(self._queue, wait_for=last)]  # one event in place of eight
 
     def receive(self, array: cl_array.Array) -> np.ndarray:
         """Copy a device array to the host, after the work before it."""
@@ -115,9 +118,11 @@ class Transfer:
                 reordered: np.ndarray = array.get()
             return reordered
         if array.nbytes > CHUNK:
-            with self._lanes.lock, self._turn:
-                self._follow()
-                return self._lanes.receive(array)
+            large = np.empty(array.shape, array.dtype)
+            with self._turn:
+                after = self._mark()
+                done(self._lanes.start(large, lambda lane, part, start: lane.receive(part, array, start, after)))
+            return large
         host = np.empty(array.shape, array.dtype)
         if array.nbytes:
             source: Any = array.base_data
@@ -125,9 +130,8 @@ class Transfer:
                 cl.enqueue_copy(self._queue, host, source, src_offset=array.offset, wait_for=array.events)
         return host
 
-    def _follow(self) -> None:
-        """Let the lanes wait for the queue's work so far."""
-        done = cl.enqueue_marker(self._queue)
+    def _mark(self) -> list[cl.Event]:
+        """Return an event after the queue's work so far."""
+        marked = cl.enqueue_marker(self._queue)
         self._queue.flush()
-        for lane in self._lanes.each:
-            lane.after = [done]
+        return [marked]
