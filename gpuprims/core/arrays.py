@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -80,9 +80,27 @@ def upload(array: np.ndarray, device: Device) -> View:
     if array.size == 1:
         copied = copy_on(device, array)
         return View(copied, device.driver.form(copied))
+    once, repeats = _once(array)
+    return _repeated(device.driver.asarray(once), array, repeats, device)
+
+
+def begin_upload(array: np.ndarray, device: Device) -> Callable[[], View]:
+    """Start an :func:`upload` of an array with elements; the function returned waits until the array has been read."""
+    if array.size == 1 or not hasattr(device.driver, "begin_asarray"):
+        return partial(upload, array, device)
+    once, repeats = _once(array)
+    begun = device.driver.begin_asarray(once)
+    return lambda: _repeated(begun(), array, repeats, device)
+
+
+def _once(array: np.ndarray) -> tuple[np.ndarray, tuple[bool, ...]]:
+    """Return an array without its repeated elements, and True for each axis that repeats them."""
     repeats = tuple(stride == 0 and length > 1 for stride, length in zip(array.strides, array.shape, strict=True))
-    once = array[(*(slice(0, 1) if repeated else slice(None) for repeated in repeats), ...)]
-    copied = device.driver.asarray(once)
+    return array[(*(slice(0, 1) if repeated else slice(None) for repeated in repeats), ...)], repeats
+
+
+def _repeated(copied: Any, array: np.ndarray, repeats: tuple[bool, ...], device: Device) -> View:
+    """Return the copy of an array without its repeated elements as a view of its shape."""
     form = device.driver.form(copied)
     strides = tuple(0 if repeated else stride for repeated, stride in zip(repeats, form.strides, strict=True))
     return View(copied, form._replace(shape=array.shape, strides=strides))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from gpuprims.core.arrays import (
     NUMBERS,
     NUMPYS,
+    begin_upload,
     converter,
     host_array,
     native_of,
@@ -29,7 +31,8 @@ from gpuprims.expressions.expr import COMPUTABLE_SET
 
 # The form and the memory of each array.
 Placed = tuple[tuple[Form, ...], Sequence[Any]]
-# Bytes that every device has room for, so small calls need not ask.
+# Bytes that every device has room for, so small calls need not ask. From here on the transfers of slabs take so long
+# (2 ms) that they gain more by running side by side than the calls on slabs cost (some 0.1 ms each).
 _ALWAYS_ROOM = 64 << 20
 
 
@@ -169,6 +172,53 @@ class Operands:
         if sum(sizes) <= _ALWAYS_ROOM:
             return False
         return max(sizes) > self.driver.room if self.in_place else sum(sizes) > self.driver.room // 2
+
+    @property
+    def gain_by_slabs(self) -> bool:
+        """True for host arrays that a device has no room for, or whose results it can return during the upload."""
+        if not self.on_host:
+            return False
+        overlaps = not self.in_place and hasattr(self.driver, "begin_to_host")
+        return (overlaps and sum([native.nbytes for native in self.natives]) > _ALWAYS_ROOM) or self.exceed_room
+
+    def with_device_arrays(self, *more: Any) -> Operands:
+        """Return these arrays and some of the device, or of the host if kernels work there, in their own forms."""
+        if self.in_place:
+            return self.beside(*more)
+        forms = (*self.forms, *map(self.driver.form, more))
+        return Operands(self.label, self.device, (*self.natives, *more), False, unchanged, forms)
+
+
+def begin_operands(label: str, device: Device, arrays: Sequence[np.ndarray]) -> Callable[[], Operands]:
+    """Start to copy host arrays to a device; the function returned waits until they have been read."""
+    begun: list[Callable[[], View]] = []
+    try:
+        begun.extend(
+            begin_upload(array, device) if array.size else partial(View, array, _nowhere(array)) for array in arrays
+        )
+    except BaseException:
+        settle(begun)
+        raise
+
+    def finish() -> Operands:
+        views, left = list[View](), begun[::-1]
+        try:
+            while left:
+                views.append(left.pop()())
+        except BaseException:
+            settle(left)
+            raise
+        memories, forms = tuple(view[0] for view in views), tuple(view[1] for view in views)
+        return Operands(label, device, memories, False, unchanged, forms)
+
+    return finish
+
+
+def settle(begun: Iterable[Callable[[], Any]]) -> None:
+    """Wait for transfers whose results are not wanted, before their memory is freed."""
+    for finish in begun:
+        with suppress(Exception):
+            finish()
 
 
 def _nowhere(array: Any) -> Form:

@@ -4,10 +4,11 @@
 :mod:`.folding` joins an operator and a map for the dtypes of a call.
 """
 
-from gpuprims.operators.folding import Folding, Stages, as_map, make_folding, make_stages
+from gpuprims.operators.folding import Folding, Stages, as_map, carried, make_folding, make_stages, unfinished
 from gpuprims.operators.named import OPERATORS, as_ddof, find_op
 from gpuprims.operators.op import Op
 
 __all__ = [
-    "OPERATORS", "Folding", "Op", "Stages", "as_ddof", "as_map", "find_op", "make_folding", "make_stages",
+    "OPERATORS", "Folding", "Op", "Stages", "as_ddof", "as_map", "carried", "find_op", "make_folding", "make_stages",
+    "unfinished",
 ]  # fmt: skip

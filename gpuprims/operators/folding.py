@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from gpuprims.errors import ArgumentError
 from gpuprims.expressions import Expr, TypedExpr, expression, trace, typed
 from gpuprims.operators.dtypes import BOOL, INT64, Dtype, Dtypes
@@ -95,3 +97,29 @@ def make_stages(op: Op, mapped: Expr, arrays: Dtypes, dtype: Dtype | None) -> St
     kept = typed(trace(lambda *given: given[:-1], len(values) + 1), (*values, INT64))
     part = replace(whole, outputs=values, map=typed(shifted, (*arrays, INT64, INT64), values), finish=kept)
     return Stages(part, replace(whole, outputs=values, map=kept, finish=kept), replace(whole, map=kept))
+
+
+@lru_cache(maxsize=1024)
+def carried(whole: Folding, arrays: Dtypes) -> Folding:
+    """Return the folding of elements that come after others, with two kinds of arrays more.
+
+    The first of them is the index of the first element, the others are the components of the value of all elements
+    before it. The value joins the first element.
+    """
+    n, values = len(arrays), whole.values
+
+    def load(*given: Any) -> Any:
+        elements, start, before, index = given[:n], given[n], given[n + 1 : -1], given[-1]
+        own = whole.map(*elements, start + index)
+        joined = whole.op(*before, *own)
+        return tuple(np.where(index == 0, both, alone) for both, alone in zip(joined, own, strict=True))
+
+    mapped = typed(trace(load, n + 2 + len(values)), (*arrays, INT64, *values, INT64), values)
+    return replace(whole, map=mapped, better=None)
+
+
+@lru_cache(maxsize=1024)
+def unfinished(whole: Folding) -> Folding:
+    """Return a folding whose results are the components of its values."""
+    kept = typed(trace(lambda *given: given[:-1], len(whole.values) + 1), (*whole.values, INT64))
+    return replace(whole, outputs=whole.values, finish=kept)

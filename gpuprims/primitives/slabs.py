@@ -62,22 +62,6 @@ def joined_from_slabs(
     return join(axis, [joined_from_slabs(parts, most, axes, run, join) for _, parts in slabs])
 
 
-def map_in_slabs(
-    arrays: Sequence[np.ndarray],
-    results: Sequence[np.ndarray],
-    ndim: int,
-    most: int,
-    run: Callable[[Sequence[np.ndarray], Sequence[np.ndarray]], None],
-) -> None:
-    """Call ``run`` on slabs of arrays and results, cut along the first ``ndim`` axes, until all is written."""
-    cut = _cut([*arrays, *results], most, range(ndim))
-    if cut is None:
-        run(arrays, results)
-        return
-    for _, parts in cut[1]:
-        map_in_slabs(parts[: len(arrays)], parts[len(arrays) :], ndim, most, run)
-
-
 class FoldSlabs(NamedTuple):
     """A fold of host arrays, in slabs of at most ``most`` bytes; results keep the folded axes, of length 1."""
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -14,16 +17,45 @@ from gpuprims.core import operands as arrays
 from gpuprims.primitives import slabs
 
 
-@pytest.fixture
-def small(device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch) -> Iterator[gpuprims.Device]:
-    """Each device with copies of host arrays, and room for 64 KiB of them."""
+class Link:
+    """Transfers in threads of their own, one for each direction, as drivers have that overlap them with kernels."""
+
+    def __init__(self) -> None:
+        self.up, self.down = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
+        self.begun = self.finished = self.most = 0  # uploads that are begun, and that the call has waited for
+
+    def begin_asarray(self, driver: Any, array: np.ndarray) -> Callable[[], Any]:
+        self.begun += 1
+        self.most = max(self.most, self.begun - self.finished)
+        copied = self.up.submit(driver.asarray, array)
+
+        def finish() -> Any:
+            self.finished += 1
+            return copied.result()
+
+        return finish
+
+    def begin_to_host(self, driver: Any, array: Any, host: np.ndarray, *, new: bool) -> Callable[[], None]:
+        def copy() -> None:
+            if new:
+                host[...] = 1  # contents of new memory do not matter
+            host[...] = driver.to_host(array)
+
+        return self.down.submit(copy).result
+
+
+@pytest.fixture(params=["waits", "overlaps"])
+def small(
+    request: pytest.FixtureRequest, device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[gpuprims.Device]:
+    """Each device with copies of host arrays, and room for 64 KiB of them; with transfers that overlap or wait."""
     if device.backend == "reference":
         pytest.skip("its arrays are host arrays")
     kind = type(device.driver)
     monkeypatch.setattr(kind, "shares_host_memory", False)
     monkeypatch.setattr(kind, "room", 64 << 10)
     monkeypatch.setattr(arrays, "_ALWAYS_ROOM", 0)
-    uploads = []
+    uploads, link = [], Link()
     whole = kind.asarray
 
     def asarray(self: Any, array: np.ndarray) -> Any:
@@ -31,9 +63,15 @@ def small(device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch) -> Iterator[
         return whole(self, array)
 
     monkeypatch.setattr(kind, "asarray", asarray)
+    if request.param == "overlaps":
+        monkeypatch.setattr(kind, "begin_asarray", lambda self, array: link.begin_asarray(self, array), raising=False)
+        monkeypatch.setattr(
+            kind, "begin_to_host", lambda self, *to, new: link.begin_to_host(self, *to, new=new), raising=False
+        )
     yield device
     assert len(uploads) > 3, "nothing was cut"
     assert max(uploads) <= slabs.slab_bytes(device)
+    assert link.begun == link.finished, "an upload was left"
 
 
 SHAPES = [(100_003,), (317, 331), (3, 5, 7001), (1, 50_021, 3), (1, 1, 70_000)]
@@ -46,6 +84,34 @@ def test_map(small: gpuprims.Device, rng: np.random.Generator, shape: tuple[int,
     several = gpuprims.map("(x * 2, y > x)", x, y[..., :1], device=small)
     assert_equal(several[0], np.broadcast_to(x * 2, shape))
     assert_equal(several[1], y[..., :1] > x)
+
+
+def test_an_error_on_a_slab_reaches_the_caller(small: gpuprims.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, calls, empty = np.arange(100_000, dtype=np.int16), itertools.count(), small.driver.empty
+
+    def fails(*asked: Any) -> Any:
+        if asked[1] == np.int16 and next(calls) == 20:
+            raise gpuprims.errors.DeviceMemoryError("a device", 1, 0)
+        return empty(*asked)
+
+    monkeypatch.setattr(small.driver, "empty", fails, raising=False)
+    with pytest.raises(gpuprims.errors.DeviceMemoryError):
+        gpuprims.map("x + 1", x, device=small)
+    assert_equal(gpuprims.map("x + 1", x, device=small), x + 1)
+
+
+def test_calls_of_several_threads(small: gpuprims.Device, rng: np.random.Generator) -> None:
+    x, right = rng.integers(0, 9, (4, 30_001), dtype=np.int32), list[bool]()
+
+    def call(row: np.ndarray) -> None:
+        right.append(np.array_equal(gpuprims.scan(row, device=small), np.cumsum(row)))
+
+    threads = [threading.Thread(target=call, args=(row,)) for row in x]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert right == [True] * 4
 
 
 def test_map_of_vectors_and_out(small: gpuprims.Device, rng: np.random.Generator) -> None:
@@ -104,6 +170,66 @@ def test_the_first_place_is_found_across_slabs(small: gpuprims.Device) -> None:
     assert gpuprims.reduce(x, op="argmax", device=small) == 7 * 1001 + 900
     x[20, 20] = np.nan
     assert gpuprims.reduce(x, op="argmax", device=small) == 20 * 1001 + 20
+
+
+def _before(folded: np.ndarray, axis: int, nothing: int) -> np.ndarray:
+    """Return the exclusive scan, given the inclusive one."""
+    before = np.roll(folded, 1, axis)
+    before[(slice(None),) * axis + (0,)] = nothing
+    return before
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_scan(small: gpuprims.Device, rng: np.random.Generator, shape: tuple[int, ...]) -> None:
+    x = rng.integers(-1000, 1000, shape, dtype=np.int32)
+    assert_equal(gpuprims.scan(x, device=small), np.cumsum(x))
+    assert_equal(gpuprims.scan(x, inclusive=False, device=small), _before(np.cumsum(x), 0, 0))
+    for axis in range(len(shape)):
+        assert_equal(gpuprims.scan(x, axis=axis, device=small), np.cumsum(x, axis=axis))
+        assert_equal(gpuprims.scan(x, op="max", axis=axis, device=small), np.maximum.accumulate(x, axis=axis))
+        got = gpuprims.scan(x, axis=axis, inclusive=False, device=small)
+        assert_equal(got, _before(np.cumsum(x, axis=axis), axis, 0))
+
+
+@pytest.mark.parametrize("extra", [-1, 0, 1])
+def test_sizes_around_the_ends_of_slabs(small: gpuprims.Device, rng: np.random.Generator, extra: int) -> None:
+    for count in (13, 14, 15):
+        x = rng.integers(-9, 9, count * (slabs.slab_bytes(small) // 12) + extra, dtype=np.int32)  # and int64 results
+        assert_equal(gpuprims.scan(x, device=small), np.cumsum(x))
+        assert_equal(gpuprims.scan(x, inclusive=False, device=small), _before(np.cumsum(x), 0, 0))
+        x = rng.integers(-9, 9, count * (slabs.slab_bytes(small) // 8) + extra, dtype=np.int32)
+        assert_equal(gpuprims.map("-x", x, device=small), -x)
+
+
+def test_scan_of_any_layout_into_any(small: gpuprims.Device, rng: np.random.Generator) -> None:
+    x = rng.integers(-9, 9, (300, 301), dtype=np.int32)
+    assert_equal(gpuprims.scan(x.T, device=small), np.cumsum(x.T))
+    assert_equal(gpuprims.scan(x.T, inclusive=False, device=small), _before(np.cumsum(x.T), 0, 0))
+    assert_equal(gpuprims.scan(x, x[0], map="x*y", device=small), np.cumsum(x * x[0]))
+    out = np.empty((301, 600), np.int64).T[::2]
+    assert gpuprims.scan(x, axis=0, out=out, device=small) is out
+    assert_equal(out, np.cumsum(x, axis=0))
+    for inclusive in (True, False):
+        y = x.astype(np.int64).reshape(-1)
+        assert gpuprims.scan(y, out=y, inclusive=inclusive, device=small) is y
+        assert_equal(y, np.cumsum(x) if inclusive else _before(np.cumsum(x), 0, 0))
+
+
+def test_scan_keeps_order_counts_and_places(small: gpuprims.Device, rng: np.random.Generator) -> None:
+    slopes, offsets = random_values(rng, np.int64, (2, 20_003)) | 1
+    folded = gpuprims.scan(slopes, offsets, op=AFFINE, device=small)
+    for n in (1, 1000, 20_003):
+        assert tuple(one[n - 1] for one in folded) == affine_fold(slopes[:n], offsets[:n])
+    x = rng.random(50_021, np.float32)
+    mean = np.cumsum(x, dtype=np.float64) / np.arange(1, x.size + 1)
+    np.testing.assert_allclose(gpuprims.scan(x, op="mean", device=small), mean, rtol=1e-5)
+    found = gpuprims.scan(x, op="argmax", device=small)
+    assert_equal(x[found], np.maximum.accumulate(x))
+    sums = gpuprims.scan(x, device=small)
+    np.testing.assert_allclose(sums, np.cumsum(x, dtype=np.float64), rtol=1e-5)
+    assert_equal(sums, gpuprims.scan(x, device=small))  # bit for bit
+    x[30_000] = np.nan
+    assert_equal(np.isnan(gpuprims.scan(x, device=small)), np.arange(x.size) >= 30_000)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

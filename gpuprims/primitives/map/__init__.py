@@ -103,7 +103,7 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
         if run is not None:
             return run(given)
     operands, request, result, chosen = bind((fn, *arrays), out, vector_axis, device, variant, **named)
-    if operands.on_host and operands.exceed_room:
+    if operands.gain_by_slabs:
         return run_in_slabs(request, operands, result, chosen)
     if result is None and (axes := axes_in_memory(operands, request)) is not None:
         return run_in_order(operands, request, axes, chosen, None if key is None else partial(_WARM.keep, key))
@@ -115,7 +115,7 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
 def contiguous_copy(array: Any, device: Device) -> Any:
     """Return a copy of an array in C order."""
     operands, request = _of_copy(array, device)
-    if operands.on_host and operands.exceed_room:
+    if operands.gain_by_slabs:
         return run_in_slabs(request, operands, None, None)
     return find_plan(plan_call, operands, request, None, None).run(operands, None)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from gpuprims.core.kernel_spec import KernelSpec, unchanged, value_words
 from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan, nothing
 from gpuprims.core.layout import Form, Layout, contiguous, plan_layout, turned
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Out, as_out, host_results, result_forms
+from gpuprims.core.outputs import Out, as_out, check_out, host_results, result_forms
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.shapes import broadcast_shapes
 from gpuprims.core.variant import Variant
@@ -28,7 +28,7 @@ from gpuprims.primitives.map.lanes import split_lanes
 from gpuprims.primitives.map.rows import joined
 from gpuprims.primitives.map.spec import MapSpec
 from gpuprims.primitives.map.tiles import MapTraits, MapVariant, Tiling
-from gpuprims.primitives.slabs import map_in_slabs, slab_bytes
+from gpuprims.primitives.pipeline import Slab, boxes, compute_slabs, most_elements, whole_box
 
 Dtypes = tuple[np.dtype[Any], ...]
 # OpenCL's widest vectors have as many; each component is an argument of the kernel's function.
@@ -205,7 +205,7 @@ def sample(call: Sample) -> LaunchPlan:
 
 
 def run_in_slabs(request: MapRequest, operands: Operands, out: Out | None, variant: str | Variant | None) -> Any:
-    """Map host arrays that the device has no room for, a slab at a time."""
+    """Map large host arrays, a slab at a time."""
     arrays, vector_axis = operands.natives, request.vector_axis
     if vector_axis is not None:  # the vectors last, so that slabs are cut along the axes before
         arrays = tuple(np.moveaxis(a, vector_axis, -1) if a.shape else a for a in arrays)
@@ -216,12 +216,27 @@ def run_in_slabs(request: MapRequest, operands: Operands, out: Out | None, varia
     arguments = tuple(a.dtype for a, own in zip(arrays, lanes, strict=True) for _ in range(*own or (1,)))
     forms = request.results(request.typed(arguments).dtypes, shape)
     results = [np.empty(form.shape, form.dtype) for form in forms]
+    axis = vector_axis if request.result_axis is not None else None
+    wanted = [_move(result, -1, axis) for result in results]
+    given = None if out is None or operands.in_place else out
+    if given is not None:
+        check_out("map", wanted, given.natives)
+        results = [_move(array, axis, -1) for array in given.natives]
 
-    def run(parts: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> None:
-        slab, places = as_operands("map", tuple(parts), operands.device), Out(tuple(outs), None)
-        find_plan(plan_call, slab, request, places, variant).run(slab, places)
+    def slabs() -> Iterator[Slab]:
+        vectors = [(a, math.prod(a.shape[len(shape) :])) for a in (*whole, *results)]
+        most = most_elements(operands.device, *(a.dtype for a, lanes in vectors for _ in range(lanes)))
+        for box in boxes(whole_box(shape), range(len(shape)), most):
+            yield Slab([a[box] for a in whole], [result[box] for result in results])
 
-    map_in_slabs(whole, results, len(shape), slab_bytes(operands.device), run)
-    if vector_axis is not None and request.result_axis is not None:
-        results = [np.moveaxis(result, -1, vector_axis) for result in results]
-    return host_results(operands, results, out, single=request.single)
+    def compute(slab: Slab, there: Operands, memory: Callable[[], Out]) -> Sequence[Any]:
+        places = memory()
+        find_plan(plan_call, there, request, places, variant).run(there, places)
+        return places.natives
+
+    compute_slabs("map", operands.device, slabs(), compute, new=out is None)
+    return host_results(operands, wanted, out, single=request.single) if given is None else given.given
+
+
+def _move(array: np.ndarray, axis: int | None, to: int | None) -> np.ndarray:
+    return array if axis is None or to is None else np.moveaxis(array, axis, to)

@@ -13,6 +13,7 @@ from gpuprims.errors import ArgumentError
 from gpuprims.expressions import expression
 from gpuprims.operators import Op
 from gpuprims.primitives.copies import in_index_order
+from gpuprims.primitives.scan.in_slabs import run_in_slabs
 from gpuprims.primitives.scan.plan import bind, plan_call, sample, scan_segments
 from gpuprims.primitives.scan.variants import VARIANTS
 from gpuprims.primitives.segments.offsets import beside_arrays
@@ -116,6 +117,8 @@ def scan(
             raise ArgumentError(f"scan: no axis= with segments=; got axis={axis}")
         keep = None if key is None else partial(_WARM.keep, key)
         return scan_segments(operands, result, segments, request, chosen, keep)
+    if operands.gain_by_slabs:
+        return run_in_slabs(request, operands, result, chosen)
     read, step = operands, None
     if axis is None and out is None and chosen is None:
         read, step = in_index_order(operands)

@@ -20,11 +20,11 @@ from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, quoted
 from gpuprims.expressions import Expr, computable, expression
-from gpuprims.operators import Op, as_map, find_op, make_folding
+from gpuprims.operators import Folding, Op, as_map, carried, find_op, make_folding, unfinished
 from gpuprims.primitives.axes import axes_of, in_fortran_order
-from gpuprims.primitives.fold import plan_scan, sample_rows
+from gpuprims.primitives.fold import plan_fold, plan_scan, sample_rows
 from gpuprims.primitives.segments.offsets import Segments
-from gpuprims.primitives.segments.operator import placed, segmented
+from gpuprims.primitives.segments.operator import counting, placed, segmented
 from gpuprims.primitives.segments.shares import Keep, run_by_offsets, takes_offsets
 from gpuprims.primitives.segscan.plan import SegmentedScanRequest, plan_segscan
 
@@ -38,6 +38,7 @@ class ScanRequest(NamedTuple):
     axis: int | None = None
     dtype: np.dtype[Any] | None = None
     marked: bool = False  # the last array is True where a segment begins
+    carried: int = 0  # the last arrays: the index of the first element, and the value of all before it
 
     @property
     def operator(self) -> Op:
@@ -92,7 +93,9 @@ def plan_call(
     shape = broadcast_shapes("scan", [form.shape for form in forms]) or (1,)
     axes = axes_of(axis, len(shape))
     arrays = tuple(form.dtype for form in forms)
-    if request.marked:
+    if request.carried:
+        folding = carrying(request, arrays)
+    elif request.marked:
         marks = (np.dtype(np.bool_),)
         folding, nothing = segmented(operator, request.map, arrays[:-1], marks, request.dtype, "scan")
         if not inclusive:  # the first element of a segment has nothing before it
@@ -109,6 +112,36 @@ def plan_call(
     what = device, forms, targets, results, folding, shape, axes, variant
     commutative = operator.commutative and not request.marked
     return plan_scan(*what, commutative=commutative, inclusive=inclusive, place=place)
+
+
+def carrying(request: ScanRequest, arrays: tuple[np.dtype[Any], ...]) -> Folding:
+    """Return the folding of a slab, which counts if results need the number of elements so far."""
+    arrays = arrays[: len(arrays) - request.carried]
+    mapped = as_map("scan", request.map, len(arrays))
+    folding = make_folding(request.operator, mapped, arrays, request.dtype, "scan")
+    if folding.finish.takes(len(folding.values)):
+        folding = counting(folding, arrays)
+    return carried(folding, arrays) if request.carried else folding
+
+
+@keeps_calls()
+def plan_totals(
+    request: ScanRequest,
+    forms: tuple[Form, ...],
+    written: tuple[Form, ...] | None,
+    alignment: int,
+    device: Device,
+    variant: str | Variant | None,
+    generation: int,
+) -> LaunchPlan:
+    """Decide everything about the fold of a slab to the value that the next slab goes on from."""
+    shape = broadcast_shapes("scan", [form.shape for form in forms])
+    axes = axes_of(request.axis, len(shape))
+    folding = unfinished(carrying(request, tuple(form.dtype for form in forms)))
+    kept = tuple(1 if k in axes else n for k, n in enumerate(shape))
+    targets = [contiguous(dtype, kept, alignment) for dtype in folding.outputs]
+    commutative = request.operator.commutative
+    return plan_fold(device, forms, targets, folding, shape, axes, variant, commutative=commutative)
 
 
 def scan_segments(
