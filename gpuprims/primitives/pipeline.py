@@ -28,10 +28,10 @@ _AHEAD, _BEHIND = 2, 2
 
 
 class Slab(NamedTuple):
-    """Parts of arrays, and of the results that they give."""
+    """Parts of arrays, and of the results that they give, which may be added when the slab has been computed."""
 
     arrays: Sequence[np.ndarray]
-    targets: Sequence[np.ndarray]
+    targets: list[np.ndarray]
     begins: bool = True  # a chain of slabs, each of which needs what the previous one gave
     ends: bool = True
 

@@ -68,7 +68,7 @@ def compact(x: Any, mask: Any, *, device: str | Device | None = None, variant: s
     if (run := _WARM.find(key)) is not None:
         return run(arrays)
     operands, request, out, chosen = bind((x, mask), device, variant)
-    if operands.on_host and operands.exceed_room:
+    if operands.gain_by_slabs:
         return run_in_slabs(request, operands, chosen)
     read, step = (operands, None) if chosen is not None else in_index_order(operands)
     plan = find_plan(plan_call, read, request, out, chosen)

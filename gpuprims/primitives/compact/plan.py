@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ from gpuprims.operators import Folding, find_op
 from gpuprims.primitives.compact.chunks import prepare
 from gpuprims.primitives.fold import plan_scan
 from gpuprims.primitives.fold_variants import ScanVariant
-from gpuprims.primitives.slabs import joined_from_slabs, slab_bytes
+from gpuprims.primitives.pipeline import Slab, boxes, compute_slabs, most_elements, whole_box
 
 _INT64 = np.dtype(np.int64)
 # Words that an element takes more if no vectors are loaded; with fewer, 64 items spilled 304 bytes (sm_90).
@@ -108,11 +108,7 @@ def plan_call(
 ) -> LaunchPlan:
     """Decide everything about a compact but its memory. It runs by its own kernels or by those of a scan."""
     shape, size = forms[0].shape, math.prod(forms[0].shape)
-    if request.predicate is None:
-        if forms[1].dtype != np.bool_:
-            raise DtypeError(f"compact: a mask of dtype bool, or a function; got {forms[1].dtype}")
-        if forms[1].shape != shape:
-            raise ShapeError(f"compact: a mask of the array's shape, {shape}; got {forms[1].shape}")
+    _check(request, [(form.dtype, form.shape) for form in forms])
     results = contiguous(forms[0].dtype, (size,), alignment), contiguous(_INT64, (), alignment)
     targets = contiguous(forms[0].dtype, shape, alignment), Form(_INT64, shape, (0,) * len(shape), 0, alignment)
     rank = np.dtype(np.int32) if size < 2**31 else _INT64
@@ -130,6 +126,16 @@ def plan_call(
     return replace(plan, compiling=compiling)
 
 
+def _check(request: CompactRequest, arrays: Sequence[tuple[np.dtype[Any], tuple[int, ...]]]) -> None:
+    """Raise for a mask in memory that does not fit."""
+    if request.predicate is None:
+        (_, shape), (dtype, masked) = arrays
+        if dtype != np.bool_:
+            raise DtypeError(f"compact: a mask of dtype bool, or a function; got {dtype}")
+        if masked != shape:
+            raise ShapeError(f"compact: a mask of the array's shape, {shape}; got {masked}")
+
+
 def _item_words(forms: tuple[Form, ...], vector: int) -> float:
     """Return the words of registers for an element: its own, and a place and a mark if it is alone in its vector.
 
@@ -145,16 +151,26 @@ def sample(call: Sample) -> LaunchPlan:
 
 
 def run_in_slabs(request: CompactRequest, operands: Operands, variant: str | Variant | None) -> Any:
-    """Compact host arrays that the device has no room for, slab by slab."""
+    """Compact large host arrays, slab by slab."""
+    arrays, x = operands.natives, operands.natives[0]
+    _check(request, [(native.dtype, native.shape) for native in arrays])
+    found, kept = np.empty(x.size, x.dtype), 0  # pages that no slab reaches take no memory
 
-    def run(parts: Sequence[np.ndarray]) -> np.ndarray:
-        slab = as_operands("compact", tuple(parts), operands.device)
-        kept: np.ndarray = find_plan(plan_call, slab, request, None, variant).run(slab, None)
-        return kept
+    def slabs() -> Iterator[Slab]:
+        most = most_elements(operands.device, x.dtype, *(array.dtype for array in arrays))
+        for box in boxes(whole_box(x.shape), range(x.ndim), most):
+            yield Slab([array[box] for array in arrays], [])
 
-    x, most = operands.natives[0], slab_bytes(operands.device) // 2  # the result may be as large
-    kept = joined_from_slabs(operands.natives, most, range(x.ndim), run, lambda axis, found: np.concatenate(found))
-    return operands.as_caller_wants(kept)
+    def compute(slab: Slab, there: Operands, memory: Callable[[], Out]) -> Sequence[Any]:
+        nonlocal kept
+        result = find_plan(plan_call, there, request, None, variant).run(there, None)
+        slab.targets.append(found[kept : kept + result.size])  # now that the length is known
+        kept += int(result.size)
+        return [result]
+
+    compute_slabs("compact", operands.device, slabs(), compute, new=True)
+    found.resize(kept, refcheck=False)  # gives the rest back, without a copy; views of slabs are done with
+    return operands.as_caller_wants(found)
 
 
 def _ranking(predicate: Expr | None, arrays: tuple[np.dtype[Any], ...], rank: np.dtype[Any]) -> tuple[Folding, Any]:

@@ -22,6 +22,7 @@ from gpuprims.primitives.copies import copying, with_copies
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.stencil.grids import Border, Grid, border_of, grid_of
 from gpuprims.primitives.stencil.halves import half_dtypes, high_half, low_half
+from gpuprims.primitives.stencil.in_slabs import run_in_slabs
 from gpuprims.primitives.stencil.neighbours import as_weights
 from gpuprims.primitives.stencil.passes import StencilRequest
 from gpuprims.primitives.stencil.plan import plan_call
@@ -87,6 +88,19 @@ def run(
     keep: Callable[[LaunchPlan, Operands, Step | None, Out | None], None] | None = None,
 ) -> Any:
     """Apply a stencil to an array the given number of times; ``keep`` gets the plan if it is done with one."""
+    if operands.gain_by_slabs:
+        return run_in_slabs(operands, request, out, lambda slab, own: _run_whole(slab, own, None, variant))
+    return _run_whole(operands, request, out, variant, keep)
+
+
+def _run_whole(
+    operands: Operands,
+    request: StencilRequest,
+    out: Out | None,
+    variant: str | Variant | None,
+    keep: Callable[[LaunchPlan, Operands, Step | None, Out | None], None] | None = None,
+) -> Any:
+    """Apply a stencil to all of an array."""
     stencil = request.stencil
     if stencil.halves is not None:
         return _run_in_halves(operands, request, stencil.halves, out, variant)
