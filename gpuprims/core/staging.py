@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -23,12 +24,13 @@ _PAGE = 4096
 
 L = TypeVar("L")
 T = TypeVar("T")
+Pieces = deque[tuple[np.ndarray, int]]
 
 
 class Lanes(Generic[L]):
     """The lanes of one device, in one direction: each is a pinned buffer with a queue, and has a thread of its own.
 
-    Threads take pieces of arrays in the order in which these come, so calls of several threads share the lanes.
+    Threads take arrays in the order in which these come, so calls of several threads share the lanes.
     """
 
     def __init__(self, make: Callable[[], L], most: int) -> None:
@@ -38,30 +40,57 @@ class Lanes(Generic[L]):
         self._threads = ThreadPoolExecutor(self._count, thread_name_prefix="gpuprims-staging")
         self._made = False
 
-    def start(self, host: np.ndarray, move: Callable[[L, np.ndarray, int], T]) -> Sequence[Future[T]]:
-        """Start to call ``move`` with each piece of a host array, a lane, and the byte at which the piece begins."""
+    def start(self, host: np.ndarray, move: Callable[[L, np.ndarray, int], T]) -> Moves[T]:
+        """Start to call ``move`` with a lane, each piece of a host array, and the byte at which the piece begins."""
         with self._lock:
             if not self._made:  # by one thread, because some drivers fail where several make queues
                 self._free = [self._make() for _ in range(self._count)]
                 self._made = True
-        return [self._threads.submit(self._run, move, part, first) for part, first in pieces(host)]
+        left = deque(pieces(host))
+        # A task takes several pieces, because it costs the interpreter more time (10 us) than a piece.
+        count = min(self._count, len(left))
+        return Moves(left, [self._threads.submit(self._run, move, left) for _ in range(count)])
 
-    def _run(self, move: Callable[[L, np.ndarray, int], T], part: np.ndarray, first: int) -> T:
+    def _run(self, move: Callable[[L, np.ndarray, int], T], left: Pieces) -> T | None:
+        """Move pieces until none is left, and return what the last move returned."""
         if not hasattr(self._own, "lane"):
             self._own.lane = self._free.pop()
-        return move(self._own.lane, part, first)
+        last = None
+        try:
+            while (piece := _next(left)) is not None:
+                last = move(self._own.lane, *piece)
+        except BaseException:
+            left.clear()
+            raise
+        return last
 
 
-def done(moves: Sequence[Future[T]]) -> list[T]:
-    """Wait for all moves, and return their results or raise the first error of any; no move runs afterwards."""
+class Moves(Generic[T]):
+    """The moves of one array's pieces."""
+
+    def __init__(self, left: Pieces, tasks: Sequence[Future[T | None]]) -> None:
+        self._left, self._tasks = left, tasks
+
+    def done(self) -> list[T]:
+        """Wait for all moves, and return the last result of each lane or raise the first error; then no move runs."""
+        try:
+            failed = [task.exception() for task in self._tasks]
+        except BaseException:
+            self._left.clear()
+            for task in self._tasks:
+                task.exception()
+            raise
+        for error in failed:
+            if error is not None:
+                raise error
+        return [last for task in self._tasks if (last := task.result()) is not None]
+
+
+def _next(left: Pieces) -> tuple[np.ndarray, int] | None:
     try:
-        wait(moves)
-    except BaseException:
-        for move in moves:
-            move.cancel()
-        wait(moves)
-        raise
-    return [move.result() for move in moves]
+        return left.popleft()
+    except IndexError:
+        return None
 
 
 def pieces(host: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:

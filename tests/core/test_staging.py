@@ -36,11 +36,11 @@ def _through(host: np.ndarray, lanes: staging.Lanes[_Lane]) -> np.ndarray:
         lane.buffer[: part.nbytes] = there[first : first + part.nbytes]
         staging.empty_into(part, lane.buffer)
 
-    sent = staging.done(lanes.start(host, send))
+    sent = lanes.start(host, send).done()
     assert all(len(lane.threads) == 1 for lane in sent)
     assert_equal(there.view(host.dtype), host.reshape(-1))
     back = np.full_like(host, 77)
-    staging.done(lanes.start(back, receive))
+    lanes.start(back, receive).done()
     return back
 
 
@@ -75,7 +75,7 @@ def test_an_error_of_a_move_reaches_the_caller_when_no_move_runs(monkeypatch: py
             running.remove(first)
 
     with pytest.raises(OSError, match="a cable"):
-        staging.done(lanes.start(np.zeros(4096, np.uint8), move))
+        lanes.start(np.zeros(4096, np.uint8), move).done()
     assert not running
     assert_equal(_through(np.arange(100), lanes), np.arange(100))  # the lanes still work
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,14 @@ from kernel_cases import AFFINE, affine_fold, assert_equal, need, random_values
 
 import gpuprims
 from gpuprims.primitives import slabs
+
+
+@pytest.fixture(autouse=True)
+def _in_slabs(small: gpuprims.Device, uploads: list[int]) -> Iterator[None]:
+    """Check that no upload is larger than a slab."""
+    yield
+    assert max(uploads) <= slabs.slab_bytes(small)
+
 
 SHAPES = [(100_003,), (317, 331), (3, 5, 7001), (1, 50_021, 3), (1, 1, 70_000)]
 

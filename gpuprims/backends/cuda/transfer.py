@@ -11,48 +11,52 @@ import cupy
 import numpy as np
 
 from gpuprims.core import staging
-from gpuprims.core.staging import CHUNK, Lanes, done, empty_into, fill, touch
+from gpuprims.core.staging import CHUNK, Lanes, empty_into, fill, touch
 
 _TO_DEVICE, _TO_HOST = cupy.cuda.runtime.memcpyHostToDevice, cupy.cuda.runtime.memcpyDeviceToHost
 # Lanes of both directions are more threads than a host of a GPU may have cores.
 _SLEEPS = True
+# Pinned buffers of a lane to the GPU: with two, a thread fills one while the engine empties the other.
+_BUFFERS = 2
 # Bytes up to which CuPy's own copy, which waits, takes less time than a lane.
 _FEW = 1 << 16
 
 
 class CudaLane:
-    """A pinned buffer with its own stream."""
+    """Pinned buffers with a stream of their own."""
 
     def __init__(self, device: cupy.cuda.Device) -> None:
         with device:
             self.stream = cupy.cuda.Stream(non_blocking=True)
-            self._pinned = cupy.cuda.alloc_pinned_memory(CHUNK)
-            self._last = _event()
-        self._buffer = np.frombuffer(self._pinned, np.uint8, CHUNK)
+            self._pinned = [cupy.cuda.alloc_pinned_memory(CHUNK) for _ in range(_BUFFERS)]
+            self._last = [_event() for _ in self._pinned]
+        self._buffers = [np.frombuffer(one, np.uint8, CHUNK) for one in self._pinned]
+        self._next = 0
 
     def send(self, part: np.ndarray, array: cupy.ndarray, start: int, after: Any) -> tuple[CudaLane, Any]:
-        """Copy host bytes to the buffer, start their transfer once ``after`` is done, and return an event after it."""
-        self._last.synchronize()
-        fill(self._buffer, part)
+        """Copy host bytes to a buffer, start their transfer once ``after`` is done, and return an event after it."""
+        self._next = k = (self._next + 1) % len(self._buffers)
+        self._last[k].synchronize()
+        fill(self._buffers[k], part)
         with array.device:
             self.stream.wait_event(after)
-            target, source = array.data.ptr + start, self._pinned.ptr
+            target, source = array.data.ptr + start, self._pinned[k].ptr
             cupy.cuda.runtime.memcpyAsync(target, source, part.nbytes, _TO_DEVICE, self.stream.ptr)
-            self._last = _event()
-            self._last.record(self.stream)
-        return self, self._last
+            self._last[k] = _event()
+            self._last[k].record(self.stream)
+        return self, self._last[k]
 
     def receive(self, part: np.ndarray, array: cupy.ndarray, start: int, after: Any, *, new: bool) -> None:
         """Transfer bytes to the buffer once ``after`` is done, wait, and copy them to host bytes, perhaps new ones."""
         with array.device:
             self.stream.wait_event(after)
-            target, source = self._pinned.ptr, array.data.ptr + start
+            target, source = self._pinned[0].ptr, array.data.ptr + start
             cupy.cuda.runtime.memcpyAsync(target, source, part.nbytes, _TO_HOST, self.stream.ptr)
-            self._last.record(self.stream)
+            self._last[0].record(self.stream)
         if new:
             touch(part)  # while the engine transfers
-        self._last.synchronize()
-        empty_into(part, self._buffer)
+        self._last[0].synchronize()
+        empty_into(part, self._buffers[0])
 
 
 def _event() -> Any:
@@ -153,7 +157,7 @@ class Transfer:
 
         def finish() -> None:
             with self._settled(), self._device:
-                for event in dict(done(moves)).values():  # of each lane, the last one
+                for event in dict(moves.done()).values():  # of each lane, the last one
                     stream.wait_event(event)
 
         return finish
@@ -188,7 +192,7 @@ class Transfer:
 
         def finish() -> None:
             with self._settled():
-                done(moves)
+                moves.done()
 
         return finish
 

@@ -10,7 +10,7 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 
 from gpuprims.backends.opencl.queues import turn_of
-from gpuprims.core.staging import CHUNK, LANES_UP, Lanes, done, empty_into, fill, touch
+from gpuprims.core.staging import CHUNK, LANES_UP, Lanes, empty_into, fill, touch
 
 
 class OpenCLLane:
@@ -107,7 +107,7 @@ class Transfer:
             return
         with self._turn:
             after = self._mark()  # earlier work may still use the array's memory
-            sent = done(self._lanes.start(host, lambda lane, part, start: lane.send(part, array, start, after)))
+            sent = self._lanes.start(host, lambda lane, part, start: lane.send(part, array, start, after)).done()
             last = list(dict(sent).values())  # the last event of each lane
             array.events[:] = [cl.enqueue_barrier(self._queue, wait_for=last)]  # one event in place of eight
 
@@ -121,7 +121,7 @@ class Transfer:
             large = np.empty(array.shape, array.dtype)
             with self._turn:
                 after = self._mark()
-                done(self._lanes.start(large, lambda lane, part, start: lane.receive(part, array, start, after)))
+                self._lanes.start(large, lambda lane, part, start: lane.receive(part, array, start, after)).done()
             return large
         host = np.empty(array.shape, array.dtype)
         if array.nbytes:

@@ -80,9 +80,10 @@ def _read(part: np.ndarray, along: int, rows: _Rows) -> np.ndarray:
     """Return rows of an array, those beyond its ends from the opposite end."""
     count = part.shape[along]
     if rows.lowest >= 0 and rows.highest <= count:
-        read: np.ndarray = part[*(slice(None),) * along, rows.lowest : rows.highest]
+        read = part[*(slice(None),) * along, rows.lowest : rows.highest]
         return np.ascontiguousarray(read) if 0 in read.strides else read  # calls read the shape of an array's memory
-    return np.take(part, np.arange(rows.lowest, rows.highest) % count, axis=along)
+    around: np.ndarray = np.take(part, np.arange(rows.lowest, rows.highest) % count, axis=along)
+    return around
 
 
 def _reach(stencil: Stencil, place: int) -> int:
