@@ -46,8 +46,8 @@ _NOTES = """
   sizes of 4, 8, 16, 32 and 64 on Intel's CPU runtime. A kernel with shuffles refuses sub-groups that are too small
   for it, and another kernel runs.
 - On a device without forward progress, kernels whose groups wait for each other do not run; other kernels run.
-- An array larger than the device allows raises `DeviceMemoryError` with the limit. `map`, `reduce`, `compact`,
-  `histogram` and `bincount` process large host arrays in slabs.
+- An array larger than the device allows raises `DeviceMemoryError` with the limit. `map`, `reduce`, `scan`,
+  `compact`, `stencil`, `blur`, `histogram` and `bincount` process large host arrays in slabs.
 - A device needs groups of 256 work-items. gpuprims refuses calls on a device with smaller groups, with the reason.
 
 `tests/core/test_device_classes.py` and `tests/backends/test_subgroup_widths.py` are the tests.

@@ -1,7 +1,7 @@
-"""Host arrays that a device has no room for, computed slab by slab.
+"""Folds of host arrays that a device has no room for, slab by slab.
 
-Several threads upload a slab through pinned memory (:mod:`gpuprims.core.staging`) while the device computes the
-previous one. Computing takes far less time than the upload, so a call runs at the speed of the bus.
+Several threads upload a slab through pinned memory (:mod:`gpuprims.core.staging`). Computing it takes far less time, so
+a call runs at the speed of the link. Calls whose results are large, too, are in :mod:`gpuprims.primitives.pipeline`.
 """
 
 from __future__ import annotations
