@@ -48,6 +48,12 @@ def test_an_error_on_a_slab_reaches_the_caller(small: gpuprims.Device, monkeypat
     assert_equal(gpuprims.map("x + 1", x, device=small), x + 1)
 
 
+def test_the_next_upload_begins_before_a_kernel(small: gpuprims.Device, link: Any, rng: np.random.Generator) -> None:
+    x = random_values(rng, np.int32, 100_003)
+    assert_equal(gpuprims.map("x + 1", x, device=small), x + 1)
+    assert link.most == (2 if link.begun else 0)
+
+
 def test_calls_of_several_threads(small: gpuprims.Device, rng: np.random.Generator) -> None:
     x, right = rng.integers(0, 9, (4, 30_001), dtype=np.int32), list[bool]()
 
