@@ -74,15 +74,13 @@ class Moves(Generic[T]):
     def done(self) -> list[T]:
         """Wait for all moves, and return the last result of each lane or raise the first error; then no move runs."""
         try:
-            failed = [task.exception() for task in self._tasks]
+            for task in self._tasks:
+                task.exception()  # waits
         except BaseException:
             self._left.clear()
             for task in self._tasks:
                 task.exception()
             raise
-        for error in failed:
-            if error is not None:
-                raise error
         return [last for task in self._tasks if (last := task.result()) is not None]
 
 
