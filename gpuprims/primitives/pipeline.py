@@ -22,8 +22,8 @@ Box = tuple[slice, ...]
 # Bytes of the arrays and results of a slab: large enough that the calls on it (some 0.1 ms) take less time than its
 # transfers (1 ms), small enough that the first upload and the last download, which run alone, are short.
 _OVERLAPPED = 64 << 20
-# Slabs that are uploaded while one is computed, and results of slabs on their way back: with two, the link never waits
-# for the thread that starts the kernels.
+# Slabs whose uploads have begun when the first of them is computed, and slabs whose results are on their way back when
+# the call waits for the first of them: with two, the link does not wait for the thread that starts the kernels.
 _AHEAD, _BEHIND = 2, 2
 
 
