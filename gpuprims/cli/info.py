@@ -32,8 +32,10 @@ def run(chosen: argparse.Namespace) -> int:
         lines += ["", "fwd, groups of one launch run at the same time:", *progress]
     if any(device.backend == "cuda" for device in found):
         from gpuprims.backends.cuda.compiled import CUDA_CALLS
+        from gpuprims.backends.cuda.lanes import LANES
 
         lines += ["", f"calls on CuPy arrays that are like an earlier one run in {CUDA_CALLS.said()}"]
+        lines += ["", f"large NumPy arrays are copied to GPUs in {LANES.said()}"]
     if any(device.backend == "opencl" and device.driver.shares_host_memory for device in found):
         from gpuprims.backends.opencl.quick import HOST_CALLS
 

@@ -4,64 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from typing import Any
 
 import cupy
 import numpy as np
 
-from gpuprims.core import staging
-from gpuprims.core.staging import CHUNK, Lanes, empty_into, fill, touch
+from gpuprims.backends.cuda.lanes import CudaLanes
+from gpuprims.core.staging import CHUNK, LANES_DOWN, LANES_UP
 
-_TO_DEVICE, _TO_HOST = cupy.cuda.runtime.memcpyHostToDevice, cupy.cuda.runtime.memcpyDeviceToHost
-# Lanes of both directions are more threads than a host of a GPU may have cores.
-_SLEEPS = True
-# Pinned buffers of a lane to the GPU: with two, a thread fills one while the engine empties the other.
-_BUFFERS = 2
 # Bytes up to which CuPy's own copy, which waits, takes less time than a lane.
 _FEW = 1 << 16
-
-
-class CudaLane:
-    """Pinned buffers with a stream of their own."""
-
-    def __init__(self, device: cupy.cuda.Device) -> None:
-        with device:
-            self.stream = cupy.cuda.Stream(non_blocking=True)
-            self._pinned = [cupy.cuda.alloc_pinned_memory(CHUNK) for _ in range(_BUFFERS)]
-            self._last = [_event() for _ in self._pinned]
-        self._buffers = [np.frombuffer(one, np.uint8, CHUNK) for one in self._pinned]
-        self._next = 0
-
-    def send(self, part: np.ndarray, array: cupy.ndarray, start: int, after: Any) -> tuple[CudaLane, Any]:
-        """Copy host bytes to a buffer, start their transfer once ``after`` is done, and return an event after it."""
-        self._next = k = (self._next + 1) % len(self._buffers)
-        self._last[k].synchronize()
-        fill(self._buffers[k], part)
-        with array.device:
-            self.stream.wait_event(after)
-            target, source = array.data.ptr + start, self._pinned[k].ptr
-            cupy.cuda.runtime.memcpyAsync(target, source, part.nbytes, _TO_DEVICE, self.stream.ptr)
-            self._last[k] = _event()
-            self._last[k].record(self.stream)
-        return self, self._last[k]
-
-    def receive(self, part: np.ndarray, array: cupy.ndarray, start: int, after: Any, *, new: bool) -> None:
-        """Transfer bytes to the buffer once ``after`` is done, wait, and copy them to host bytes, perhaps new ones."""
-        with array.device:
-            self.stream.wait_event(after)
-            target, source = self._pinned[0].ptr, array.data.ptr + start
-            cupy.cuda.runtime.memcpyAsync(target, source, part.nbytes, _TO_HOST, self.stream.ptr)
-            self._last[0].record(self.stream)
-        if new:
-            touch(part)  # while the engine transfers
-        self._last[0].synchronize()
-        empty_into(part, self._buffers[0])
-
-
-def _event() -> Any:
-    """Return an event of the current device. Threads that wait for it sleep, and leave the cores to others."""
-    return cupy.cuda.Event(block=_SLEEPS, disable_timing=True)
 
 
 # Either half of a number that is not there yet, and how often the host looks for it before it waits.
@@ -127,8 +79,7 @@ class Transfer:
 
     def __init__(self, device: cupy.cuda.Device) -> None:
         self._device = device
-        make = partial(CudaLane, device)
-        self._up, self._down = Lanes(make, staging.LANES_UP), Lanes(make, staging.LANES_DOWN)
+        self._up, self._down = CudaLanes(device, LANES_UP, up=True), CudaLanes(device, LANES_DOWN, up=False)
         self.reports: list[PinnedReport] = []  # that no call uses
 
     def report(self) -> PinnedReport:
@@ -153,14 +104,7 @@ class Transfer:
         with self._device:
             stream = cupy.cuda.get_current_stream()
             after = self._mark(stream)  # earlier work may still use the array's memory
-        moves = self._up.start(host, lambda lane, part, start: lane.send(part, array, start, after))
-
-        def finish() -> None:
-            with self._settled(), self._device:
-                for event in dict(moves.done()).values():  # of each lane, the last one
-                    stream.wait_event(event)
-
-        return finish
+        return self._finishing(self._up.start(host, array, after), stream)
 
     def begin_copy(self, empty: Callable[..., cupy.ndarray], host: np.ndarray) -> Callable[[], cupy.ndarray]:
         """Start to copy a host array to a new one of the GPU, which the function returned returns."""
@@ -187,14 +131,18 @@ class Transfer:
         if not array.nbytes:
             return _nothing
         with self._device:
-            after = self._mark(cupy.cuda.get_current_stream())
-        moves = self._down.start(host, lambda lane, part, start: lane.receive(part, array, start, after, new=new))
+            stream = cupy.cuda.get_current_stream()
+            after = self._mark(stream)
+        return self._finishing(self._down.start(host, array, after, new=new), stream)
 
-        def finish() -> None:
-            with self._settled():
-                moves.done()
+    def _finishing(self, finish: Callable[[Any], None], stream: cupy.cuda.Stream) -> Callable[[], None]:
+        """Return a function that finishes a copy for a stream."""
 
-        return finish
+        def finished() -> None:
+            with self._settled(), self._device:
+                finish(stream)
+
+        return finished
 
     def scalar(self, dtype: np.dtype[Any]) -> tuple[cupy.ndarray, Callable[[], Any]]:
         """Return a scalar in pinned host memory, and a function that waits and reads it."""
@@ -209,7 +157,7 @@ class Transfer:
 
     def _mark(self, stream: cupy.cuda.Stream) -> Any:
         """Return an event after the stream's work so far."""
-        event = _event()
+        event = cupy.cuda.Event(disable_timing=True)
         event.record(stream)
         return event
 
