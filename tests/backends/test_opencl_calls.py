@@ -100,6 +100,19 @@ def test_results_are_those_of_python(
             assert one.strides == expected.strides
 
 
+@pytest.mark.parametrize(("rows", "in_c"), [(1 << 8, True), (1 << 12, True), (1 << 13, False)])
+def test_calls_of_many_groups_run_in_c_too(
+    device: gpuprims.Device, launches: Any, monkeypatch: pytest.MonkeyPatch, rows: int, *, in_c: bool
+) -> None:
+    """Calls of at most 16 MiB: 1 and 16 MiB here, and 32."""
+    seen = kept_runs(monkeypatch)
+    x = np.arange(rows << 10, dtype=np.int32).reshape(rows, 1024)
+    for k in range(2):
+        np.testing.assert_array_equal(gpuprims.map("x + 1", x + k, device=device), x + k + 1)
+        np.testing.assert_array_equal(gpuprims.reduce(x + k, op="max", axis=1, device=device), (x + k).max(1))
+    assert [type(run) is HOST_CALLS.calls.Run for run in seen if run is not None] == [in_c] * (2 if in_c else 0)
+
+
 def test_work_of_the_queue_comes_first(device: gpuprims.Device, launches: Any) -> None:
     small = np.arange(50, dtype=np.float32)
     assert [gpuprims.reduce(small, device=device) for _ in range(3)] == [1225] * 3
