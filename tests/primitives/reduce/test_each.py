@@ -121,3 +121,19 @@ def test_a_flat_array_is_refused(each: gpuprims.Device) -> None:
         NoVariantError, match="is for outputs side by side, or 1024 of at most 64 elements; this call has 1"
     ):
         reduce_by(each, np.ones(100, np.float32))
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 6, 7, 9])
+@pytest.mark.parametrize("outputs", [6, 65, 4096 + 63, 2 * 4096 + 1])
+def test_few_rows_fold_in_order_and_write_their_results_alone(
+    device: gpuprims.Device, rng: np.random.Generator, n: int, outputs: int
+) -> None:
+    """cpu_columns folds up to four rows in one pass, and blocks of columns end anywhere."""
+    a, b = rng.integers(-3, 4, (n, 3, outputs)), rng.integers(-9, 10, (n, 3, outputs))
+    expected = gpuprims.reduce(a, b, op=AFFINE, axis=0, device="reference")
+    for got, exact in zip(gpuprims.reduce(a, b, op=AFFINE, axis=0, device=device), expected, strict=True):
+        np.testing.assert_array_equal(got, exact)
+    around = np.full(outputs + 64, -100, np.int64)
+    gpuprims.reduce(b[:, 1], op="max", axis=0, out=around[32:-32], device=device)
+    np.testing.assert_array_equal(around[32:-32], b[:, 1].max(0))
+    assert set(around[:32]) == set(around[-32:]) == {-100}

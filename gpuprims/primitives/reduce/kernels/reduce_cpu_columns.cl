@@ -1,22 +1,28 @@
-/* reduce/cpu_columns: each work-item folds at most LANES outputs side by side, for devices whose work-items are CPU threads.
+/* reduce/cpu_columns: each work-item folds outputs side by side, for devices whose work-items are CPU threads.
  *
  * in      INPUTS: n elements for each of `outputs` outputs, neighbouring outputs next to each other in memory
  * out     OUTPUTS: one value for each
  * scratch partials: WORDS for each part of each output; counters: one for each output, zero before and after
- * launch  any number of groups of one work-item; each takes at most LANES outputs and one part of their elements until
- *         none are left
- * host    BESIDE(o, j), BESIDE_LENGTH(outputs), MAP_BESIDE(row, o), OP(a, b), IDENTITY, STORE(o, j, value), VALUES, VALUE, SET_VALUE
+ * launch  any number of groups of one work-item; each takes neighbouring outputs and one part of their elements until none
+ *         are left
+ * host    BESIDE(o, j), BESIDE_LENGTH(outputs), MAP_BESIDE(row, o), STORE_BESIDE(row, o, value), OP(a, b), IDENTITY, VALUES, VALUE,
+ *         SET_VALUE
  * order   operands in index order
  */
 #define LANES 512 /* outputs_per_group: their values stay in the first cache, and reads are long stretches */
+#define AT_ONCE 4 /* rows */
+#define LANES_AT_ONCE 4096 /* outputs that keep no values, in longer stretches (rows: cpu_columns-few) */
 #define LINE 64 /* outputs that share a cache line at least */
 #define EACH_LANE _Pragma("clang loop unroll(disable)") for (int lane = 0; lane < live; lane++)
+#define PAIR(one, two) OP(MAP_BESIDE(one, o + lane), MAP_BESIDE(two, o + lane))
 
 __kernel WORK_GROUP(1)
 void reduce_cpu_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout,
                         const i64 outputs, const i64 n, const i64 parts)
 {
-    const i64 length = BESIDE_LENGTH(outputs), most = (length + LANES - 1) / LANES, groups = get_num_groups(0);
+    const i64 length = BESIDE_LENGTH(outputs), groups = get_num_groups(0);
+    const int at_once = parts == 1 && n > 1 && n <= AT_ONCE;
+    const i64 lanes = at_once ? LANES_AT_ONCE : LANES, most = (length + lanes - 1) / lanes;
     const i64 even = parts == 1 ? (most + groups - 1) / groups * groups : most; /* as many blocks for each group */
     const i64 width = ((length + even - 1) / even + LINE - 1) / LINE * LINE, across = (length + width - 1) / width;
     const i64 blocks = outputs / length * across, run = (n + parts - 1) / parts;
@@ -27,25 +33,38 @@ void reduce_cpu_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *count
         const i64 first = min(part * run, n), last = min(first + run, n);
         const int live = (int)min(width, length - block % across * width);
 
-        /* 1. Load and fold, four rows of LANES elements at a time (rows: cpu_columns): four streams from memory, and a
+        /* 1. Fold few rows in one pass, which stores the results: elements come from memory in long stretches. */
+        const row_t there = BESIDE(o, 0);
+        if (at_once) {
+            const row_t row0 = BESIDE(o, 0), row1 = BESIDE(o, 1), row2 = BESIDE(o, min(n - 1, (i64)2)), row3 = BESIDE(o, n - 1);
+            if (n == 2) {
+                EACH_LANE STORE_BESIDE(there, o + lane, PAIR(row0, row1));
+            } else if (n == 3) {
+                EACH_LANE STORE_BESIDE(there, o + lane, OP(PAIR(row0, row1), MAP_BESIDE(row2, o + lane)));
+            } else {
+                EACH_LANE STORE_BESIDE(there, o + lane, OP(PAIR(row0, row1), PAIR(row2, row3)));
+            }
+            continue;
+        }
+
+        /* 2. Load and fold, four rows of LANES elements at a time (rows: cpu_columns): four streams from memory, and a
          * quarter of the traffic of the values. Fresh elements fold in fewer instructions than folded values. */
         EACH_LANE SET_VALUE(folded, [lane], IDENTITY);
         i64 j = first;
         for (; j + 4 <= last; j += 4) {
             const row_t row0 = BESIDE(o, j), row1 = BESIDE(o, j + 1), row2 = BESIDE(o, j + 2), row3 = BESIDE(o, j + 3);
-            EACH_LANE
-            {
-                const value_t one = OP(MAP_BESIDE(row0, o + lane), MAP_BESIDE(row1, o + lane));
-                const value_t two = OP(MAP_BESIDE(row2, o + lane), MAP_BESIDE(row3, o + lane));
-                SET_VALUE(folded, [lane], OP(VALUE(folded, [lane]), OP(one, two)));
-            }
+            EACH_LANE SET_VALUE(folded, [lane], OP(VALUE(folded, [lane]), OP(PAIR(row0, row1), PAIR(row2, row3))));
+        }
+        for (; j + 2 <= last; j += 2) {
+            const row_t row0 = BESIDE(o, j), row1 = BESIDE(o, j + 1);
+            EACH_LANE SET_VALUE(folded, [lane], OP(VALUE(folded, [lane]), PAIR(row0, row1)));
         }
         for (; j < last; j++) {
             const row_t row = BESIDE(o, j);
             EACH_LANE SET_VALUE(folded, [lane], OP(VALUE(folded, [lane]), MAP_BESIDE(row, o + lane)));
         }
 
-        /* 2. If there are several parts, leave the values; the last part folds all of them in order. */
+        /* 3. If there are several parts, leave the values; the last part folds all of them in order. */
         if (parts > 1) {
             for (int lane = 0; lane < live; lane++) gp_leave(partials, (o + lane) * parts + part, VALUE(folded, [lane]));
             if (!gp_last_done(counters + o, parts)) continue;
@@ -56,8 +75,7 @@ void reduce_cpu_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *count
             }
         }
 
-        /* 3. Store, the last lane first: in the other direction Intel's compiler (2026.2) vectorises the loop, and
-         * with a single output it stores a lane that is not live. */
-        for (int lane = live - 1; lane >= 0; lane--) STORE(o + lane, 0, VALUE(folded, [lane]));
+        /* 4. Store. */
+        EACH_LANE STORE_BESIDE(there, o + lane, VALUE(folded, [lane]));
     }
 }
