@@ -32,8 +32,8 @@ Key = tuple[Hashable, ...]
 _MOST = 1024
 # Bytes of an array of the host up to which a call's time on the host counts.
 _SMALL = 1 << 24
-# Bytes of a call in the host's memory up to which the host's time counts, so that it runs in C where there is a compiler:
-# row quick-large of backends/opencl/measurements.md.
+# Bytes of a call in the host's memory up to which it runs in C where there is a compiler: the host's time counts
+# (row quick-large of backends/opencl/measurements.md).
 SHORT = 1 << 24
 # Keywords of these classes decide a plan by their value. True is equal to 1, and a function may see new values later.
 AS_GIVEN = frozenset({type(None), int, str, Expr})

@@ -26,6 +26,8 @@ from gpuprims.primitives.segments.operator import placed, segmented
 from gpuprims.primitives.segments.shares import SharesVariant, launch_shares, taking_offsets
 from gpuprims.primitives.segments.spec import RunsSpec
 
+# Bytes of elements that one thread folds sooner than two, because they may lie in its cache (rows: cpu_runs-near).
+_NEAR_BYTES = 3 << 18
 _BOOL, _INT64 = np.dtype(np.bool_), np.dtype(np.int64)
 
 
@@ -80,9 +82,11 @@ def plan_by_offsets(
         if isinstance(chosen, SharesVariant):
             how = {"map": map_, "commutative": request.op.commutative, "of_nothing": request.of_nothing}
             return launch_shares(chosen, device, folding, layout, "reduce", count, size, **how)
-        spec = RunsSpec.of(folding, layout, map=map_, commutative=request.op.commutative)
+        spec = RunsSpec.of(folding, layout, map=map_, commutative=request.op.commutative, better=folding.better)
+        read = sum([form.item for form in own if form.shape]) * size
         parts = chosen.groups(-(-(size + count) // chosen.tile), device.capabilities)
-        launch = device.kernel(chosen, spec).prepare(parts, layout.pack(0), count, size, parts)
+        groups = 1 if read <= _NEAR_BYTES else parts
+        launch = device.kernel(chosen, spec).prepare(groups, layout.pack(0), count, size, parts)
         # Each part leaves values of its first and its last segment.
         return with_counters(device, launch, 1, 2 * parts * 4 * value_words(folding.values), one_kernel=True)
 

@@ -30,9 +30,11 @@ class RunsSpec(SegmentSpec):
     """The macros of a fold of segments by runs, for CPUs."""
 
     def macros(self) -> dict[str, int | str]:
-        """Tell whether neighbours lie side by side, in either direction."""
+        """Tell whether neighbours lie side by side, in either direction, and whether folds skip spans of elements."""
         strides = {stride for access in self.inputs for stride in access.reduced}
-        return super().macros() | {"LOADS_MASKED": int(strides <= {-1, 0, 1})}
+        # Integers fold in one operation, as long as a comparison takes.
+        searches = self.better is not None and len(self.values) == 1 and self.values[0].kind == "f"
+        return super().macros() | {"LOADS_MASKED": int(strides <= {-1, 0, 1}), "SEARCHES_SPANS": int(searches)}
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""

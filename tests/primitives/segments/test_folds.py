@@ -59,3 +59,20 @@ def test_calls_choose_it(device: gpuprims.Device) -> None:
     if device.backend == "reference":
         pytest.skip("has no kernels that fold segments alone")
     assert gpuprims.explain("segments", device).chosen.primitive == "segments"
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("op", ["max", "min"])
+def test_the_extreme_of_a_long_segment_is_found_in_every_span(
+    runs_kernel: Kernel, rng: np.random.Generator, op: str, dtype: str
+) -> None:
+    """On CPUs, a search skips spans of 1024 elements or more without a better one; NaN ends it."""
+    fold = np.maximum if op == "max" else np.minimum
+    for length in (1025, 4096, 4097, 10_000):
+        places = [0, 1, 1023, 1024, 2047, 2048, 4095, length // 2, length - 2, length - 1]
+        for special in (np.inf, -np.inf, np.nan, 60_000.0):
+            rows = np.tile(rng.standard_normal(length).astype(dtype), (len(places) + 1, 1))
+            for row, place in zip(rows, places, strict=False):
+                row[min(place, length - 1)] = special
+            offsets = np.arange(len(rows) + 1) * length
+            assert_equal(runs_kernel.reduce(rows.ravel(), op=op, segments=offsets), fold.reduce(rows, axis=1))

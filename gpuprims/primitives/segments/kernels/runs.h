@@ -93,10 +93,30 @@ DEVICE value_t gp_fold_span(INPUTS, const layout_t layout, const row_t row, i64 
 #endif
 }
 
-/* Fold any number of elements: spans, pairwise as in reduce/cpu_chunks. */
+#if SEARCHES_SPANS
+/* Return 1 if one of `span` elements from j on is better than `best`: one comparison, where a fold of floats takes two. */
+DEVICE int gp_has_better(INPUTS, const layout_t layout, const row_t row, const i64 j, const int span, const value_t best)
+{
+    i32 found = 0;
+    for (int k = 0; k < span; k++) found |= BETTER(MAP_ROW(row, j + k), best);
+    return found;
+}
+#endif
+
+/* Fold any number of elements: spans, pairwise as in reduce/cpu_chunks. To pick one of them, fold the spans that have a better
+ * one than those before, as reduce/cpu_best does (rows: cpu_runs-searched). */
 DEVICE value_t gp_fold_row(INPUTS, const layout_t layout, const row_t row, i64 j, const i64 last)
 {
     if (last - j <= SPAN) return gp_fold_span(INPUT_NAMES, layout, row, j, last);
+#if SEARCHES_SPANS
+    value_t best = gp_fold_span(INPUT_NAMES, layout, row, j, j + SPAN);
+    while ((j += SPAN) < last && !BETTER(best, best)) { /* NaN compares better than itself, and stays */
+        const i64 end = min(j + SPAN, last);
+        if (gp_has_better(INPUT_NAMES, layout, row, j, (int)(end - j), best))
+            best = OP(best, gp_fold_span(INPUT_NAMES, layout, row, j, end));
+    }
+    return best;
+#else
     value_t levels[LEVELS], folded = IDENTITY;
     i64 spans = 0;
     for (; j < last; j += SPAN, spans++) {
@@ -108,4 +128,5 @@ DEVICE value_t gp_fold_row(INPUTS, const layout_t layout, const row_t row, i64 j
     for (int level = 0; spans >> level; level++)
         if (spans >> level & 1) folded = OP(levels[level], folded);
     return folded;
+#endif
 }
