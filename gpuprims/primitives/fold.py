@@ -14,7 +14,7 @@ from gpuprims.core.device import Device
 from gpuprims.core.driver import Kernel, Launch
 from gpuprims.core.kernel_spec import value_bytes, value_words
 from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn, nothing, with_statuses
-from gpuprims.core.layout import VECTOR_BYTES, Form, Layout, contiguous, plan_layout, turned
+from gpuprims.core.layout import VECTOR_BYTES, Form, contiguous, plan_layout, turned
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import MOST_GROUPS, Variant
 from gpuprims.expressions import TypedExpr
@@ -22,8 +22,9 @@ from gpuprims.operators import Folding
 from gpuprims.primitives.by_rows import FEWEST_FOLDED, by_rows
 from gpuprims.primitives.fold_spec import FoldSpec, ScanSpec, peeled_width
 from gpuprims.primitives.fold_variants import FoldVariant, ScanVariant
-from gpuprims.primitives.joined import scalar_in_loops
+from gpuprims.primitives.joined import large_apart, scalar_in_loops
 from gpuprims.primitives.lane_rows import LaneRows, LaneRowsSpec
+from gpuprims.primitives.near import groups_near
 from gpuprims.primitives.queue_spec import QueueSpec, plan_queue
 from gpuprims.primitives.scan_tiles import in_rows, scan_traits
 from gpuprims.primitives.strips import RunSpec, StripSpec, neighbouring, runs_of, strips_of
@@ -37,8 +38,6 @@ _MOST_LOADED = 32
 _MOST_JOINED = 16
 # Joined work-items fold outputs of so few elements side by side: FEW of reduce_cpu_chunks.cl.
 _FEW = 128
-# Bytes of complex128.
-_LARGE = 16
 # Fewer numbers than kernels compare at once are quicker to fold.
 _LEAST_SEARCHED = 32
 
@@ -117,11 +116,14 @@ def plan_fold(
         groups = min(rows * parts, MOST_GROUPS)
         if not chosen.shares_outputs or chosen.block == 1:  # a group of one is a thread: no more than there are to run
             groups = chosen.groups(groups, able)
+        if chosen.by_rows and len(folding.values) == 1:
+            read = sum([form.item for form in forms]) * outputs * count
+            groups = groups_near(groups, read, folding.map, folding.op)
         how = {"vector": vector, "vector_across": across, "peeled": vector > aligned}
         spec = FoldSpec.of(folding, read_by, better=folding.better, commutative=commutative, **how)
         packed = read_by.pack(count if counted is None else counted)
         side_by_side = count <= _FEW and len(folding.values) > 1  # rows: cpu_chunks-few
-        joins = side_by_side or scalar_in_loops(folding.map, folding.op) or _large_apart(read_by, len(forms))
+        joins = side_by_side or scalar_in_loops(folding.map, folding.op) or large_apart(read_by, len(forms))
         if chosen.joins and commutative and joins:
             chosen = chosen.resized(block=min(max(able.warp, 1), _MOST_JOINED))
         numbers = (outputs, count, parts, width) if chosen.narrows else (outputs, count, parts)
@@ -147,14 +149,6 @@ def _in_new_memory(form: Form) -> Form:
     """Return a result in new memory: in Fortran order if ``form`` is, else in C order."""
     plain = contiguous(form.dtype, form.shape, form.divides_address)
     return turned(plain) if form.strides == turned(plain).strides else plain
-
-
-def _large_apart(layout: Layout, inputs: int) -> bool:
-    """Return True for complex128 that do not lie side by side, which take longer in loops (rows: cpu_chunks-loops)."""
-    return any(
-        form.item == _LARGE and own[-1:] not in ((), (-1,), (0,), (1,))
-        for form, own in zip(layout.forms[:inputs], layout.reduced_strides[:inputs], strict=True)
-    )
 
 
 def _searched(folding: Folding, count: int) -> bool:

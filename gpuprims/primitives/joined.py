@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from gpuprims.core.layout import Layout
 from gpuprims.expressions import TypedExpr
 from gpuprims.expressions.functions import FLOATING
 
 # Functions that call the compiler's library, for some dtypes at least.
 _LIBRARY = {*FLOATING, "power", "remainder", "floor_divide", "fmod"} - {"fabs", "sqrt", "hypot"}
+# Bytes of complex128.
+_LARGE = 16
 
 
 def scalar_in_loops(*functions: TypedExpr) -> bool:
@@ -23,4 +26,12 @@ def widens(function: TypedExpr) -> bool:
     return any(
         node.name == "cast" and node.dtype.kind == "f" and function.nodes[node.operands[0]].dtype.name.endswith("int64")
         for node in function.nodes
+    )
+
+
+def large_apart(layout: Layout, inputs: int) -> bool:
+    """Return True for complex128 that do not lie side by side, which take longer in loops (reduce: cpu_chunks-loops)."""
+    return any(
+        form.item == _LARGE and own[-1:] not in ((), (-1,), (0,), (1,))
+        for form, own in zip(layout.forms[:inputs], layout.reduced_strides[:inputs], strict=True)
     )

@@ -46,6 +46,26 @@ def test_small_arrays_of_the_host_need_no_other_thread(device: gpuprims.Device, 
     assert queues[-2:] == ["near"] * 2
 
 
+def test_quick_functions_of_few_bytes_need_no_other_thread(device: gpuprims.Device, queues: list[str]) -> None:
+    """Of several tiles, parts and segments; functions of the compiler's library are left to all threads."""
+    x, offsets = np.arange(80_000, dtype=np.float32), np.array([0, 30_000, 80_000])
+    wide = x.reshape(40, 2000)
+    calls = [
+        (lambda: gpuprims.map("x + 1", x, device=device), x + 1, "near"),
+        (lambda: gpuprims.reduce(x, op="max", device=device), 79_999, "near"),
+        (lambda: gpuprims.reduce(x.astype(np.int32), op="max", device=device), 79_999, "near"),
+        (lambda: gpuprims.reduce(wide, op="max", axis=0, device=device), wide[-1], "near"),
+        (lambda: gpuprims.reduce(x, op="max", segments=offsets, device=device), [29_999, 79_999], "near"),
+        (lambda: gpuprims.map("exp(-x)", x, device=device), np.exp(-x), "queue"),
+        (lambda: gpuprims.reduce(x, op="max", map="exp(-x)", device=device), 1, "queue"),
+        (lambda: gpuprims.reduce(x, op="max", map="exp(-x)", segments=offsets, device=device)[:1], 1, "queue"),
+    ]
+    for call, expected, queue in calls:
+        for _ in range(2):
+            np.testing.assert_allclose(call(), expected, rtol=1e-6)
+        assert queues[-1] == queue
+
+
 def test_large_arrays_are_left_to_all_threads(device: gpuprims.Device, queues: list[str]) -> None:
     x = np.arange(1_000_000, dtype=np.float32)
     for _ in range(2):

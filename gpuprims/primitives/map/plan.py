@@ -28,6 +28,7 @@ from gpuprims.primitives.map.lanes import split_lanes
 from gpuprims.primitives.map.rows import joined
 from gpuprims.primitives.map.spec import MapSpec
 from gpuprims.primitives.map.tiles import MapTraits, MapVariant, Tiling
+from gpuprims.primitives.near import groups_near
 from gpuprims.primitives.pipeline import Slab, boxes, compute_slabs, most_elements, whole_box
 
 Dtypes = tuple[np.dtype[Any], ...]
@@ -171,6 +172,8 @@ def plan_call(
         if chosen.by_rows:
             fitted = joined(fitted, placed, function, device.capabilities)
         groups = fitted.groups(-(-size // fitted.tile), device.capabilities)
+        if chosen.by_rows:
+            groups = groups_near(groups, sum([form.item for form in operands]) * size, function)
         return device.kernel(fitted, spec).prepare(groups, placed.pack(1), size)
 
     def spec_of(layout: Layout, vector: int, across: int = 1) -> KernelSpec:

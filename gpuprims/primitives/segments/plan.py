@@ -21,13 +21,12 @@ from gpuprims.expressions import Expr
 from gpuprims.operators import Folding, Op, as_map, find_op, make_folding
 from gpuprims.primitives.fold import plan_scan
 from gpuprims.primitives.fold_variants import FoldVariant
+from gpuprims.primitives.near import groups_near
 from gpuprims.primitives.segments.offsets import along_one_axis, end_dtype
 from gpuprims.primitives.segments.operator import placed, segmented
 from gpuprims.primitives.segments.shares import SharesVariant, launch_shares, taking_offsets
 from gpuprims.primitives.segments.spec import RunsSpec
 
-# Bytes of elements that one thread folds sooner than two, because they may lie in its cache (rows: cpu_runs-near).
-_NEAR_BYTES = 3 << 18
 _BOOL, _INT64 = np.dtype(np.bool_), np.dtype(np.int64)
 
 
@@ -85,7 +84,7 @@ def plan_by_offsets(
         spec = RunsSpec.of(folding, layout, map=map_, commutative=request.op.commutative, better=folding.better)
         read = sum([form.item for form in own if form.shape]) * size
         parts = chosen.groups(-(-(size + count) // chosen.tile), device.capabilities)
-        groups = 1 if read <= _NEAR_BYTES else parts
+        groups = groups_near(parts, read, folding.map, folding.op)
         launch = device.kernel(chosen, spec).prepare(groups, layout.pack(0), count, size, parts)
         # Each part leaves values of its first and its last segment.
         return with_counters(device, launch, 1, 2 * parts * 4 * value_words(folding.values), one_kernel=True)
