@@ -119,11 +119,12 @@ def plan_fold(
         if chosen.by_rows and len(folding.values) == 1:
             read = sum([form.item for form in forms]) * outputs * count
             groups = groups_near(groups, read, folding.map, folding.op)
-        how = {"vector": vector, "vector_across": across, "peeled": vector > aligned}
+        apart = large_apart(read_by, len(forms)) if chosen.joins else None
+        how = {"vector": vector, "vector_across": across, "peeled": vector > aligned, "apart": apart}
         spec = FoldSpec.of(folding, read_by, better=folding.better, commutative=commutative, **how)
         packed = read_by.pack(count if counted is None else counted)
         side_by_side = count <= _FEW and len(folding.values) > 1  # rows: cpu_chunks-few
-        joins = side_by_side or scalar_in_loops(folding.map, folding.op) or large_apart(read_by, len(forms))
+        joins = side_by_side or scalar_in_loops(folding.map, folding.op)
         if chosen.joins and commutative and joins:
             chosen = chosen.resized(block=min(max(able.warp, 1), _MOST_JOINED))
         numbers = (outputs, count, parts, width) if chosen.narrows else (outputs, count, parts)

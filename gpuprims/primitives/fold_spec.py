@@ -43,6 +43,8 @@ class FoldSpec(KernelSpec):
     better: TypedExpr | None = None
     # Rows of the first input begin anywhere: some of its elements lie before the first whole vector.
     peeled: bool = False
+    # Elements lie apart, and are too large to load in vectors; None for kernels that do not ask.
+    apart: bool | None = None
 
     stores_vectors: ClassVar[bool] = False
     scratch_pointers: ClassVar[int] = 2
@@ -76,6 +78,8 @@ class FoldSpec(KernelSpec):
             "OP(a, b)": "gp_fold(a, b)",
             "IDENTITY": "gp_identity()",
         }
+        if self.apart is not None:
+            macros["APART"] = int(self.apart)
         searched = self.better is not None and len(self.values) > 1 and (self.index is None or len(self.index) == 1)
         macros["SEARCHED"] = int(searched)
         if self.better:

@@ -30,7 +30,7 @@ def widens(function: TypedExpr) -> bool:
 
 
 def large_apart(layout: Layout, inputs: int) -> bool:
-    """Return True for complex128 that do not lie side by side, which take longer in loops (reduce: cpu_chunks-loops)."""
+    """Return True for complex128 that do not lie side by side, which load slower in vectors (cpu_chunks-apart)."""
     return any(
         form.item == _LARGE and own[-1:] not in ((), (-1,), (0,), (1,))
         for form, own in zip(layout.forms[:inputs], layout.reduced_strides[:inputs], strict=True)

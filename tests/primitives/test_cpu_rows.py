@@ -127,3 +127,16 @@ def test_folds_of_short_rows_of_several_components(
     x = rng.standard_normal((1003, n)).astype(np.float32) + 100
     expected = getattr(np, op)(x.astype(np.float64), axis=1)
     np.testing.assert_allclose(gpuprims.reduce(x, op=op, axis=1, device=cpu), expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("n", [63, 64, 65, 129, 1024, 4099, 70_001])
+@pytest.mark.parametrize("step", [2, 3, -2])
+def test_folds_of_large_elements_that_lie_apart(
+    cpu: gpuprims.Device, rng: np.random.Generator, n: int, step: int
+) -> None:
+    """Whole numbers, so that sums are exact: each element counts once."""
+    x = (rng.integers(-99, 99, (2, 3 * n)) + 1j * rng.integers(-99, 99, (2, 3 * n)))[:, ::step][:, :n]
+    assert_exact = np.testing.assert_array_equal
+    assert_exact(gpuprims.reduce(x, axis=1, device=cpu), x.sum(1))
+    assert_exact(gpuprims.reduce(x, op="count_nonzero", axis=1, device=cpu), np.count_nonzero(x, axis=1))
+    assert_exact(gpuprims.reduce(x, map="exp(0*x)", axis=1, device=cpu), [n, n])  # by joined work-items

@@ -5,7 +5,7 @@
  * scratch partials: WORDS for each part of each output; counters: one for each output, zero before and after
  * launch  any number of groups; each takes (output, part) pairs until none are left; if outputs have few elements, a
  *         contiguous range of outputs. A group is one work-item, or BLOCK that the compiler joins in a vector
- * host    ROW(o, j), ROW_END(j, last), MAP_ROW(row, j), OP(a, b), IDENTITY, STORE(o, j, value), COMMUTATIVE
+ * host    ROW(o, j), ROW_END(j, last), MAP_ROW(row, j), OP(a, b), IDENTITY, STORE(o, j, value), COMMUTATIVE, APART
  * order   LANES accumulators side by side, in vector registers, fold a chunk; one accumulator if order matters; outputs
  *         of few elements are folded in order
  *
@@ -31,11 +31,16 @@
 #define GIVE(lane, value) partial[lane] = value
 #else /* Loops stay rolled: Intel's compiler does not vectorise unrolled ones. A barrier would keep values out of registers. */
 #define LANE held
+#if APART /* one element after the other, as they lie (rows: cpu_chunks-apart) */
+#define EACH_HELD _Pragma("clang loop unroll(disable) vectorize(disable)") for (int held = 0; held < HELD; held++)
+#else
 #define EACH_HELD _Pragma("clang loop unroll(disable)") for (int held = 0; held < HELD; held++)
+#endif
 #define MEET()
 #define TAKE(lane) VALUE(run, [lane])
 #define GIVE(lane, value) SET_VALUE(run, [lane], value)
 #endif
+#define PLACE(k) (APART ? 4 * LANE + (k) : (k) * LANES + LANE) /* of a lane's element of four times LANES */
 #define EACH_OF(lanes) _Pragma("clang loop unroll(disable)") for (int lane = 0; lane < lanes; lane++)
 #define RUN 64
 #define LEVELS 48
@@ -87,8 +92,8 @@ void reduce_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counte
                 for (; j + 4 * LANES <= stop; j += 4 * LANES)
                     EACH_HELD
                     {
-                        const value_t one = OP(MAP_ROW(row, j + LANE), MAP_ROW(row, j + LANES + LANE));
-                        const value_t two = OP(MAP_ROW(row, j + 2 * LANES + LANE), MAP_ROW(row, j + 3 * LANES + LANE));
+                        const value_t one = OP(MAP_ROW(row, j + PLACE(0)), MAP_ROW(row, j + PLACE(1)));
+                        const value_t two = OP(MAP_ROW(row, j + PLACE(2)), MAP_ROW(row, j + PLACE(3)));
                         SET_VALUE(run, [held], OP(VALUE(run, [held]), OP(one, two)));
                     }
                 for (; j + LANES <= stop; j += LANES)
