@@ -16,6 +16,10 @@ from gpuprims.operators.op import Op
 from gpuprims.operators.rounding import with_errors
 
 
+def _is_true(element: Any, index: Any) -> Any:
+    return element != 0
+
+
 def _named() -> dict[str, Op]:
     def op(name: str, fn: str, identity: Any, dtypes: DtypeRule, **more: Any) -> Op:
         return Op(fn, identity, name=name, commutative=True, dtypes=dtypes, **more)
@@ -26,8 +30,9 @@ def _named() -> dict[str, Op]:
         op("mean", "a + b", 0, inexact("mean", kinds="fc"), finish=lambda total, count: total / count),
         op("min", "minimum(a, b)", highest, keeping, of_nothing=False, better=beats("<")),
         op("max", "maximum(a, b)", lowest, keeping, of_nothing=False, better=beats(">")),
-        op("any", "a | b", False, deciding, prepare=lambda element, index: element != 0),
-        op("all", "a & b", True, deciding, prepare=lambda element, index: element != 0),
+        # An element that decides the result is better than any, itself included, so a search ends there.
+        op("any", "a | b", False, deciding, prepare=_is_true, better=lambda a, b: a),
+        op("all", "a & b", True, deciding, prepare=_is_true, better=lambda a, b: ~a),
         op("count_nonzero", "a + b", 0, counting, prepare=lambda element, index: element != 0),
         op(
             "norm",

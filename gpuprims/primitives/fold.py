@@ -40,6 +40,8 @@ _MOST_JOINED = 16
 _FEW = 128
 # Fewer numbers than kernels compare at once are quicker to fold.
 _LEAST_SEARCHED = 32
+# Fewer bools are folded sooner than found (rows: cpu_best-bools).
+_LEAST_DECIDED = 256
 
 
 def sample_rows(call: Sample) -> tuple[Form, int]:
@@ -156,7 +158,8 @@ def _searched(folding: Folding, count: int) -> bool:
     """Return True if kernels may search for the value that a fold picks, and gain by it (rows: cpu_best-alone)."""
     if folding.better is None or len(folding.values) > 1:
         return folding.better is not None
-    return folding.values[0].kind in "fc" and count >= _LEAST_SEARCHED and not scalar_in_loops(folding.map)
+    least = _LEAST_DECIDED if folding.values[0].kind == "b" else _LEAST_SEARCHED
+    return folding.values[0].kind in "fcb" and count >= least and not scalar_in_loops(folding.map)
 
 
 def _with_axes(form: Form, shape: tuple[int, ...], axes: tuple[int, ...]) -> Form:

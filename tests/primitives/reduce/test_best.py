@@ -171,3 +171,19 @@ def test_a_map_may_be_rounded_otherwise_in_vectors(cpu: gpuprims.Device, rng: np
         for function in (np.exp, np.sin, np.tanh):
             values = function(x.astype(np.float64))
             assert values[find(cpu, x, map=function)] >= values.max() * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "float32", "complex64"])
+@pytest.mark.parametrize("rows", [1, 3])
+def test_any_and_all_see_the_one_element_that_decides(device: gpuprims.Device, dtype: str, rows: int) -> None:
+    """On CPUs, spans of 2048 elements of a part are searched until one decides; short rows are folded."""
+    for n in (255, 256, 2049, 70_001):
+        for place in {0, 1, 254, n // 2, n - 2, n - 1, 2047 % n, 2048 % n}:
+            x = np.zeros((rows, n), dtype)
+            x[-1, place] = 1
+            for one, op in ((x, "any"), (x == 0, "all")):
+                expected = getattr(np, op)(one, axis=1)
+                np.testing.assert_array_equal(gpuprims.reduce(one, op=op, axis=1, device=device), expected)
+                np.testing.assert_array_equal(gpuprims.reduce(one[:, ::-1], op=op, axis=1, device=device), expected)
+            assert not gpuprims.reduce(x[:-1], op="any", device=device)
+            assert gpuprims.reduce(x[:-1] == 0, op="all", device=device)
