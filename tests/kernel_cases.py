@@ -24,6 +24,7 @@ from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.errors import NoVariantError
 from gpuprims.expressions.expr import COMPUTABLE
+from gpuprims.primitives import near
 from gpuprims.primitives.fold_variants import ScanVariant
 from gpuprims.primitives.histogram.traits import HistogramTraits
 from gpuprims.primitives.stencil.traits import Neighbourhood, StencilTraits
@@ -257,6 +258,7 @@ def two_groups(device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch) -> Iter
     build = device.kernel
     with monkeypatch.context() as patched:
         patched.setattr(device, "kernel", limited)
+        patched.setattr(near, "_NEAR_BYTES", 0)  # else a CPU starts one group for so few bytes
         yield
     assert max(asked, default=0) > 2, "the call was planned before, or is too small to need three groups"
 

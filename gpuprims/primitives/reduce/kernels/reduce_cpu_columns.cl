@@ -5,8 +5,8 @@
  * scratch partials: WORDS for each part of each output; counters: one for each output, zero before and after
  * launch  any number of groups of one work-item; each takes neighbouring outputs and one part of their elements until none
  *         are left
- * host    BESIDE(o, j), BESIDE_LENGTH(outputs), MAP_BESIDE(row, o), STORE_BESIDE(row, o, value), OP(a, b), IDENTITY, VALUES, VALUE,
- *         SET_VALUE
+ * host    BESIDE(o, j), BESIDE_LENGTH(outputs), MAP_BESIDE(row, o), STORE(o, j, value), STORE_BESIDE(row, o, value), OP(a, b),
+ *         IDENTITY, VALUES, VALUE, SET_VALUE
  * order   operands in index order
  */
 #define LANES 512 /* outputs_per_group: their values stay in the first cache, and reads are long stretches */
@@ -21,7 +21,7 @@ void reduce_cpu_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *count
                         const i64 outputs, const i64 n, const i64 parts)
 {
     const i64 length = BESIDE_LENGTH(outputs), groups = get_num_groups(0);
-    const int at_once = parts == 1 && n > 1 && n <= AT_ONCE;
+    const int at_once = parts == 1 && length > 1 && n > 1 && n <= AT_ONCE;
     const i64 lanes = at_once ? LANES_AT_ONCE : LANES, most = (length + lanes - 1) / lanes;
     const i64 even = parts == 1 ? (most + groups - 1) / groups * groups : most; /* as many blocks for each group */
     const i64 width = ((length + even - 1) / even + LINE - 1) / LINE * LINE, across = (length + width - 1) / width;
@@ -75,7 +75,8 @@ void reduce_cpu_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *count
             }
         }
 
-        /* 4. Store. */
-        EACH_LANE STORE_BESIDE(there, o + lane, VALUE(folded, [lane]));
+        /* 4. Store. Of a single output, which is at no stride, Intel's compiler (2026.2) would store a lane that is not live. */
+        if (live == 1) STORE(o, 0, VALUE(folded, [0]));
+        else EACH_LANE STORE_BESIDE(there, o + lane, VALUE(folded, [lane]));
     }
 }
