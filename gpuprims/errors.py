@@ -18,6 +18,16 @@ class ArgumentError(GpuprimsError, ValueError):
     """An argument has a value that the call cannot take."""
 
 
+class MissingExtraError(GpuprimsError, ImportError):
+    """A part of gpuprims needs packages that an extra installs, as ``gpuprims.models`` needs scikit-learn."""
+
+    def __init__(self, label: str, packages: str, error: ImportError, extra: str) -> None:
+        remedy = f"pip install 'gpuprims[{extra}]'"
+        ImportError.__init__(
+            self, f"{label}: {packages} installed; got {quoted(str(error))}: {remedy}", name=error.name
+        )
+
+
 class UnknownOperatorError(ArgumentError):
     """``op`` names no operator, as ``op="median"``."""
 

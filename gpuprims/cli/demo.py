@@ -19,7 +19,7 @@ from gpuprims.cli.terminal import Subparsers, add_device
 from gpuprims.core.device import Device, pick_device
 from gpuprims.core.explain import explain
 from gpuprims.core.registry import REGISTRY
-from gpuprims.errors import GpuprimsError
+from gpuprims.errors import MissingExtraError
 
 
 def _grey(pixel: tuple[Any, Any, Any]) -> Any:
@@ -52,12 +52,12 @@ def run(chosen: argparse.Namespace) -> int:
 
 
 def _load_photo() -> np.ndarray:
-    from sklearn.datasets import load_sample_image
-
     try:
+        from sklearn.datasets import load_sample_image
+
         photo: np.ndarray = load_sample_image("china.jpg")
     except ImportError as error:
-        raise GpuprimsError("demo: Pillow to read the photograph; got none: pip install 'gpuprims[demo]'") from error
+        raise MissingExtraError("demo", "scikit-learn, and Pillow to read the photograph,", error, "demo") from error
     return photo
 
 

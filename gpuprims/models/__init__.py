@@ -1,5 +1,15 @@
 """Models built from the primitives, with scikit-learn's interface; importing them imports scikit-learn."""
 
+import importlib
+
+from gpuprims.errors import MissingExtraError
+
+try:
+    for name in ("scipy", "sklearn", "tqdm"):
+        importlib.import_module(name)
+except ImportError as error:
+    raise MissingExtraError("gpuprims.models", "scikit-learn, SciPy and tqdm", error, "models") from error
+
 from gpuprims.models.logreg import LogReg
 from gpuprims.models.metrics import Rates, rates_table
 from gpuprims.models.spam import Mail, SpamFilter, Training, generated_mail, read_mail, train_filter
