@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 RUN = $(VENV)/bin/python -m
 
-.PHONY: demo test test-all lint oclgrind sanitize hard soak fuzz clean
+.PHONY: demo test test-all docs lint oclgrind sanitize hard soak fuzz clean
 
 demo: $(VENV)/demo
 	$(RUN) gpuprims demo
@@ -34,6 +34,10 @@ lint: $(VENV)/lint
 	$(RUN) mypy
 	$(VENV)/bin/basedpyright --pythonpath $(VENV)/bin/python tests/public_api.py
 
+# The documentation site, in docs/_build.
+docs: $(VENV)/docs
+	$(RUN) sphinx --fail-on-warning --quiet docs docs/_build
+
 # Every OpenCL kernel on a simulated device that reports data races, uninitialised reads and accesses out of bounds.
 # Its own environment, because Oclgrind's wheel would add its device to the other one.
 oclgrind: .venv-oclgrind/installed
@@ -53,6 +57,10 @@ $(VENV)/demo: $(VENV)/bin/python pyproject.toml
 
 $(VENV)/test: $(VENV)/bin/python pyproject.toml
 	$(RUN) pip install --quiet --editable ".[cpu,test]"
+	touch $@
+
+$(VENV)/docs: $(VENV)/bin/python pyproject.toml
+	$(RUN) pip install --quiet --editable ".[docs]"
 	touch $@
 
 $(VENV)/lint: $(VENV)/test
