@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import gpuprims
-from bench import compare, oracles, readme, results, tables, targets
+from bench import compare, oracles, results, speeds, tables, targets
 from bench.ahead import delay_of
 from bench.cases import SIZES, WORKS, Case, cases, matches
 from bench.clocks import HostClock, Span, clock_of, timed_device
@@ -321,13 +321,13 @@ def test_a_page_says_when_there_is_no_matplotlib(
     assert "without pictures, for want of matplotlib" in write_page(report, tmp_path)
 
 
-def test_the_table_of_readme_is_that_of_the_reports() -> None:
-    text = readme.README.read_text()
-    assert readme.with_table(text, readme.shown()) == text
+def test_the_table_of_the_documentation_is_that_of_the_reports() -> None:
+    text = speeds.PAGE.read_text()
+    assert speeds.with_table(text, speeds.shown()) == text
 
 
-def test_readmes_table_has_a_line_a_case(report: dict[str, Any]) -> None:
-    lines = readme.table(dict.fromkeys(readme.SHOWN, report)).splitlines()
+def test_the_table_has_a_line_a_case(report: dict[str, Any]) -> None:
+    lines = speeds.table(dict.fromkeys(speeds.SHOWN, report)).splitlines()
     (found,) = [line for line in lines if line.startswith("| map 2*x+1 |")]
     ours, peer = "53.7 GB/s", "numba 44.7 GB/s"
     assert found == f"| map 2*x+1 | 2^26 | {ours}, 50% | {ours}, 50% | {peer} | {ours} | {peer} |"

@@ -1,4 +1,4 @@
-"""README's table of speeds: ``python -m bench.readme`` writes it from the reports in results/."""
+"""The documentation's table of speeds: ``python -m bench.speeds`` writes it from the reports in results/."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from . import results
 from .tables import OVERVIEW, Line, Row, largest, per_second, percent, seconds
 
 REPORTS = Path(__file__).parent / "results"
-README = Path(__file__).parents[1] / "README.md"
-BEGIN, END = "<!-- python -m bench.readme writes this table from bench/results -->\n", "<!-- end of the table -->\n"
+PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
+BEGIN, END = "<!-- python -m bench.speeds writes this table from bench/results -->\n", "<!-- end of the table -->\n"
 _CUDA, _OPENCL, _CPU = SHOWN = ("cuda-nvidia-h200", "opencl-nvidia-h200", "opencl-amd-epyc-intel")
 _HEADINGS = ("work", "elements", "H200, CUDA", "H200, OpenCL", "fastest peer", "CPU, 2 cores", "fastest peer")
 _CASES = (
@@ -84,4 +84,4 @@ def shown() -> str:
 
 
 if __name__ == "__main__":
-    README.write_text(with_table(README.read_text(), shown()))
+    PAGE.write_text(with_table(PAGE.read_text(), shown()))
