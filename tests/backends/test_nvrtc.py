@@ -21,6 +21,7 @@ from kernel_cases import extreme_shapes
 
 import gpuprims
 from gpuprims.backends import PRELUDES
+from gpuprims.backends.cuda.options import options_of
 from gpuprims.cli.kernels import usual_device
 from gpuprims.core.codegen import kernel_source
 from gpuprims.core.kernel_spec import KernelSpec
@@ -72,7 +73,7 @@ def asked_for(variant: Variant, call: Callable[..., Any]) -> list[tuple[Variant,
 def compile_cuda(variant: Variant, spec: KernelSpec, architecture: int) -> tuple[list[str], bool]:
     """Compile as the CUDA backend does; return what the compiler says, and whether machine code came out."""
     text = kernel_source(spec, variant, PRELUDES["cuda"], 32)
-    options = [b"--std=c++17", f"-arch=sm_{architecture}".encode()]
+    options = [one.encode() for one in (*options_of(nvrtc.nvrtcVersion()[1:]), f"-arch=sm_{architecture}")]
     _, program = nvrtc.nvrtcCreateProgram(text.encode(), b"generated.cu", 0, [], [])
     nvrtc.nvrtcCompileProgram(program, len(options), options)
     _, length = nvrtc.nvrtcGetProgramLogSize(program)
@@ -221,6 +222,12 @@ def test_every_function_of_complex_numbers_compiles(pytestconfig: pytest.Config)
 def test_elements_are_read_in_vectors_in_any_order(variant: Variant) -> None:
     assert [d.vector for d in specs_of(variant, REDUCTIONS["sum of float32 by several groups"])] == [4]
     assert [d.vector for d in specs_of(variant, REDUCTIONS["an operator that does not commute"])] == [2]
+
+
+def test_options_are_those_that_a_version_knows() -> None:
+    assert options_of((12, 3)) == ("--std=c++17",)
+    assert options_of((12, 4)) == options_of((13, 0))
+    assert "--minimal" in options_of((12, 4))
 
 
 def test_every_kernel_file_is_compiled() -> None:

@@ -17,6 +17,7 @@ from cupy_backends.cuda.api.driver import CUDADriverError, launchCooperativeKern
 from cupy_backends.cuda.libs import nvrtc
 
 from gpuprims.backends.cuda.compiled import CUDA_CALLS
+from gpuprims.backends.cuda.options import options_of
 from gpuprims.core import compile_cache
 from gpuprims.core.driver import Launch
 from gpuprims.core.variant import Variant
@@ -24,13 +25,14 @@ from gpuprims.core.variant import Variant
 current_device = cupy.cuda.runtime.getDevice
 PER_THREAD = cupy.cuda.runtime.streamPerThread
 _NO_CONTEXT = 201  # CUDA_ERROR_INVALID_CONTEXT: of a new thread
-_OPTIONS = ("--std=c++17",)
 
 
 def compiled(text: str, device: cupy.cuda.Device) -> cupy.cuda.Module:
     """Return the module of a kernel's text, from the cache on disk if it is there."""
-    compiler = f"NVRTC {nvrtc.getVersion()}, CuPy {cupy.__version__}"
-    key = compile_cache.key_of("cuda", compiler, device.compute_capability, *_OPTIONS, text)
+    version = nvrtc.getVersion()
+    options = options_of(version)
+    compiler = f"NVRTC {version}, CuPy {cupy.__version__}"
+    key = compile_cache.key_of("cuda", compiler, device.compute_capability, *options, text)
 
     def load(binary: bytes) -> cupy.cuda.Module:
         module = cupy.cuda.Module()
@@ -38,7 +40,7 @@ def compiled(text: str, device: cupy.cuda.Device) -> cupy.cuda.Module:
         return module
 
     def build() -> tuple[cupy.cuda.Module, bytes]:
-        binary, _ = cupy.cuda.compiler.compile_using_nvrtc(text, _OPTIONS, cache_in_memory=True)
+        binary, _ = cupy.cuda.compiler.compile_using_nvrtc(text, options, cache_in_memory=True)
         return load(binary), binary
 
     return compile_cache.cached(key, load, build, cupy.cuda.driver.CUDADriverError)
