@@ -96,6 +96,7 @@ class Device:
         cls._lock = threading.Lock()  # another thread of the parent may have held the old one
         DEFAULT.after_fork()
         for device in list(cls._known.values()):
+            device._kernels.after_fork()
             if not isinstance(device.driver, ForkedDriver) and not getattr(device.driver, "survives_fork", False):
                 device.driver, device.faults = ForkedDriver(device.driver), Faults()  # every method raises
 

@@ -90,6 +90,9 @@ class Driver(Protocol):
     ``runner_in_place(device, launch, form, slow, turned=..., nbytes=...)`` does so for short calls in the host's
     memory, or returns ``slow``, which runs any such call.
 
+    A driver whose compiler serves several threads at the same time may have ``alongside(function)``, which returns the
+    function for another thread, where it finds the caller's device and stream.
+
     A driver whose transfers run beside kernels and beside each other may have ``begin_asarray(array)``, which starts
     :meth:`asarray`; the function that it returns waits until the host array has been read, and returns the copy, which
     later work finds complete. ``begin_to_host(array, host, new=...)`` starts to copy a C-contiguous array, as the work

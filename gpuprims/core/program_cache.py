@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from functools import lru_cache
-from threading import Lock
+from threading import Event, Lock
 from typing import Any, TypeVar
 
 from gpuprims.core.notices import limit_from
@@ -49,6 +49,7 @@ class Kernels:
 
     def __init__(self) -> None:
         self._kept: OrderedDict[Hashable, Any] = OrderedDict()  # the least recently used first
+        self._building: dict[Hashable, Event] = {}  # set once a thread has built the kernel, or failed
         self._lock = Lock()
         self._built = 0
 
@@ -56,16 +57,31 @@ class Kernels:
         return len(self._kept)
 
     def find(self, key: Hashable, build: Callable[[], Any]) -> Any:
-        """Return the kernel of a key, and build it if it is missing; two threads that build get the first one's."""
-        with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-                return self._kept[key]
-        built = build()
-        with self._lock:
-            if key not in self._kept:
-                self._make_room()
-            return self._kept.setdefault(key, built)
+        """Return the kernel of a key, and build it if it is missing; other threads that ask for it wait."""
+        while True:
+            with self._lock:
+                if key in self._kept:
+                    self._kept.move_to_end(key)
+                    return self._kept[key]
+                if (others := self._building.get(key)) is None:
+                    own = self._building[key] = Event()
+                    break
+            others.wait()
+        try:
+            built = build()
+            with self._lock:
+                if key not in self._kept:
+                    self._make_room()
+                return self._kept.setdefault(key, built)
+        finally:
+            with self._lock:
+                if self._building.get(key) is own:
+                    del self._building[key]
+            own.set()
+
+    def after_fork(self) -> None:
+        """Forget the threads of the parent, which build nothing here."""
+        self._lock, self._building = Lock(), {}
 
     def clear(self) -> None:
         """Release all kernels."""

@@ -15,7 +15,7 @@ from cupy_backends.cuda.api.driver import funcGetAttribute, funcSetAttribute
 from gpuprims.backends import PRELUDES
 from gpuprims.backends.cuda.arrays import new_array
 from gpuprims.backends.cuda.capabilities import capabilities_of
-from gpuprims.backends.cuda.kernel import PER_THREAD, CudaKernel, compiled, current_device
+from gpuprims.backends.cuda.kernel import PER_THREAD, CudaKernel, alongside, compiled, current_device
 from gpuprims.backends.cuda.runs import into_new
 from gpuprims.backends.cuda.transfer import Transfer
 from gpuprims.core.capabilities import Capabilities
@@ -43,7 +43,7 @@ class CudaDriver(OwnMemory):
         transfer = Transfer(self.device)
         self._send, self.to_host, self.scalar = transfer.send, transfer.receive, transfer.scalar
         self.begin_asarray, self.begin_to_host = partial(transfer.begin_copy, self.empty), transfer.begin_receive
-        self.report = transfer.report
+        self.report, self.alongside = transfer.report, partial(alongside, self.device)
         memory = StreamMemory(lambda count, dtype: self.zeros((count,), dtype), self._stream)
         self.counters, self.tile_statuses = memory.counters, memory.tile_statuses
         self.stream_memory = memory

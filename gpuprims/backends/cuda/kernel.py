@@ -46,6 +46,20 @@ def compiled(text: str, device: cupy.cuda.Device) -> cupy.cuda.Module:
     return compile_cache.cached(key, load, build, cupy.cuda.driver.CUDADriverError)
 
 
+def alongside(device: cupy.cuda.Device, function: Callable[[], Any]) -> Callable[[], Any]:
+    """Return a function for another thread, with the device and stream of this one.
+
+    NVRTC compiles in several threads at the same time, and CuPy releases Python's lock meanwhile.
+    """
+    stream = cupy.cuda.get_current_stream(device.id)
+
+    def run() -> Any:
+        with device, stream:
+            return function()
+
+    return run
+
+
 class CudaKernel:
     """A kernel of one device; it takes pointers, the layout and numbers."""
 

@@ -179,9 +179,9 @@ def start_largest(operands: Operands) -> Callable[[], int]:
     if operands.in_place:
         limits = start_limits(operands)
         return lambda: _largest(*map(int, limits()))
-    (form, *_), (elements, *_) = operands.placed or operands.place()
+    _, (elements, *_) = operands.placed or operands.place()
     report = operands.driver.report()
-    launch_of_largest(form, operands.alignment, operands.device, REGISTRY.generation)([elements, report.memory])
+    find_largest(operands)([elements, report.memory])
     report.mark()
 
     def wait() -> int:
@@ -189,6 +189,12 @@ def start_largest(operands: Operands) -> Callable[[], int]:
         return found if found >= 0 else _largest(*map(int, start_limits(operands)()))
 
     return wait
+
+
+def find_largest(operands: Operands) -> Launch:
+    """Look up the fold that finds the largest integer, or compile it."""
+    (form, *_), _ = operands.placed or operands.place()
+    return launch_of_largest(form, operands.alignment, operands.device, REGISTRY.generation)
 
 
 def _largest(low: int, high: int) -> int:

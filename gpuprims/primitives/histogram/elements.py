@@ -48,3 +48,8 @@ def values_of(dtypes: tuple[Dtype, ...], sums: Sums) -> tuple[tuple[Dtype, ...],
         return (key,), typed(trace(lambda x, j: x, 2), (*dtypes, _INT64), (key,))
     weight = _INT64 if sums == "integers" else weight_dtype(dtypes[1])
     return (key, weight), typed(trace(lambda x, w, j: (x, w), 3), (*dtypes, _INT64), (key, weight))
+
+
+def power_of_two(most: int) -> int:
+    """Return the greatest power of two that is at most a number."""
+    return 1 << most.bit_length() - 1

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from contextlib import suppress
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,13 @@ from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands
 from gpuprims.core.program_cache import forgets_calls, keeps_calls
 from gpuprims.core.registry import REGISTRY
+from gpuprims.core.together import can_compile_together, together
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.core.warm_calls import SHORT, Key
-from gpuprims.errors import ArgumentError, quoted
+from gpuprims.errors import ArgumentError, GpuprimsError, quoted
 from gpuprims.primitives.histogram.binning import check_bins, direct
-from gpuprims.primitives.histogram.bins import launch_of_largest, start_largest
+from gpuprims.primitives.histogram.bins import find_largest, launch_of_largest, start_largest
 from gpuprims.primitives.histogram.plan import HistogramPlan, plan_sums
 from gpuprims.primitives.histogram.readings import Counted
 from gpuprims.primitives.histogram.request import HistogramRequest, Weighing
@@ -92,6 +94,8 @@ class Numbers:
             if end <= tried:
                 return self._cut(operands, found.sums, max(minlength, end))
             last = 0
+        if not last and not operands.in_place and can_compile_together(self.device):
+            together(self.device, partial(find_largest, operands), partial(self._compile, operands, tried))
         largest, sums = start_largest(operands), None
         if last:  # while the host waits for the largest number
             sums = self._counted(operands, last, self._dtype).sums
@@ -101,6 +105,11 @@ class Numbers:
         if operands.plain and self._searches:
             self._keep_likely(operands, length)
         return sums
+
+    def _compile(self, operands: Operands, length: int) -> None:
+        """Compile the kernel that counts numbers below a length, which most often serves others too."""
+        with suppress(GpuprimsError):  # the call meets it again if it has such a length
+            _plan_of(self, length, self._dtype, operands.alignment, False, False, REGISTRY.generation).compiled()
 
     def _recount(self, arrays: Sequence[Any], largest: int) -> Any:
         """Count arrays of the device that have another largest number than was likely."""

@@ -13,6 +13,7 @@ from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.driver import Driver, Launch
 from gpuprims.core.kernel_spec import Dtype
 from gpuprims.core.layout import Form, contiguous, plan_layout
+from gpuprims.core.together import together
 from gpuprims.expressions import c_type
 from gpuprims.operators import Op
 from gpuprims.primitives.histogram.elements import values_of
@@ -208,13 +209,19 @@ def read_partitioned(reader: Reader, sums: Sums, op: Op, target: Form, *, edges:
         2 * tiles * pitch,
         tiles * pitch * (stored.itemsize if stored else 0),
     )
+    first, second, fold = together(
+        device,
+        lambda: launch(sorting, writers, first_local, partitions=True),
+        lambda: launch(counting, groups, second_local, partitions=False),
+        lambda: None if final else reader.fold(left, op, target, ()),
+    )
     return Partitioned(
-        launch(sorting, writers, first_local, partitions=True),
-        launch(counting, groups, second_local, partitions=False),
+        first,
+        second,
         sum(map(_rounded, sections)),
         0 if final else width * total.itemsize,
         ranges + 1 + most_shares,
-        None if final else reader.fold(left, op, target, ()),
+        fold,
         edges,
     )
 

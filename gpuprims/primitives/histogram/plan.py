@@ -20,6 +20,7 @@ from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY
+from gpuprims.core.together import together
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError
@@ -33,7 +34,7 @@ from gpuprims.primitives.histogram.partition import read_partitioned
 from gpuprims.primitives.histogram.reading import ALIGNMENT, Reader
 from gpuprims.primitives.histogram.readings import Counted, Readings
 from gpuprims.primitives.histogram.request import COUNTS, HistogramRequest, Weighing
-from gpuprims.primitives.histogram.sought import launch_of_bounds, start_bounds
+from gpuprims.primitives.histogram.sought import find_bounds, launch_of_bounds, start_bounds
 from gpuprims.primitives.histogram.tables import new_edges, table_on
 from gpuprims.primitives.histogram.traits import HistogramTraits
 from gpuprims.primitives.histogram.variants import HistogramVariant
@@ -104,7 +105,9 @@ class HistogramPlan(LaunchPlan):
 
         If no earlier call found the array's bounds finite, wait for that; else a later call raises the error (0021).
         """
-        readings: Any = self._launch or self.compiled()
+        if self._launch is None:
+            together(self.device, self.compiled, lambda: find_bounds(operands))
+        readings: Any = self._launch
         driver, array, faults = operands.driver, operands.natives[0], self.device.faults
         faults.check()
         counts, edges = self._results(operands, table)
@@ -221,9 +224,12 @@ def plan_sums(
             sums = reader.read("relative", adding(True, result.dtype), target, alone=bins == asked, **how)
         else:
             beside = contiguous(_UINT32, (traits.outputs, bins + 2), ALIGNMENT)
-            peaks = reader.read("peaks", find_op("max"), beside, alone=True)
             joining = joining_planes(result.dtype, single=dtypes[1].kind == "f" and dtypes[1].itemsize < 8)
-            sums = reader.read("scaled", joining, target, beside, alone=False, **how)
+            sums, peaks = together(
+                device,
+                lambda: reader.read("scaled", joining, target, beside, alone=False, **how),
+                lambda: reader.read("peaks", find_op("max"), beside, alone=True),
+            )
         if sums.behind:
             return Readings(sums, peaks, (bins + sums.behind,), sums.zeroed)
         return Readings(sums, peaks, result.shape, zeroed=bins < asked)

@@ -12,9 +12,10 @@ from gpuprims.core.device import Device
 from gpuprims.core.driver import Driver, Launch
 from gpuprims.core.kernel_spec import Dtype, value_words
 from gpuprims.core.layout import Form, Layout, contiguous, plan_layout
+from gpuprims.core.together import together
 from gpuprims.operators import Op, as_map, make_folding
 from gpuprims.primitives.fold import plan_fold
-from gpuprims.primitives.histogram.elements import values_of, weight_dtype
+from gpuprims.primitives.histogram.elements import power_of_two, values_of, weight_dtype
 from gpuprims.primitives.histogram.spec import CPU_REPLICAS, Bins, HistogramSpec, Sums, digits_of, planes_of
 from gpuprims.primitives.histogram.traits import BEHIND_RANGE, HistogramTraits
 from gpuprims.primitives.histogram.variants import HistogramVariant
@@ -169,8 +170,7 @@ class Reader(NamedTuple):
         if merged and planes > 1:
             merged = totals // outputs * _TOTAL <= able.asked_local_memory
         final = final and (merged or parts == 1)
-        edges = edges and chosen.seeks
-        whole = chosen.shares_histograms
+        edges, whole = edges and chosen.seeks, chosen.shares_histograms
         widened = sums == "counts" and outputs == rows == 1 and not whole
         left_dtype = _INT64 if widened or (digits > 1 and dtype != _FLOAT64) else dtype
         total = target.dtype if final else left_dtype
@@ -196,11 +196,15 @@ class Reader(NamedTuple):
         )
         left = contiguous(total, (1 if whole else rows, outputs, planes, width), ALIGNMENT)
         is_target = final or (alone and total == target.dtype and left.shape[:3] == (1, 1, 1))
-        fold = None if is_target else self.fold(left, op, target, beside)
-        kernel, groups = device.kernel(chosen, spec), chosen.groups(outputs * parts * ranges, able)
+        fold, kernel = together(
+            device,
+            lambda: None if is_target else self.fold(left, op, target, beside),
+            lambda: device.kernel(chosen, spec),
+        )
         stored = [target.shape[1], target.strides[0] // target.item] if histograms in ("local", "bytes") else []
         copies = [room.copies] if histograms in ("local", "private", "cached", "split") else []
         numbers = outputs, size, width - 2, parts, *stored, *copies
+        groups = chosen.groups(outputs * parts * ranges, able)
         launch = kernel.prepare(groups, layout.pack(0), *numbers, local=local)
         folded = math.prod(target.shape) * target.item
         if final:
@@ -284,11 +288,6 @@ class Reader(NamedTuple):
         forms = [*parts, *(form._replace(shape=(1, *target.shape), strides=(0, *form.strides)) for form in beside)]
         folding = make_folding(op, as_map("reduce", None, len(forms)), tuple(form.dtype for form in forms), None)
         return plan_fold(self.device, forms, [target], folding, shape, (0,), commutative=True).compiled()
-
-
-def power_of_two(most: int) -> int:
-    """Return the greatest power of two that is at most a number."""
-    return 1 << most.bit_length() - 1
 
 
 def _sum_dtype(sums: Sums, chosen: HistogramVariant, total: int) -> Dtype:

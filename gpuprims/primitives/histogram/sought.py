@@ -51,10 +51,16 @@ def _is_half(dtype: Dtype) -> bool:
 
 def start_bounds(operands: Operands) -> Any:
     """Start the kernel that finds the smallest and the largest element, and return their memory."""
-    (form, *_), (elements, *_) = operands.placed or operands.place()
+    _, (elements, *_) = operands.placed or operands.place()
     bounds = operands.driver.scratch(BOUNDS)
-    launch_of_bounds(form, operands.alignment, operands.device, REGISTRY.generation)([elements, bounds, bounds])
+    find_bounds(operands)([elements, bounds, bounds])
     return bounds
+
+
+def find_bounds(operands: Operands) -> Launch:
+    """Look up the fold that finds the smallest and the largest element, or compile it."""
+    (form, *_), _ = operands.placed or operands.place()
+    return launch_of_bounds(form, operands.alignment, operands.device, REGISTRY.generation)
 
 
 @keeps_calls()

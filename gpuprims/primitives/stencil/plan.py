@@ -15,6 +15,7 @@ from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out, result_forms
 from gpuprims.core.program_cache import keeps_calls
+from gpuprims.core.together import together
 from gpuprims.core.variant import Variant
 from gpuprims.errors import ArgumentError
 from gpuprims.primitives.stencil.grids import Border, grid_of
@@ -22,6 +23,9 @@ from gpuprims.primitives.stencil.passes import Pass, StencilRequest
 from gpuprims.primitives.stencil.stencils import of_function
 from gpuprims.primitives.stencil.traits import StencilTraits
 from gpuprims.primitives.stencil.variants import StencilVariant
+
+# Most passes of one application.
+_MOST_APART = 3
 
 
 @dataclass(slots=True, eq=False)
@@ -32,16 +36,20 @@ class StencilPlan(LaunchPlan):
 
     def compiled(self) -> Launch:
         """Compile every pass, and return the last."""
-        return [one.compiled() for one in self.passes][-1]
+        if self._launch is None:
+            # Passes after those have the same kernels.
+            together(self.device, *[one.compiled for one in self.passes[:_MOST_APART]])
+            self._launch = [one.compiled() for one in self.passes][-1]
+        return self._launch
 
     def run(self, operands: Operands, out: Out | None) -> Any:
         """Launch every pass on the memory of a call, and return the last pass's results."""
         if out is None and operands.plain:
             return self.run_there((operands.placed or operands.place())[1])
+        self.compiled()
         kept = []  # keeps host memory alive until the kernels have written to it
         with operands.settled():
             for one in self.passes[:-1]:
-                one.compiled()
                 (form,) = one.results
                 result = operands.empty(form.shape, form.dtype)
                 one.start(operands, [result])
@@ -51,18 +59,21 @@ class StencilPlan(LaunchPlan):
 
     def run_in_place(self, arrays: Sequence[np.ndarray]) -> Any:
         """See :meth:`LaunchPlan.run_in_place`."""
+        self.compiled()
         for one in self.passes:
             arrays = (one.run_in_place(arrays),)
         return arrays[0]
 
     def run_there(self, arrays: Sequence[Any]) -> Any:
         """See :meth:`LaunchPlan.run_there`."""
+        self.compiled()
         for one in self.passes:
             arrays = (one.run_there(arrays),)
         return arrays[0]
 
     def run_into(self, arrays: Sequence[Any], results: Sequence[Any], *, in_place: bool) -> None:
         """See :meth:`LaunchPlan.run_into`."""
+        self.compiled()
         *first, last = self.passes
         for one in first:
             arrays = (one.run_in_place(arrays) if in_place else one.run_there(arrays),)
