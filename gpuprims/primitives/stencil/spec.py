@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
 from gpuprims.core.codegen.functions import store_text
 from gpuprims.core.codegen.operands import number_of, return_value, stored
 from gpuprims.core.kernel_spec import KernelSpec
-from gpuprims.expressions import TypedExpr, c_type, constant, emit_function
+from gpuprims.expressions import TypedExpr, c_type, constant, emit_function, lift
 from gpuprims.primitives.stencil.blocks import Block
 from gpuprims.primitives.stencil.refusals import CPU_ROWS, ROWS_AT_ONCE, TILE_WIDTH
 
@@ -76,6 +76,8 @@ class StencilSpec(KernelSpec):
     times: int = 1
     # ``map`` and ``across`` of two bytes at once, in the halves of a uint32.
     paired: tuple[TypedExpr, TypedExpr | None] | None = None
+    # True if stencils that differ in weights alone share a kernel, whose arguments the weights are.
+    shares_weights: bool = False
 
     maps: ClassVar[bool] = False
     stores_vectors: ClassVar[bool] = False
@@ -148,7 +150,13 @@ class StencilSpec(KernelSpec):
             "PITCH": f"({pitch})",
             **({"LATEST(row)": self._latest()} if self.window == "planes" else {}),
             **({"FETCH_ALL(window)": loads} if self.window == "listed" else {}),
+            **({"gp_apply(window, first)": "gp_apply_weights(layout, window, first)"} if self.constants else {}),
         }
+
+    def lifted(self) -> tuple[Self, np.ndarray]:
+        """See :class:`KernelSpec`; weights become arguments where that costs no instructions, other constants never."""
+        (function,), dtypes, words = lift(self.map if self.shares_weights else None)
+        return (self if function is None else replace(self, map=function, constants=dtypes)), words
 
     def _unpacked(self) -> str:
         """Return a C expression for the sum of element ``k`` of a word alone.
@@ -203,6 +211,8 @@ class StencilSpec(KernelSpec):
             ]
         space = "LOCAL const" if self.window == "tile" else "const"
         head = f"DEVICE sum_t gp_apply({space} slot_t *window, const int first)"
+        if self.constants:
+            head = f"DEVICE sum_t gp_apply_weights(const layout_t layout, {space} slot_t *window, const int first)"
         apply = emit_function(head, function, [*places, "0"], return_value)
         if across is None:
             return [apply]
