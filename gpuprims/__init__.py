@@ -91,7 +91,17 @@ def __getattr__(name: str) -> Any:
         if name in names.split():
             value = globals()[name] = getattr(importlib.import_module(f"gpuprims.{home}"), name)
             return value
-    raise AttributeError(f"module 'gpuprims' has no attribute {name!r}")
+    raise AttributeError(f"module 'gpuprims' has no attribute {name!r}{_instead_of(name)}", name=name)
+
+
+def _instead_of(name: str) -> str:
+    """Return what to write instead of a function that NumPy has, or of a misspelt one."""
+    if name.startswith("_"):  # protocols that tools look for
+        return ""
+    from gpuprims.errors import did_you_mean
+    from gpuprims.operators import OPERATORS
+
+    return did_you_mean(name, __all__, {one: f'reduce(x, op="{one}")' for one in OPERATORS})
 
 
 def __dir__() -> list[str]:

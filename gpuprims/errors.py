@@ -6,7 +6,10 @@ Each message reads ``label: rule; got ...``: the call, the values that it takes,
 
 from __future__ import annotations
 
+import re
 import reprlib
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 
@@ -30,6 +33,10 @@ class MissingExtraError(GpuprimsError, ImportError):
 
 class UnknownOperatorError(ArgumentError):
     """``op`` names no operator, as ``op="median"``."""
+
+
+class UnknownKeywordError(ArgumentError, TypeError):
+    """A call has no keyword of this name, as ``axes=1``."""
 
 
 class LawError(ArgumentError):
@@ -149,6 +156,9 @@ class GpuprimsWarning(RuntimeWarning):
     """A cache, a settings file or a plug-in fails. Results are not affected."""
 
 
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # of an object, in its repr
+
+
 def shortened(text: str, most: int = 80) -> str:
     """Cut a text for a message; a cut text ends in three dots."""
     return text if len(text) <= most else text[: most - 3] + "..."
@@ -178,7 +188,46 @@ def quoted(value: Any, most: int = 80) -> str:
         text = _Brief(most).repr(value).replace("\n", " ")
     except Exception as error:  # whatever the caller's class raises; the message is about the value, not about its repr
         text = f"<{type(value).__name__}, whose repr raises {type(error).__name__}>"
-    return shortened(text, most)
+    return shortened(_ADDRESS.sub("", text), most)
+
+
+def did_you_mean(given: object, known: Iterable[str], instead: Mapping[str, str] | None = None) -> str:
+    """Return the end of a message, with the names that a wrong one is close to; an empty text if there are none.
+
+    Parameters
+    ----------
+    given : object
+        The wrong name, or a function or class of that name.
+    known : iterable of str
+        The right names.
+    instead : mapping, optional
+        From names of other libraries, in lower case, to what to write here.
+
+    Examples
+    --------
+    >>> did_you_mean("summ", ["sum", "prod"])
+    " (did you mean 'sum'?)"
+    >>> did_you_mean("average", ["sum", "mean"], {"average": "mean"})
+    " (did you mean 'mean'?)"
+    >>> did_you_mean("median", ["prod"])
+    ''
+    """
+    import difflib  # here, because only messages need it
+
+    name = given
+    if not isinstance(given, str):
+        with suppress(Exception):  # whatever the caller's object raises
+            name = getattr(given, "__name__", None)
+    if not isinstance(name, str) or len(name) > 80:
+        return ""
+    name = name.strip().lower()
+    if instead and name in instead:
+        found = [instead[name]]
+    else:
+        names = {one.lower(): one for one in known}
+        near = [name] if name in names else difflib.get_close_matches(name, names, n=2, cutoff=0.65)
+        found = [names[one] for one in near]
+    return f" (did you mean {' or '.join(map(repr, found))}?)" if found else ""
 
 
 class _Brief(reprlib.Repr):

@@ -60,5 +60,5 @@ def models() -> None:
 
 def mistakes() -> None:
     """Wrong keywords are errors of the type checkers; an ignore without an error fails."""
-    gpuprims.reduce(x, operator="sum")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-    gpuprims.scan(x, exclusive=True)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    gpuprims.reduce(x, operator="sum")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    gpuprims.scan(x, exclusive=True)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

@@ -14,6 +14,7 @@ import numpy as np
 
 from gpuprims.core.capabilities import Capabilities, remedy
 from gpuprims.core.default_device import Default
+from gpuprims.core.device_specs import find_driver
 from gpuprims.core.driver import Driver, Kernel, WithConstants
 from gpuprims.core.faults import Faults
 from gpuprims.core.kernel_spec import KernelSpec
@@ -28,8 +29,8 @@ from gpuprims.errors import (
     DeviceMismatchError,
     NoDeviceError,
     NoVariantError,
-    UnknownDeviceError,
     UnknownVariantError,
+    did_you_mean,
     quoted,
 )
 from gpuprims.expressions.masks import plain_array
@@ -45,7 +46,7 @@ class Device:
     spec : str or Device, optional
         By default the device that host arrays go to. ``"cuda"``, ``"opencl"`` or ``"reference"``, and after a colon a
         number (``"cuda:0"``), a kind (``"opencl:gpu"``, ``"opencl:cpu"``) or a part of the vendor's or the device's
-        name (``"opencl:intel"``).
+        name (``"opencl:intel"``). ``"gpu"`` and ``"cpu"`` are the first such device of :func:`gpuprims.devices`.
 
     Raises
     ------
@@ -75,7 +76,12 @@ class Device:
             return pick_device(None, None)
         if isinstance(spec, Device):
             return spec
-        driver = _find_driver(spec)
+        return cls._named(spec, "device")
+
+    @classmethod
+    def _named(cls, spec: str, label: str) -> Device:
+        """Return the device of a spec; ``label`` says in messages where the spec comes from."""
+        driver = find_driver(spec, label, _found, lambda: [one.driver for one in devices()])
         return cls._known.get(id(driver)) or cls._of(driver)
 
     @classmethod
@@ -151,7 +157,8 @@ class Device:
         asked = known.get(name) if isinstance(name, str) else name
         if not isinstance(asked, Variant) or asked.name not in known:
             names = ", ".join(map(repr, known)) or "none at all"
-            raise UnknownVariantError(f"{primitive} on {self}: a variant among {names}; got {quoted(name)}")
+            hint = did_you_mean(name, known, {f"{primitive}/{one}": one for one in known})
+            raise UnknownVariantError(f"{primitive} on {self}: a variant among {names}; got {quoted(name)}{hint}")
         if (reason := asked.refuse(self.capabilities, call)) is not None:
             raise NoVariantError(f"{primitive}: variant {asked.name!r} able to run the call; got a refusal: {reason}")
         return asked
@@ -188,22 +195,6 @@ class Device:
         """Run a small kernel, because drivers list devices that fail; return the fault, or None if it computes."""
         found: str | None = importlib.import_module("gpuprims.primitives.trial").problem_of(self)
         return found
-
-
-def _find_driver(spec: str) -> Driver:
-    if not isinstance(spec, str):
-        raise UnknownDeviceError(f"device: a Device or a spec such as 'cuda:0' or 'opencl:cpu'; got {quoted(spec)}")
-    name, _, selector = spec.lower().partition(":")
-    drivers = _found(name)
-    for driver in drivers:
-        able = driver.capabilities
-        if selector.isdecimal():
-            if len(selector) < 10 and driver.index == int(selector):  # int refuses thousands of digits
-                return driver
-        elif selector == able.kind or selector in able.vendor.lower() or selector in able.name.lower():
-            return driver
-    names = [f"{d.backend}:{d.index} ({d.capabilities.kind}, {d.capabilities.name})" for d in drivers]
-    raise UnknownDeviceError(f"device: one of {', '.join(names) or 'none on this machine'}; got {quoted(spec)}")
 
 
 def _found(name: str) -> list[Driver]:
@@ -280,7 +271,7 @@ def pick_device(on: Device | None, asked: str | Device | None) -> Device:
         return on
     chosen: Device | None = DEFAULT.chosen
     if chosen is None and (spec := os.environ.get("GPUPRIMS_DEVICE")):
-        return Device(spec)
+        return Device._named(spec, "GPUPRIMS_DEVICE")
     return chosen or DEFAULT.found
 
 

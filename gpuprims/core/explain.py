@@ -8,7 +8,7 @@ from gpuprims.core.device import Device, pick_device
 from gpuprims.core.launch_plan import LaunchPlan, Sample
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Explanation
-from gpuprims.errors import ArgumentError, quoted
+from gpuprims.errors import ArgumentError, did_you_mean, quoted
 from gpuprims.expressions import computable
 from gpuprims.operators import Op
 
@@ -60,9 +60,9 @@ def explain(
     """
     known = REGISTRY.primitive(primitive)
     if known is None:
-        raise ArgumentError(
-            f"explain: a primitive among {', '.join(REGISTRY.primitive_names)}; got {quoted(primitive)}"
-        )
+        names = REGISTRY.primitive_names
+        hint = did_you_mean(primitive, names)
+        raise ArgumentError(f"explain: a primitive among {', '.join(names)}; got {quoted(primitive)}{hint}")
     element, found = computable(dtype, "explain"), pick_device(None, device)
     call = Sample(found, element, size, outputs, side_by_side, op, bins)
     plan: LaunchPlan = known.sample(call)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from inspect import Parameter, Signature, signature
 from typing import Any, NoReturn
 
 from gpuprims.core.arrays import unchanged
 from gpuprims.core.device import Device
+from gpuprims.core.keywords import keywords_of, refuse_keywords
 from gpuprims.core.launch_plan import LaunchPlan, find_plan
 from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands, as_operands
@@ -16,7 +18,7 @@ from gpuprims.core.registry import REGISTRY
 from gpuprims.core.scalars import scalars_on
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
-from gpuprims.errors import ArgumentError, quoted
+from gpuprims.errors import ArgumentError, GpuprimsError, did_you_mean, quoted
 
 
 class Plan:
@@ -73,6 +75,8 @@ class Plan:
         raise ArgumentError(f"plan of {self.primitive}: {what} laid out as planned, {_said(planned)}; got {got}")
 
     def _operands(self, arrays: tuple[Any, ...]) -> Operands:
+        if not arrays:
+            self._refuse("arrays", self._forms, "none")
         operands = as_operands(self.primitive, arrays, self.device)
         if operands.forms != self._forms and not _alike(operands.forms, self._forms):
             self._refuse("arrays", self._forms, f"{_said(operands.forms)} (make a plan for these)")
@@ -134,8 +138,17 @@ def bind_call(
     if room is None or room.bind is None:
         rooms = (REGISTRY.primitive(name) for name in REGISTRY.primitive_names)
         names = ", ".join(one.name for one in rooms if one is not None and one.bind)
-        raise ArgumentError(f"plan: a primitive among {names}; got {quoted(primitive)}")
-    operands, request, out, variant = room.bind(arrays, **keywords)
+        hint = did_you_mean(primitive, names.split(", "))
+        raise ArgumentError(f"plan: a primitive among {names}; got {quoted(primitive)}{hint}")
+    try:
+        operands, request, out, variant = room.bind(arrays, **keywords)
+    except GpuprimsError:
+        raise
+    except TypeError:
+        known = keywords_of(room.bind)[1:]
+        if unknown := [name for name in keywords if name not in known]:
+            refuse_keywords(f"plan of {primitive}", known, dict.fromkeys(unknown))
+        raise
     return room, operands, out, find_plan(room.plan_call, operands, request, out, variant)
 
 
@@ -152,6 +165,10 @@ def binder(label: str, request: type[Any]) -> Callable[..., tuple[Operands, Any,
     ) -> tuple[Operands, Any, Out | None, str | Variant | None]:
         operands = as_operands(label, arrays, device)
         return operands, request(**keywords), as_out(operands, out), asked_by_name(label, variant)
+
+    own = [Parameter(name, Parameter.KEYWORD_ONLY) for name in keywords_of(request)]
+    shown = [one for one in signature(bind).parameters.values() if one.kind is not one.VAR_KEYWORD]
+    bind.__signature__ = Signature([*shown, *own])  # type: ignore[attr-defined]  # functions have it
 
     return bind
 

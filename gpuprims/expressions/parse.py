@@ -17,6 +17,7 @@ import numpy as np
 from gpuprims.errors import ExpressionError, quoted, said, shortened
 from gpuprims.expressions.expr import COMPUTABLE, MOST_BITS, Dtype, Expr
 from gpuprims.expressions.functions import ALIASES, FUNCTIONS, OPERATORS
+from gpuprims.expressions.hints import instead_of, other_syntax
 from gpuprims.expressions.trace import Recorder, Tracer
 
 # Limits of a string: characters, and depth of nested operators and calls.
@@ -40,7 +41,7 @@ _INSTEAD: dict[type[ast.AST], str] = {
     ast.BoolOp: "'and' or 'or' (use & and |)",
     ast.Not: "'not' (use logical_not)",
     ast.IfExp: "a conditional (use where(condition, a, b))",
-    ast.Lambda: "a lambda",
+    ast.Lambda: "a lambda (pass the function itself, without quotes, or its expression alone)",
     ast.Starred: "a starred argument",
 }
 
@@ -65,7 +66,7 @@ def parse(source: str) -> Expr:
         body = ast.parse(source.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise ExpressionError(
-            f"string expression: one expression in Python's syntax; got {quoted(source)} ({said(error)})"
+            f"string expression: one expression in Python's syntax; got {quoted(source)}{_hint(source, error)}"
         ) from error
     names = _names(body)
     builder = _Builder(source.strip(), names)
@@ -73,6 +74,14 @@ def parse(source: str) -> Expr:
         if isinstance(body, ast.Tuple):
             return builder.recorder.finish(names, tuple(builder.build(item) for item in body.elts))
         return builder.recorder.finish(names, builder.build(body))
+
+
+def _hint(source: str, error: BaseException) -> str:
+    """Return what to write, or else what Python's parser says."""
+    message = getattr(error, "msg", None) or said(error)
+    if message == "invalid decimal literal":
+        return " (write products with *, such as 2*x)"
+    return other_syntax(source) or f" ({shortened(message)})"
 
 
 def _names(body: ast.expr) -> list[str]:
@@ -127,6 +136,12 @@ class _Builder:
                 self._refuse("a chained comparison (use (a < x) & (x < b))")
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
                 return self._called(name, len(arguments)), arguments
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            name = node.func.attr
+            hint = instead_of(name, tuple(_OTHER_ARITIES)) or f" (write {name}(...) if it is on the whitelist)"
+            if name in FUNCTIONS or name in ALIASES or name in _OTHER_ARITIES:
+                hint = f" (write {name}(...) without a prefix)"
+            self._refuse(shortened(ast.get_source_segment(self.source, node) or name) + hint)
         kind = type(node.op) if isinstance(node, ast.UnaryOp) else type(node)
         return self._refuse(_INSTEAD.get(kind) or shortened(ast.get_source_segment(self.source, node) or kind.__name__))
 
@@ -134,7 +149,8 @@ class _Builder:
         canonical = ALIASES.get(name, name)
         arity = _OTHER_ARITIES.get(name) or (FUNCTIONS[canonical].arity if canonical in FUNCTIONS else None)
         if arity is None:
-            self._refuse(f"a call of {shortened(name)}(), which is not on the whitelist")
+            hint = instead_of(name, tuple(_OTHER_ARITIES))
+            self._refuse(f"a call of {shortened(name)}(), which is not on the whitelist{hint},")
         if count != arity:
             self._refuse(f"{name}() with {count} arguments instead of {arity}")
         return canonical

@@ -12,6 +12,7 @@ from gpuprims.errors import ExpressionError, GpuprimsError, quoted, said, shorte
 from gpuprims.expressions.captured import keeps_traces
 from gpuprims.expressions.expr import Expr, Instruction, computable, encode_constant
 from gpuprims.expressions.functions import COMPARE, FUNCTIONS, OPERATORS, PARTS
+from gpuprims.expressions.hints import instead_of
 
 # Limits of a function: operations (a stencil of 31 x 31 x 31 weights has half as many) and results.
 MOST_INSTRUCTIONS = 2**17
@@ -20,12 +21,23 @@ MOST_RESULTS = 256
 _PARTS = {function.numpy: name for name, function in PARTS.items()}
 # Python calls these methods in constructs that cannot be traced: the construct, and what to write instead.
 _REFUSED = {
-    "__bool__": ("if, while, and, or, not, or a chained comparison", "np.where(condition, a, b), & and | instead"),
+    "__bool__": (
+        "if, while, and, or, not, max, min, or a chained comparison",
+        "np.where(condition, a, b), (a < x) & (x < b), | and ~, np.maximum and np.minimum",
+    ),
     "__float__": (
         "float() or a function of the math module", "x.astype(np.float64) or NumPy's function of that name",
     ),
     "__int__": ("int()", "x.astype(np.int64)"),
     "__index__": ("range() or an index", "arithmetic on the element"),
+    "__round__": ("round()", "np.rint(x)"),
+    "__floor__": ("math.floor()", "np.floor(x)"),
+    "__ceil__": ("math.ceil()", "np.ceil(x)"),
+    "__trunc__": ("math.trunc()", "np.trunc(x)"),
+    "__complex__": ("complex()", "x.astype(np.complex128)"),
+    "__hash__": ("a key of a dictionary or a set", "np.where(condition, a, b)"),
+    "__contains__": ("in", "comparisons such as (x == a) | (x == b)"),
+    "__setitem__": ("an assignment to an element", "np.where(condition, a, b), and the value to return"),
     "__len__": ("len()", "one element at a time; it has no length"),
     "__iter__": ("iteration or unpacking", "one element at a time"),
 }  # fmt: skip
@@ -62,6 +74,8 @@ class Recorder:
         values = returned if isinstance(returned, tuple) else (returned,)
         if len(values) > MOST_RESULTS:
             raise ExpressionError(f"function of elements: at most {MOST_RESULTS} results; got {len(values):,}")
+        if isinstance(returned, list):
+            raise ExpressionError("traced function: a value or a tuple of values; got a list (return a tuple)")
         results = tuple(self._index(value) for value in values)
         if not results:
             raise ExpressionError("traced function: a value or a tuple of values to return; got an empty tuple")
@@ -88,7 +102,6 @@ class Tracer:
     """An element of a traced function. It records the operations on it."""
 
     __slots__ = ("index", "recorder")
-    __hash__ = None  # type: ignore[assignment]  # a set or dict of elements cannot be traced
 
     def __init__(self, recorder: Recorder, index: int) -> None:
         self.recorder = recorder
@@ -122,7 +135,7 @@ class Tracer:
             _refuse(f"np.{ufunc.__name__}({', '.join(keywords)}=...)", "positional operands only")
         name = ufunc.__name__
         if name not in FUNCTIONS or FUNCTIONS[name].numpy is not ufunc:
-            _refuse(f"np.{ufunc.__name__}", "the functions listed in gpuprims.expressions.functions")
+            _refuse_function(ufunc.__name__, "the functions listed in gpuprims.expressions.functions")
         return self.recorder.apply(name, *inputs)
 
     def __array_function__(self, function: Callable[..., Any], types: object, args: Any, keywords: Any) -> Tracer:
@@ -132,7 +145,8 @@ class Tracer:
             return self.recorder.apply("minimum", self.recorder.apply("maximum", args[0], args[1]), args[2])
         if function in _PARTS and len(args) == 1 and not keywords:
             return self.recorder.apply(_PARTS[function], args[0])
-        return _refuse(f"np.{function.__name__}", "element-wise functions, np.where(c, a, b) and np.clip(x, low, high)")
+        rule = "element-wise functions, np.where(c, a, b) and np.clip(x, low, high)"
+        return _refuse_function(function.__name__, rule)
 
     def __abs__(self) -> Tracer:
         return self.recorder.apply("absolute", self)
@@ -143,11 +157,23 @@ class Tracer:
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):  # protocols that NumPy and copy look for
             raise AttributeError(name)
-        _refuse(f"the attribute .{name}", "operators, NumPy functions and .astype(dtype)")
+        _refuse_function(name, "operators, NumPy functions and .astype(dtype)", "the attribute .")
+
+    def __repr__(self) -> str:
+        return "<element of a traced function>"
 
 
 def _refuse(construct: str, instead: str) -> NoReturn:
     raise ExpressionError(f"traced function: {instead}; got {shortened(construct)}, which cannot be traced")
+
+
+def _refuse_function(name: str, rule: str, before: str = "np.") -> NoReturn:
+    signatures = {"clip": "x, low, high", "where": "condition, a, b"}
+    if name in FUNCTIONS or name in signatures:
+        hint = f" (write np.{name}({signatures.get(name, 'x')}))"
+    else:
+        hint = instead_of(name, prefix="np.")
+    raise ExpressionError(f"traced function: {rule}; got {before}{shortened(name)}, which cannot be traced{hint}")
 
 
 def _install_methods() -> None:
@@ -160,7 +186,7 @@ def _install_methods() -> None:
         if name not in COMPARE:
             setattr(Tracer, f"__r{method}__", lambda self, other, *, name=name: self.recorder.apply(name, other, self))
     for method, (construct, instead) in _REFUSED.items():
-        setattr(Tracer, method, lambda self, *, got=construct, instead=instead: _refuse(got, instead))
+        setattr(Tracer, method, lambda self, *given, got=construct, instead=instead: _refuse(got, instead))
 
 
 _install_methods()
@@ -182,7 +208,10 @@ def trace(function: object, arity: int | None = None) -> Expr:
     ('x', 'y')
     """
     if not callable(function):
-        raise ExpressionError(f"function of elements: a Python function or a string; got {type(function).__name__}")
+        hint = " (the function is the first argument, before the arrays)" if hasattr(function, "__array__") else ""
+        raise ExpressionError(
+            f"function of elements: a Python function or a string; got {type(function).__name__}{hint}"
+        )
     parameters = _parameters(function, arity)
     recorder = Recorder()
     arguments = map(recorder.argument, range(len(parameters)))

@@ -14,6 +14,7 @@ import numpy as np
 from gpuprims.errors import DtypeError, ExpressionError, quoted, said
 from gpuprims.expressions.expr import Dtype, Expr, Instruction, encode_constant, evaluate, part
 from gpuprims.expressions.functions import COMPARE, PARTS, UFUNCS
+from gpuprims.expressions.hints import other_dtype
 
 _BOOL, _UINT64 = np.dtype(bool), np.dtype(np.uint64)
 
@@ -182,11 +183,11 @@ class _Typist:
         try:
             resolved = UFUNCS[name].numpy.resolve_dtypes((*given, None))  # type: ignore[attr-defined]  # a ufunc's method
         except TypeError as error:
-            raise DtypeError(f"{name}: dtypes that NumPy's function takes; got {names} ({error})") from error
+            raise DtypeError(f"{name}: dtypes that NumPy's function takes; got {names}{other_dtype(name)}") from error
         # One dtype for each width: int64, not longlong.
         *wanted, result = (np.dtype(f"{d.kind}{d.itemsize}") if d.kind in "iufc" else d for d in resolved)
         if wanted[0].kind not in UFUNCS[name].templates:
-            raise DtypeError(f"{name}: a kind of dtype that it has a kernel for; got {names}")
+            raise DtypeError(f"{name}: a kind of dtype that it has a kernel for; got {names}{other_dtype(name)}")
         return wanted, result
 
     def _settled_beside(self, value: int | _Weak, other: int | _Weak) -> int | _Weak:
@@ -233,9 +234,9 @@ class _Typist:
     def _check_exponent(exponent: Node) -> None:
         """Refuse integer exponents that may be negative: NumPy raises for them, and a kernel cannot."""
         if exponent.dtype.kind == "i" and (exponent.name != "constant" or exponent.scalar < 0):
-            got = f"the exponent {exponent.scalar}" if exponent.name == "constant" else f"a {exponent.dtype} exponent"
+            got = f"the exponent {exponent.scalar}" if exponent.name == "constant" else f"one of {exponent.dtype}"
             rule = "power of integers: an unsigned or a constant exponent >= 0"
-            raise DtypeError(f"{rule}; got {got} (convert to float)")
+            raise DtypeError(f"{rule}; got {got} (convert the base, such as float64(x))")
 
     def _shorter_power(self, base: int, exponent: int | _Weak, dtype: Dtype) -> int | None:
         """Return the node of a power by a constant without ``pow``, or None if there is none."""

@@ -5,10 +5,10 @@
 """
 
 from gpuprims.operators.folding import Folding, Stages, as_map, carried, make_folding, make_stages, unfinished
-from gpuprims.operators.named import OPERATORS, as_ddof, find_op
+from gpuprims.operators.named import INSTEAD, OPERATORS, as_ddof, find_op
 from gpuprims.operators.op import Op
 
 __all__ = [
-    "OPERATORS", "Folding", "Op", "Stages", "as_ddof", "as_map", "carried", "find_op", "make_folding", "make_stages",
-    "unfinished",
+    "INSTEAD", "OPERATORS", "Folding", "Op", "Stages", "as_ddof", "as_map", "carried", "find_op", "make_folding",
+    "make_stages", "unfinished",
 ]  # fmt: skip

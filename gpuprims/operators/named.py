@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.errors import ArgumentError, UnknownOperatorError, quoted
+from gpuprims.errors import ArgumentError, UnknownOperatorError, did_you_mean, quoted
 from gpuprims.operators.dtypes import DtypeRule, counting, deciding, inexact, keeping, widening
 from gpuprims.operators.extremes import beats, highest, locating_op, lowest
 from gpuprims.operators.moments import SPREADS, spread
@@ -51,6 +51,14 @@ def _named() -> dict[str, Op]:
 
 
 OPERATORS: Mapping[str, Op] = _named()
+# Other libraries' names.
+INSTEAD = {
+    "add": "sum", "plus": "sum", "+": "sum", "cumsum": "sum", "nansum": "sum", "total": "sum", "multiply": "prod",
+    "mul": "prod", "times": "prod", "*": "prod", "product": "prod", "cumprod": "prod", "maximum": "max", "amax": "max",
+    "cummax": "max", "minimum": "min", "amin": "min", "cummin": "min", "average": "mean", "avg": "mean",
+    "variance": "var", "stdev": "std", "stddev": "std", "or": "any", "logical_or": "any", "|": "any", "and": "all",
+    "logical_and": "all", "&": "all", "count": "count_nonzero", "l2": "norm",
+}  # fmt: skip
 _COMPENSATED: Mapping[str, Op] = {name: with_errors(OPERATORS[name]) for name in ("sum", "mean")}
 
 
@@ -65,7 +73,10 @@ def find_op(op: object, *, ddof: object = 0, compensated: bool = False) -> Op:
     elif isinstance(op, Op):
         operator = op
     else:
-        raise UnknownOperatorError(f"op: an Op or one of {', '.join(OPERATORS)}; got {quoted(op)}")
+        hint = did_you_mean(op, OPERATORS, INSTEAD)
+        if not hint and callable(op):
+            hint = " (make an operator of a function: gpuprims.Op(fn, identity))"
+        raise UnknownOperatorError(f"op: an Op or one of {', '.join(OPERATORS)}; got {quoted(op)}{hint}")
     named = operator.name if OPERATORS.get(operator.name) is operator else ""  # "" for the caller's own
     if (less := as_ddof(ddof)) != 0:
         if named not in SPREADS:

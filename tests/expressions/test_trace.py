@@ -211,7 +211,7 @@ UNTRACEABLE: dict[str, tuple[Callable[..., Any], str]] = {
     "datetime constant": (lambda x: x + np.datetime64("2020-01-01"), "datetime64"),
     "power modulo 5": (lambda x: pow(x, 2, 5), "takes 2 positional arguments"),
     "matrix product": (lambda x: x @ x, "unsupported operand"),
-    "set": (lambda x: {x}, "unhashable"),
+    "set": (lambda x: {x}, "a key of a dictionary or a set"),
 }
 
 

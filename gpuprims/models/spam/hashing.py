@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 from sklearn.feature_extraction.text import HashingVectorizer
@@ -11,6 +11,7 @@ from sklearn.utils import murmurhash3_32
 
 from gpuprims.core.device import Device, device_of
 from gpuprims.core.interop import short
+from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.errors import ArgumentError, ArrayError, DtypeError, ShapeError, quoted
 from gpuprims.expressions.masks import plain_array, refuse_masked
@@ -25,6 +26,7 @@ _LABEL = "hash_counts"
 _INT32 = np.dtype(np.int32)
 
 
+@named_keywords
 def hash_counts(
     documents: Any,
     n_features: int,
@@ -33,6 +35,7 @@ def hash_counts(
     analyzer: Callable[[Any], Iterable[str]] | None = None,
     device: str | Device | None = None,
     variant: str | None = None,
+    **unknown: Never,
 ) -> Any:
     """Count the words of each document in columns chosen by a hash of the word.
 
@@ -82,6 +85,8 @@ def hash_counts(
            [0., 0., 0., 0.],
            [0., 0., 1., 0.]], dtype=float32)
     """
+    if unknown:
+        refuse_keywords("hash_counts", keywords_of(hash_counts), unknown)
     features = _checked_features(n_features)
     if analyzer is not None and (segments is not None or not callable(analyzer)):
         raise ArgumentError(f"{_LABEL}: analyzer= a function of a text, without segments=; got {short(analyzer)}")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Never
 
 from gpuprims.core.device import Device
+from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.warm_calls import WarmCalls
@@ -17,7 +18,15 @@ PRIMITIVE = Primitive("compact", VARIANTS, plan_call, sample, bind, tuning_case=
 _WARM = WarmCalls()
 
 
-def compact(x: Any, mask: Any, *, device: str | Device | None = None, variant: str | None = None) -> Any:
+@named_keywords
+def compact(
+    x: Any,
+    mask: Any,
+    *,
+    device: str | Device | None = None,
+    variant: str | None = None,
+    **unknown: Never,
+) -> Any:
     """Return the elements that a mask keeps, in their order, as ``x[mask]`` does.
 
     Parameters
@@ -60,6 +69,8 @@ def compact(x: Any, mask: Any, *, device: str | Device | None = None, variant: s
     >>> gpuprims.compact(x, np.array([True, True, False, False, True]), device="reference")
     array([ 3., -1.,  5.], dtype=float32)
     """
+    if unknown:
+        refuse_keywords("compact", keywords_of(compact), unknown)
     if type(mask) is not str and callable(mask):
         mask = expression(mask, 1)
     applied = type(mask) in (str, Expr)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.operands import as_operands
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
@@ -25,6 +26,7 @@ PRIMITIVE = Primitive("histogram", VARIANTS, plan_call, sample, bind, tuning_cas
 _WARM = WarmTables()
 
 
+@named_keywords
 def histogram(
     x: Any,
     bins: Any = 10,
@@ -36,6 +38,7 @@ def histogram(
     deterministic: bool = True,
     device: str | Device | None = None,
     variant: str | None = None,
+    **unknown: Never,
 ) -> tuple[Any, Any]:
     """Count the elements in each bin, as :func:`numpy.histogram`.
 
@@ -95,6 +98,8 @@ def histogram(
     array([[1, 2, 0],
            [0, 0, 2]])
     """
+    if unknown:
+        refuse_keywords("histogram", keywords_of(histogram), unknown)
     arrays = (x,) if weights is None else (x, weights)
     key = None
     if device is None and variant is None and not density:
@@ -126,6 +131,7 @@ def histogram(
     return operands.to_caller(counts), edges
 
 
+@named_keywords
 def bincount(
     x: Any,
     weights: Any = None,
@@ -135,6 +141,7 @@ def bincount(
     deterministic: bool = True,
     device: str | Device | None = None,
     variant: str | None = None,
+    **unknown: Never,
 ) -> Any:
     """Count how often each number occurs, as :func:`numpy.bincount`.
 
@@ -176,6 +183,8 @@ def bincount(
     >>> gpuprims.bincount([0, 1, 1], weights=[0.5, 1, 2], minlength=3, device="reference")
     array([0.5, 3. , 0. ])
     """
+    if unknown:
+        refuse_keywords("bincount", keywords_of(bincount), unknown)
     if isinstance(x, list | tuple) and not len(x):
         x = np.zeros(0, np.int64)  # NumPy would make it float64
     arrays, key = (x,) if weights is None else (x, weights), None

@@ -11,6 +11,7 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import KernelSpec, unchanged, value_words
+from gpuprims.core.keywords import refuse_keywords
 from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan, nothing
 from gpuprims.core.layout import Form, Layout, contiguous, plan_layout, turned
 from gpuprims.core.operands import Operands, as_operands
@@ -102,9 +103,13 @@ def _bound(expr: Expr, arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[
     left = [name for name in expr.parameters if name not in named]
     unknown = [name for name in named if name not in expr.parameters]
     if unknown:
-        raise ArgumentError(f"map: keywords of its own or among {quoted(expr.parameters)}; got {', '.join(unknown)}")
+        known = (*("out", "vector_axis", "device", "variant"), *expr.parameters)
+        refuse_keywords("map", known, dict.fromkeys(unknown))
     if len(left) != len(arrays):
-        raise ArgumentError(f"map: one array for each of ({shortened(', '.join(left))}); got {len(arrays)}")
+        hint = ""
+        if 0 < len(arrays) < len(left):
+            hint = f" (pass the others too, such as {left[len(arrays)]}=2.0)"
+        raise ArgumentError(f"map: one array for each of ({shortened(', '.join(left))}); got {len(arrays)}{hint}")
     bound = dict(zip(left, arrays, strict=True)) | named
     return tuple(bound[name] for name in expr.parameters)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, Never
 
 from gpuprims.core.device import Device
+from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls, by_value
@@ -21,6 +22,7 @@ PRIMITIVE = Primitive("reduce", VARIANTS, plan_call, sample, bind, tuning_case=f
 _WARM = WarmCalls()
 
 
+@named_keywords
 def reduce(
     *arrays: Any,
     op: str | Op = "sum",
@@ -34,6 +36,7 @@ def reduce(
     segments: Any = None,
     device: str | Device | None = None,
     variant: str | None = None,
+    **unknown: Never,
 ) -> Any:
     """Fold elements with an operator.
 
@@ -105,6 +108,8 @@ def reduce(
     >>> gpuprims.reduce(np.float32([3, 1, 4, 1, 5]), segments=[0, 2, 2, 5], device="reference")
     array([ 4.,  0., 10.], dtype=float32)
     """
+    if unknown:
+        refuse_keywords("reduce", keywords_of(reduce), unknown)
     key = None
     if map is not None and type(map) is not str and arrays:
         map = expression(map, len(arrays))  # noqa: A001 - the primitive's name

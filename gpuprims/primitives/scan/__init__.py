@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, Never
 
 from gpuprims.core.device import Device
+from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
@@ -23,6 +24,7 @@ PRIMITIVE = Primitive("scan", VARIANTS, plan_call, sample, bind, in_place=True, 
 _WARM = WarmCalls()
 
 
+@named_keywords
 def scan(
     *arrays: Any,
     op: str | Op = "sum",
@@ -34,6 +36,7 @@ def scan(
     segments: Any = None,
     device: str | Device | None = None,
     variant: str | None = None,
+    **unknown: Never,
 ) -> Any:
     """Fold, for each element, all elements up to it.
 
@@ -99,6 +102,8 @@ def scan(
     >>> gpuprims.scan(x, segments=[0, 2, 2, 5], device="reference")
     array([ 3.,  4.,  4.,  5., 10.], dtype=float32)
     """
+    if unknown:
+        refuse_keywords("scan", keywords_of(scan), unknown)
     key = None
     if map is not None and type(map) is not str and arrays:
         map = expression(map, len(arrays))  # noqa: A001 - the primitive's name
@@ -127,6 +132,7 @@ def scan(
     return plan.run(read, result)
 
 
+@named_keywords
 def cumsum(
     x: Any,
     axis: int | None = None,
@@ -135,6 +141,7 @@ def cumsum(
     *,
     device: str | Device | None = None,
     variant: str | None = None,
+    **unknown: Never,
 ) -> Any:
     """Return the cumulative sum, as :func:`numpy.cumsum`: :func:`scan` with ``op="sum"``.
 
@@ -144,9 +151,12 @@ def cumsum(
     >>> gpuprims.cumsum(np.int8([100, 100, 100]), device="reference")
     array([100, 200, 300])
     """
+    if unknown:
+        refuse_keywords("cumsum", keywords_of(cumsum), unknown)
     return scan(x, op="sum", axis=axis, dtype=dtype, out=out, device=device, variant=variant)
 
 
+@named_keywords
 def cumprod(
     x: Any,
     axis: int | None = None,
@@ -155,6 +165,7 @@ def cumprod(
     *,
     device: str | Device | None = None,
     variant: str | None = None,
+    **unknown: Never,
 ) -> Any:
     """Return the cumulative product, as :func:`numpy.cumprod`: :func:`scan` with ``op="prod"``.
 
@@ -164,4 +175,6 @@ def cumprod(
     >>> gpuprims.cumprod(np.arange(1, 6), device="reference")
     array([  1,   2,   6,  24, 120])
     """
+    if unknown:
+        refuse_keywords("cumprod", keywords_of(cumprod), unknown)
     return scan(x, op="prod", axis=axis, dtype=dtype, out=out, device=device, variant=variant)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from functools import partial
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
 from gpuprims.primitives.stencil.calls import bind, run
@@ -23,6 +24,7 @@ _WARM = WarmCalls()
 _FEW = 4096
 
 
+@named_keywords
 def stencil(
     x: Any,
     weights: Any,
@@ -35,6 +37,7 @@ def stencil(
     out: Any = None,
     device: str | Device | None = None,
     variant: str | None = None,
+    **unknown: Never,
 ) -> Any:
     """Compute each element from its neighbours, as :func:`scipy.ndimage.correlate`.
 
@@ -94,6 +97,8 @@ def stencil(
     >>> gpuprims.stencil(x, lambda n: np.maximum(n[-1], n[1]), mode="constant", device="reference")
     array([0., 4., 0., 8., 8., 8.], dtype=float32)
     """
+    if unknown:
+        refuse_keywords("stencil", keywords_of(stencil), unknown)
     key = None
     decides = type(cval) is int or (type(cval) is float and cval)  # 0.0 is equal to -0.0
     decides = decides and type(iterations) is int and type(channel_axis) in AS_GIVEN

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Never, get_args
 
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.operands import as_operands
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
 from gpuprims.errors import ArgumentError, DtypeError, quoted
@@ -22,6 +23,7 @@ _WIDEST, _LARGEST_SIGMA = 2**16, 2**13
 _WARM, _AS_GIVEN = WarmCalls(), AS_GIVEN | {float}
 
 
+@named_keywords
 def blur(
     image: Any,
     kind: Kind = "cross",
@@ -35,6 +37,7 @@ def blur(
     out: Any = None,
     device: str | Device | None = None,
     variant: str | None = None,
+    **unknown: Never,
 ) -> Any:
     """Blur images: each pixel becomes a mean of its neighbourhood.
 
@@ -97,6 +100,8 @@ def blur(
            [20, 20, 20,  0],
            [ 0, 20,  0,  0]], dtype=uint8)
     """
+    if unknown:
+        refuse_keywords("blur", keywords_of(blur), unknown)
     key, numbers = None, (size, sigma, channel_axis, iterations)
     if type(cval) is int and all(type(number) in _AS_GIVEN for number in numbers):
         key, arrays, run_again = _WARM.find_into((kind, mode, cval, *numbers, variant), (image,), out, device)
