@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.interop import from_dlpack, reader_of, short
+from gpuprims.core.interop import from_dlpack, reader_of, refuse_elements, short
 from gpuprims.core.layout import View
 from gpuprims.core.memory import bounds_of, reach
 from gpuprims.core.registry import REGISTRY
@@ -34,6 +34,7 @@ def is_vendors(array: Any) -> bool:
 
 def native_of(label: str, array: Any) -> Any:
     """Return a NumPy, CuPy or pyopencl array over the caller's memory."""
+    given = array
     if isinstance(array, np.ndarray):
         refuse_masked(label, array)
     elif not isinstance(array, np.generic) and not is_vendors(array):
@@ -42,7 +43,7 @@ def native_of(label: str, array: Any) -> Any:
     if not hasattr(array, "dtype"):
         raise ArrayError(f"{label}: an array; got {short(array)}")
     if array.dtype.kind in "OSUTMmV":
-        raise DtypeError(f"{label}: an array of numbers or bools; got dtype {array.dtype} ({short(array)})")
+        refuse_elements(label, given, array)
     return array
 
 

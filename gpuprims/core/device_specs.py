@@ -47,11 +47,13 @@ def find_driver(
         found = f"where gpuprims finds {_listed(drivers)} (gpuprims info tells why)"
         raise UnknownDeviceError(f"{label}: {_KINDS[name]}; got {quoted(spec)} {found}")
     if name not in REGISTRY.backend_names:
+        known = (*_KINDS, *REGISTRY.backend_names)
         rest = f":{selector}" if selector else ""
-        corrected = {f"{one}{rest}": f"{one}{rest}" for one in REGISTRY.backend_names}
-        hint = did_you_mean(spec, corrected, _INSTEAD) or did_you_mean(name, REGISTRY.backend_names, _INSTEAD)
-        known = ", ".join((*_KINDS, *REGISTRY.backend_names))
-        raise UnknownDeviceError(f"{label}: one of {known}, or such as 'opencl:cpu'; got {quoted(spec)}{hint}")
+        corrected = {f"{one}{rest}": f"{one}{rest}" for one in known}
+        hint = did_you_mean(spec, corrected, _INSTEAD) or did_you_mean(name, known, _INSTEAD)
+        raise UnknownDeviceError(
+            f"{label}: one of {', '.join(known)}, or such as 'opencl:cpu'; got {quoted(spec)}{hint}"
+        )
     drivers = find(name)
     for driver in drivers:
         able = driver.capabilities

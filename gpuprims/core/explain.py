@@ -63,6 +63,9 @@ def explain(
         names = REGISTRY.primitive_names
         hint = did_you_mean(primitive, names)
         raise ArgumentError(f"explain: a primitive among {', '.join(names)}; got {quoted(primitive)}{hint}")
+    for name, number, least in (("size", size, 0), ("outputs", outputs, 1), ("bins", bins, 1)):
+        if not isinstance(number, int) or number < least:
+            raise ArgumentError(f"explain: {name}= a whole number from {least} on; got {quoted(number)}")
     element, found = computable(dtype, "explain"), pick_device(None, device)
     call = Sample(found, element, size, outputs, side_by_side, op, bins)
     plan: LaunchPlan = known.sample(call)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -90,6 +90,40 @@ def reader_of(label: str, array: Any) -> Callable[[Any], Any]:
         return array
 
     return read
+
+
+# What to pass instead, by the kind of a dtype.
+_INSTEAD = {
+    "O": "x.astype(np.float64), or the dtype of its elements",
+    "S": "x.astype(np.float64) for texts of numbers",
+    "U": "x.astype(np.float64) for texts of numbers",
+    "T": "x.astype(np.float64) for texts of numbers",
+    "M": "x.astype(np.int64), or a difference over a unit: (x - x[0]) / np.timedelta64(1, 's')",
+    "m": "x / np.timedelta64(1, 's')",
+    "V": "one field, such as x['name']",
+}
+
+
+def refuse_elements(label: str, given: Any, array: Any) -> NoReturn:
+    """Raise for elements that are neither numbers nor bools; ``array`` is what NumPy makes of what is given."""
+    if array.ndim == 0 and array.dtype.kind in "OSU":
+        hints = {
+            str: "the contents of a file, such as np.load(name)",
+            dict: "list(x.values())",
+            type(None): "a list or an array",
+        }
+        hint = hints.get(type(given), "")
+        if hasattr(given, "toarray"):
+            hint = "x.toarray(), or x.data for its stored elements"
+        elif not hint and hasattr(given, "__iter__"):
+            hint = "list(x)"
+        raise ArrayError(
+            f"{label}: an array of numbers or bools; got {short(given)}" + (f" (pass {hint})" if hint else "")
+        )
+    raise DtypeError(
+        f"{label}: an array of numbers or bools; got dtype {array.dtype} ({short(array)}; pass"
+        f" {_INSTEAD[array.dtype.kind]})"
+    )
 
 
 def _root(kind: type) -> str:

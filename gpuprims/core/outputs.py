@@ -78,13 +78,17 @@ def _writable(operands: Operands, array: Any) -> Any:
         where, got = ("the host" if one is None else repr(one) for one in (here, place))
         raise DeviceMismatchError(f"{label}: out= on {where}, as the arrays are; got one on {got}")
     if operands.on_host and not (isinstance(native, np.ndarray) and native.flags.writeable):
-        raise ArgumentError(f"{label}: out= an array that can be written; got {short(native)}")
+        raise ArgumentError(
+            f"{label}: out= an array that can be written; got a read-only one of shape {native.shape} (pass a copy)"
+        )
     return native
 
 
 def _native(label: str, array: Any) -> Any:
     if not hasattr(array, "__dlpack__"):
-        raise ArgumentError(f"{label}: out= an array, or a tuple of arrays; got {short(array)}")
+        raise ArgumentError(
+            f"{label}: out= an array, or a tuple of arrays; got {short(array)} (make one with np.empty(shape, dtype))"
+        )
     refuse_masked(f"{label}: out=", array)
     check_writable(label, array)
     native = native_of(label, array)
@@ -109,7 +113,7 @@ def _check_memory(operands: Operands, natives: Sequence[Any], *, in_place: bool)
         for array, other in zip(operands.natives, inputs, strict=True):
             if meet(span, other) and not (in_place and same_elements(driver, array, native)):
                 rule = "apart from the arrays in memory" + (", or one of them" if in_place else "")
-                raise ArgumentError(f"{label}: out= {rule}; got one that overlaps an input")
+                raise ArgumentError(f"{label}: out= {rule}; got one that overlaps an input (pass a copy)")
     for k, m in combinations(range(len(natives)), 2):
         if overlap(spans[k], natives[k], spans[m], natives[m]):
             raise ArgumentError(
@@ -126,7 +130,10 @@ def check_out(label: str, results: Sequence[Any], given: Sequence[Any]) -> None:
         if array.shape != result.shape:
             raise ShapeError(f"{label}: out= of the result's shape, {result.shape}; got {array.shape}")
         if array.dtype != result.dtype:
-            raise DtypeError(f"{label}: out= of the result's dtype, {result.dtype}; got {array.dtype}")
+            raise DtypeError(
+                f"{label}: out= of the result's dtype, {result.dtype}; got {array.dtype}"
+                f" (make it with dtype={result.dtype})"
+            )
 
 
 def written_forms(operands: Operands, out: Out | None) -> tuple[Form, ...] | None:

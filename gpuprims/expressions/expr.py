@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.errors import DtypeError, ExpressionError, quoted, shortened
+from gpuprims.errors import DtypeError, ExpressionError, did_you_mean, quoted, shortened
 from gpuprims.expressions.functions import COMPUTED
 
 Dtype = np.dtype[Any]
@@ -117,6 +117,11 @@ class Expr:
 _CODES = ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")
 COMPUTABLE = tuple(map(np.dtype, _CODES))
 COMPUTABLE_SET = frozenset(COMPUTABLE)
+# Names of other languages and libraries.
+_DTYPES_INSTEAD = {
+    "bfloat16": "float32", "half2": "float16", "float2": "complex64", "double2": "complex128", "char": "int8",
+    "uchar": "uint8", "ushort": "uint16", "real": "float64", "integer": "int64", "number": "float64",
+}  # fmt: skip
 _DTYPE_CLASSES = frozenset(type(dtype) for dtype in COMPUTABLE)
 
 
@@ -132,9 +137,11 @@ def computable(dtype: Any, label: str) -> Dtype:
     try:
         native: Dtype = np.dtype(dtype).newbyteorder("=")
     except (TypeError, ValueError, SyntaxError) as error:
-        raise DtypeError(f"{label}: a dtype that NumPy knows; got {quoted(dtype)}") from error
+        hint = did_you_mean(dtype, [one.name for one in COMPUTABLE], _DTYPES_INSTEAD)
+        raise DtypeError(f"{label}: a dtype that NumPy knows; got {quoted(dtype)}{hint}") from error
     if native not in COMPUTABLE_SET:
         raise DtypeError(
             f"{label}: bool, an integer, float16 to float64, complex64 or complex128; got {shortened(str(native))}"
+            f" (pass {'complex128' if native.kind == 'c' else 'float64'})"
         )
     return native

@@ -8,11 +8,11 @@ from os import PathLike
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from gpuprims.core.device import Device
 from gpuprims.errors import ArgumentError
 from gpuprims.models.archives import Archive, open_archive, write_archive
+from gpuprims.models.checks import check_fitted
 
 _FORMAT = 1
 # Parameters of one machine or process, which are not saved.
@@ -59,7 +59,7 @@ class SavedModel:
         >>> loaded.predict([[3.0]]).tolist()
         ['yes']
         """
-        check_is_fitted(self)
+        check_fitted(self)
         write_archive("LogReg.save", path, model_arrays("LogReg.save", self))
 
     @classmethod

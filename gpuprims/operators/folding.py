@@ -47,8 +47,11 @@ def as_map(label: str, function: str | Expr | None, arity: int) -> Expr:
 def make_folding(op: Op, mapped: Expr, arrays: Dtypes, dtype: Dtype | None, label: str = "reduce") -> Folding:
     """Join a map and an operator for arrays of these dtypes, with the caller's ``dtype=``."""
     if len(mapped.results) != op.elements:
+        got = len(mapped.results)
+        hint = ' (write axis= by its name, join arrays such as by map="x*y", or fold each by itself)'
         raise ArgumentError(
-            f"{label} with {op.name}: {op.elements} array(s), or a map with as many results; got {len(mapped.results)}"
+            f"{label} with {op.name}: {op.elements} array(s), or a map with as many results; got {got}"
+            f"{hint if got > op.elements else ''}"
         )
     elements = typed(mapped, arrays).dtypes
     values, outputs = op.value_dtypes(elements, dtype)

@@ -136,6 +136,8 @@ class Op:
         flat = trace(lambda *both: fn(both[:n], both[n:]), 2 * n) if tuples and callable(fn) else expression(fn, 2 * n)
         if len(flat.parameters) != 2 * n:
             got = ", ".join(flat.parameters)
+            if isinstance(fn, str) and len(flat.parameters) < 2:
+                got += ") (such as 'a + b'; operators with names need no Op, op=\"sum\""
             raise ExpressionError(f"Op {self.name!r}: a function of two values of {n} component(s); got one of ({got})")
         if len(flat.results) != n:
             raise ArgumentError(f"Op {self.name!r}: {n} component(s), as the identity has; got {len(flat.results)}")
@@ -149,8 +151,9 @@ class Op:
         try:
             held = tuple(dtype.type(value) for dtype, value in zip(dtypes, components, strict=True))
             pairs = zip(held, components, strict=True)
-            if all(scalar.dtype.kind in "fc" or scalar == value for scalar, value in pairs):  # floats round
-                return held
+            texts = any(isinstance(value, str | bytes) for value in components)  # NumPy reads numbers from them
+            if not texts and all(scalar.dtype.kind in "fc" or scalar == value for scalar, value in pairs):
+                return held  # floats may round
         except (OverflowError, ValueError, TypeError) as error:
             cause = error
         names = ", ".join(dtype.name for dtype in dtypes)

@@ -17,7 +17,14 @@ def as_axis(axis: Any) -> int | tuple[int, ...] | None:
         return axis
     given = axis if isinstance(axis, tuple) else (axis,)
     if not all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in given):
-        raise AxisError(f"axis: an int or a tuple of ints; got {quoted(axis)}")
+        hint = ""
+        if isinstance(axis, list):
+            hint = f" (write {quoted(tuple(axis))})"
+        elif isinstance(axis, float) and axis.is_integer():
+            hint = f" (write {int(axis)})"
+        elif isinstance(axis, str):
+            hint = " (count axes from 0, rows first)"
+        raise AxisError(f"axis: an int or a tuple of ints; got {quoted(axis)}{hint}")
     return tuple(int(one) for one in given)
 
 

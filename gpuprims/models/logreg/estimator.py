@@ -11,9 +11,9 @@ from typing import Any, ClassVar, Self
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from gpuprims.core.device import Device
+from gpuprims.models.checks import CheckedParameters, check_fitted
 from gpuprims.models.files import SavedModel
 from gpuprims.models.logreg import fitting
 from gpuprims.models.logreg.prediction import LinearScores
@@ -32,7 +32,7 @@ _WARNINGS = {
 
 
 @dataclass(eq=False, repr=False)  # scikit-learn has its own
-class LogReg(LinearScores, SavedModel, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Logistic regression of two or more classes, on any device.
 
     Parameters
@@ -188,7 +188,7 @@ class LogReg(LinearScores, SavedModel, ClassifierMixin, BaseEstimator):  # type:
 
         Raises
         ------
-        ValueError
+        ArgumentError
             NaN or infinity in ``X``, a single class, negative weights, sparse indices out of bounds; for "sgd" and
             "hogwild", more than two classes or a ``feature_dtype``.
         DeviceMismatchError
@@ -224,7 +224,7 @@ class LogReg(LinearScores, SavedModel, ClassifierMixin, BaseEstimator):  # type:
 
         Raises
         ------
-        ValueError
+        ArgumentError
             No ``classes`` in the first call, other ones in a later call, or labels of other classes.
         KeyboardInterrupt
             After Ctrl-C; the model keeps the weights of the previous call.
@@ -243,7 +243,7 @@ class LogReg(LinearScores, SavedModel, ClassifierMixin, BaseEstimator):  # type:
 
     def plot_loss(self, ax: Any = None) -> Any:
         """Plot ``loss_curve_`` with matplotlib and return the axes."""
-        check_is_fitted(self)
+        check_fitted(self)
         return loss_curve(self.loss_iterations_, self.loss_curve_, f"LogReg, {self.solver}: {self.stop_reason_}", ax)
 
     def _warn(self, reason: str) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 
+from gpuprims.errors import ArgumentError
 from gpuprims.expressions.masks import refuse_masked
 from gpuprims.models.logreg import descent, newton
 from gpuprims.models.logreg.objective import Objective
@@ -90,15 +91,17 @@ def _validation_error(objective: Objective, held_out: np.ndarray) -> Callable[[n
 
 
 def _check_solver(model: Any) -> None:
-    """Raise ValueError for a solver that cannot fit these classes or features."""
+    """Raise ArgumentError for a solver that cannot fit these classes or features."""
     if model.solver not in _SAMPLE_SOLVERS:
         return
     others = ", ".join(repr(name) for name in SOLVERS if name not in _SAMPLE_SOLVERS)
     if len(model.classes_) > 2:
-        raise ValueError(f"LogReg: two classes with solver={model.solver!r}; got {len(model.classes_)} (use {others})")
+        raise ArgumentError(
+            f"LogReg: two classes with solver={model.solver!r}; got {len(model.classes_)} (use {others})"
+        )
     if model.feature_dtype is not None:
         got = f"got {model.feature_dtype!r} (use {others})"
-        raise ValueError(f"LogReg: feature_dtype=None with solver={model.solver!r}; {got}")
+        raise ArgumentError(f"LogReg: feature_dtype=None with solver={model.solver!r}; {got}")
 
 
 def _check_classes(model: Any, classes: Any, *, first: bool) -> None:
@@ -106,12 +109,12 @@ def _check_classes(model: Any, classes: Any, *, first: bool) -> None:
     label = "LogReg.partial_fit"
     refuse_masked(f"{label}: classes=", classes)
     if first and classes is None:
-        raise ValueError(f"{label}: classes= in the first call; got none")
+        raise ArgumentError(f"{label}: classes= in the first call; got none")
     given = model.classes_ if classes is None else np.unique(np.asarray(classes))
     if not first and not np.array_equal(given, model.classes_):
-        raise ValueError(f"{label}: the same classes= as in the first call, {model.classes_}; got {given}")
+        raise ArgumentError(f"{label}: the same classes= as in the first call, {model.classes_}; got {given}")
     if len(given) < 2:
-        raise ValueError(f"{label}: at least two classes=; got {given}")
+        raise ArgumentError(f"{label}: at least two classes=; got {given}")
     if first:
         model.classes_ = given
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.metrics import accuracy_score
-from sklearn.utils.validation import check_is_fitted
 
 from gpuprims.core.device import Device
 from gpuprims.core.operands import Operands
+from gpuprims.models.checks import OwnErrors, check_fitted
 from gpuprims.models.device_arrays import to_host
 from gpuprims.models.logreg.objective import scores_of, softmax_terms
 from gpuprims.models.logreg.samples import features_of, host_labels
@@ -79,13 +79,15 @@ class LinearScores:
 
         Raises
         ------
-        ValueError
+        ArgumentError
             Numbers of samples, labels and weights differ.
         """
         operands, scores = self._scores(X)
         guesses = self._decode(operands.device, self._codes(operands.device, scores))
         labels = host_labels(y, len(guesses))
-        return float(accuracy_score(labels, guesses, sample_weight=to_host("LogReg", sample_weight)))
+        weights = to_host("LogReg", sample_weight)
+        with OwnErrors("LogReg"):
+            return float(accuracy_score(labels, guesses, sample_weight=weights))
 
     def _from_scores(self, X: Any, binary: Any, multinomial: str) -> Any:
         """Map scores by a function of score and sign, or of score, row maximum and sum of exponentials."""
@@ -110,7 +112,7 @@ class LinearScores:
 
     def _scores(self, X: Any) -> tuple[Operands, Any]:
         """Return scores of shape (n_samples, outputs), on the device."""
-        check_is_fitted(self)
+        check_fitted(self)
         operands, features = features_of(self, X, reset=False)
         return operands, scores_of(features, *(features.device.asarray(own) for own in (self.coef_, self.intercept_)))
 

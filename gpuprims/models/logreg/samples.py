@@ -15,6 +15,7 @@ from gpuprims.core.device import Device, pick_device
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.expressions.masks import refuse_masked
+from gpuprims.models.checks import OwnErrors
 from gpuprims.models.device_arrays import device_operands, to_host
 from gpuprims.models.logreg.features import DenseFeatures, Features, SparseFeatures, check_matrix, narrowed
 from gpuprims.primitives.histogram import bincount
@@ -91,7 +92,8 @@ def features_of(model: Any, X: Any, *, reset: bool) -> tuple[Operands, Features]
     if issparse(X):
         check_matrix(_LABEL, X)
     dtype = model.coef_.dtype if hasattr(model, "coef_") and not reset else (np.float64, np.float32)
-    checked = validate_data(model, X, dtype=dtype, order="C", accept_sparse="csr", reset=reset)
+    with OwnErrors(_LABEL):
+        checked = validate_data(model, X, dtype=dtype, order="C", accept_sparse="csr", reset=reset)
     device = pick_device(None, asked)
     if issparse(checked):
         return as_operands(_LABEL, (checked.data,), device), SparseFeatures(device, narrowed(checked))
@@ -103,16 +105,17 @@ def _checked_on_device(model: Any, operands: Operands, *, reset: bool) -> Any:
     """Return features on a device in the dtype of the fit, after checking them without a copy to the host."""
     array = operands.natives[0]
     if len(array.shape) != 2 or 0 in array.shape:
-        raise ValueError(f"{_LABEL}: X of shape (n_samples, n_features), neither of them 0; got shape {array.shape}")
+        raise ArgumentError(f"{_LABEL}: X of shape (n_samples, n_features), neither of them 0; got shape {array.shape}")
     if array.dtype.kind == "c":
-        raise ValueError(f"Complex data not supported: {_LABEL} takes real features; got dtype {array.dtype}")
+        raise ArgumentError(f"Complex data not supported: {_LABEL} takes real features; got dtype {array.dtype}")
     kept = np.dtype(np.float32) if array.dtype in (np.float32, np.float16) else np.dtype(np.float64)
     kept = kept if reset else model.coef_.dtype
     if array.dtype != kept:
         array = map_elements(lambda x: x.astype(kept), array, device=operands.device)
     if not bool(operands.to_host(reduce(array, map="isfinite(x)", op="all", device=operands.device))):
-        raise ValueError(f"Input X contains NaN or infinity: {_LABEL} takes finite features (impute them first)")
-    _check_n_features(model, array, reset=reset)
+        raise ArgumentError(f"Input X contains NaN or infinity: {_LABEL} takes finite features (impute them first)")
+    with OwnErrors(_LABEL):
+        _check_n_features(model, array, reset=reset)
     return array
 
 
@@ -132,7 +135,7 @@ def samples_of(
     if classes is None:
         model.classes_ = values
         if len(values) < 2:
-            raise ValueError(f"{_LABEL}: at least two classes; got one class, {values.tolist()[0]!r}")
+            raise ArgumentError(f"{_LABEL}: at least two classes; got one class, {values.tolist()[0]!r}")
     if model.feature_dtype is not None:
         if isinstance(features, SparseFeatures):
             got = f"{model.feature_dtype} (or pass X.toarray())"
@@ -147,23 +150,26 @@ def samples_of(
 
 
 def host_labels(y: Any, count: int) -> np.ndarray:
-    """Return labels on the host; raise ValueError for a wrong number of them or continuous ones."""
-    labels: np.ndarray = column_or_1d(to_host(_LABEL, y), warn=True)
+    """Return labels on the host; raise ArgumentError for a wrong number of them or continuous ones."""
+    given = to_host(_LABEL, y)
+    with OwnErrors(_LABEL):
+        labels: np.ndarray = column_or_1d(given, warn=True)
     if len(labels) != count:
-        raise ValueError(f"{_LABEL}: a label for each sample; got {len(labels)} for {count} samples")
-    check_classification_targets(labels)
+        raise ArgumentError(f"{_LABEL}: a label for each sample; got {len(labels)} for {count} samples")
+    with OwnErrors(_LABEL):
+        check_classification_targets(labels)
     return labels
 
 
 def _encoded(labels: np.ndarray, classes: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the classes and the index of each label's class; raise ValueError for a label of no given class."""
+    """Return the classes and the index of each label's class; raise ArgumentError for a label of no given class."""
     if classes is None:
         return np.unique(labels, return_inverse=True)
     codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
     unknown = classes[codes] != labels
     if np.any(unknown):
         known = ", ".join(map(repr, classes[:10].tolist())) + (", ..." if len(classes) > 10 else "")
-        raise ValueError(f"{_LABEL}: labels among {known}; got {quoted(labels[unknown][:1].tolist()[0])}")
+        raise ArgumentError(f"{_LABEL}: labels among {known}; got {quoted(labels[unknown][:1].tolist()[0])}")
     return classes, codes
 
 
@@ -200,11 +206,13 @@ def _encoded_on_device(y: Any, count: int, device: Device, dtype: np.dtype[Any])
 def _weights(model: Any, labels: np.ndarray, sample_weight: Any) -> np.ndarray:
     """Return the product of sample weights and class weights, in float64."""
     given = None if sample_weight is None else to_host(_LABEL, sample_weight)
-    weights: np.ndarray = _check_sample_weight(given, labels, dtype=np.float64, ensure_non_negative=True)
+    with OwnErrors(_LABEL):
+        weights: np.ndarray = _check_sample_weight(given, labels, dtype=np.float64, ensure_non_negative=True)
     if model.class_weight is not None:
         how = {"sample_weight": weights} if model.class_weight == "balanced" else {}
-        of_class = compute_class_weight(model.class_weight, classes=model.classes_, y=labels, **how)
+        with OwnErrors(_LABEL):
+            of_class = compute_class_weight(model.class_weight, classes=model.classes_, y=labels, **how)
         weights = weights * of_class[np.searchsorted(model.classes_, labels)]
     if not weights.sum() > 0:
-        raise ValueError(f"{_LABEL}: sample weights with a positive sum; got {weights.sum()}")
+        raise ArgumentError(f"{_LABEL}: sample weights with a positive sum; got {weights.sum()}")
     return weights

@@ -131,7 +131,8 @@ def _check(request: CompactRequest, arrays: Sequence[tuple[np.dtype[Any], tuple[
     if request.predicate is None:
         (_, shape), (dtype, masked) = arrays
         if dtype != np.bool_:
-            raise DtypeError(f"compact: a mask of dtype bool, or a function; got {dtype}")
+            hint = "mask != 0, or x[indices] for indices" if dtype.kind in "iu" else "mask != 0"
+            raise DtypeError(f"compact: a mask of dtype bool, or a function; got {dtype} (pass {hint})")
         if masked != shape:
             raise ShapeError(f"compact: a mask of the array's shape, {shape}; got {masked}")
 

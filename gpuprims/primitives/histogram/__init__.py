@@ -196,9 +196,12 @@ def bincount(
     operands = weighed("bincount", x, weights, device)
     array = operands.natives[0]
     if array.dtype.kind not in "iub":
-        raise DtypeError(f"bincount: integers; got dtype {array.dtype}")
+        hint = "" if array.dtype.kind == "c" else " (pass x.astype(np.int64), or call histogram)"
+        raise DtypeError(f"bincount: integers; got dtype {array.dtype}{hint}")
     if axis is None and array.ndim != 1:
-        raise ShapeError(f"bincount: an array of one dimension, or axis=; got shape {array.shape}")
+        raise ShapeError(
+            f"bincount: an array of one dimension, or axis=; got shape {array.shape} (pass x.ravel(), or axis=)"
+        )
     axes = axes_of(as_axis(axis), array.ndim)
     weighing = as_weighing(operands, deterministic, as_floats=True)
     if operands.on_host and operands.exceed_room:

@@ -56,7 +56,9 @@ class _Edges:
 
 def _edges_table(dtype: np.dtype[Any], key: _Edges) -> Table:
     if not (key.edges[1:] >= key.edges[:-1]).all():
-        raise ArgumentError("histogram: bin edges must not decrease or be NaN; got some that do")
+        wrong = int(np.argmin(key.edges[1:] >= key.edges[:-1]))
+        one, other = key.edges[wrong : wrong + 2].tolist()
+        raise ArgumentError(f"histogram: bin edges must not decrease or be NaN; got {one} before {other} (sort them)")
     check_bins("histogram", key.edges.size - 1)
     key.edges = key.edges.copy()  # the caller may change theirs
     return make_table(dtype, key.edges, None)
@@ -100,7 +102,9 @@ def _number_or_edges(bins: Any) -> int | np.ndarray:
         given = home.driver.to_host(bins)
     if given.ndim == 0:
         if given.dtype.kind not in "iu" or given < 1:
-            raise ArgumentError(f"histogram: a positive number of bins, or their edges; got {quoted(given.tolist())}")
+            number = given.tolist()
+            hint = f" (write {int(number)})" if type(number) is float and number.is_integer() and number > 0 else ""
+            raise ArgumentError(f"histogram: a positive number of bins, or their edges; got {quoted(number)}{hint}")
         return int(given)
     if given.ndim != 1:
         raise ShapeError(f"histogram: edges of one dimension; got {given.shape}")
@@ -122,7 +126,10 @@ def _checked_limits(limits: Any) -> tuple[Any, Any]:
     except (TypeError, ValueError) as error:
         raise ArgumentError(f"histogram: range=(low, high), two real numbers; got {quoted(limits)}") from error
     if not fits:
-        raise ArgumentError(f"histogram: range=(low, high), finite numbers with low <= high; got {quoted(limits)}")
+        hint = " (exchange them)" if low > high else ""
+        raise ArgumentError(
+            f"histogram: range=(low, high), finite numbers with low <= high; got {quoted(limits)}{hint}"
+        )
     return low, high
 
 
@@ -168,7 +175,10 @@ def start_limits(operands: Operands) -> Callable[[], tuple[Any, Any]]:
             numbers = (first.read(),) if second is first else (first.read(), second.read())
             low, high = np.array(numbers, np.int64).view(dtype)[:2]
         if not (np.isfinite(low) and np.isfinite(high)):
-            raise ArgumentError(f"histogram: finite elements where range= is not given; got [{low}, {high}]")
+            raise ArgumentError(
+                f"histogram: finite elements where range= is not given; got [{low}, {high}]"
+                " (pass range=(low, high); NaN is then not counted)"
+            )
         return (int(low), int(high)) if array.dtype == np.bool_ else (low, high)
 
     return wait
@@ -199,7 +209,7 @@ def find_largest(operands: Operands) -> Launch:
 
 def _largest(low: int, high: int) -> int:
     if low < 0:
-        raise ArgumentError(f"bincount: non-negative elements; got {low}")
+        raise ArgumentError(f"bincount: non-negative elements; got {low} (pass x - x.min(), or call histogram)")
     return high
 
 

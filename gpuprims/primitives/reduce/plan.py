@@ -29,6 +29,7 @@ from gpuprims.primitives.segments.offsets import Segments
 from gpuprims.primitives.segments.plan import SegmentsRequest, marked_folding, plan_by_marks, plan_by_offsets
 from gpuprims.primitives.segments.shares import Keep, check, run_by_offsets, takes_offsets
 from gpuprims.primitives.slabs import FoldSlabs, slab_bytes
+from gpuprims.primitives.texts import refuse_text
 
 
 class ReduceRequest(NamedTuple):
@@ -64,6 +65,8 @@ def bind(
     """Find the device of a call, and check its keywords, so that its plan can be looked up."""
     if not arrays:
         raise ArgumentError("reduce: at least one array; got none")
+    if str in [type(array) for array in arrays]:
+        refuse_text("reduce", arrays)
     if type(op) is not str:
         find_op(op)  # raises for other objects, such as a list
     if type(ddof) is not int:

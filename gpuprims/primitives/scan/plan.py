@@ -27,6 +27,7 @@ from gpuprims.primitives.segments.offsets import Segments
 from gpuprims.primitives.segments.operator import counting, placed, segmented
 from gpuprims.primitives.segments.shares import Keep, run_by_offsets, takes_offsets
 from gpuprims.primitives.segscan.plan import SegmentedScanRequest, plan_segscan
+from gpuprims.primitives.texts import refuse_text
 
 
 class ScanRequest(NamedTuple):
@@ -64,6 +65,8 @@ def bind(
     """Find the device of a call, and check its keywords, so that its plan can be looked up."""
     if not arrays:
         raise ArgumentError("scan: at least one array; got none")
+    if str in [type(array) for array in arrays]:
+        refuse_text("scan", arrays)
     if type(op) is not str:
         find_op(op)  # raises for other objects, such as a list
     mapped = map if map is None or type(map) is str else expression(map, len(arrays))
@@ -72,7 +75,7 @@ def bind(
     chosen = None if dtype is None else computable(dtype, "scan")
     if axis is not None and type(axis) is not int:
         if not isinstance(axis, np.integer):
-            raise AxisError(f"axis: an int; got {quoted(axis)}")
+            raise AxisError(f"axis: an int; got {quoted(axis)} (a scan goes along one axis)")
         axis = int(axis)
     asked = None if variant is None else asked_by_name("scan", variant)
     return operands, ScanRequest(op, mapped, bool(inclusive), axis, chosen), result, asked

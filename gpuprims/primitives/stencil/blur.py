@@ -12,7 +12,7 @@ from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.operands import as_operands
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
-from gpuprims.errors import ArgumentError, DtypeError, quoted
+from gpuprims.errors import ArgumentError, DtypeError, did_you_mean, quoted
 from gpuprims.primitives.stencil.calls import bind_stencil, run
 from gpuprims.primitives.stencil.spec import Mode
 from gpuprims.primitives.stencil.weights import of_box, of_cross, of_normal
@@ -122,7 +122,10 @@ def blur(
         down, across = _pair("sigma", 1.0 if sigma is None else sigma, _is_positive, "positive", _LARGEST_SIGMA)
         stencil = of_normal(float(down), float(across), element)
     else:
-        raise ArgumentError(f"blur: a kind among {', '.join(get_args(Kind))}; got {quoted(kind)}")
+        hint = did_you_mean(kind, get_args(Kind), {"mean": "box", "average": "box", "gauss": "gaussian"})
+        if isinstance(kind, int | float):
+            hint = f' (write kind="gaussian", sigma={kind})'
+        raise ArgumentError(f"blur: a kind among {', '.join(get_args(Kind))}; got {quoted(kind)}{hint}")
     bound = bind_stencil(operands, stencil, mode, cval, channel_axis, iterations, out, variant)
     return run(*bound, partial(_WARM.keep, key))
 
@@ -133,7 +136,8 @@ def _pair(name: str, given: Any, holds: Callable[[Any], bool], rule: str, most: 
     if len(found) != 2:
         raise ArgumentError(f"blur: {name}= a number, or one for rows and one for columns; got {quoted(given)}")
     if not all(map(holds, found)):
-        raise ArgumentError(f"blur: {name}= {rule} numbers; got {quoted(given)}")
+        hint = f" (write {given + 1})" if type(given) is int and given > 0 else ""
+        raise ArgumentError(f"blur: {name}= {rule} numbers; got {quoted(given)}{hint}")
     if max(found) > most:
         raise ArgumentError(f"blur: {name}= of at most {most:,}; got {quoted(given)}")
     return found

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 
 from gpuprims.core.layout import Form, Layout, in_elements
-from gpuprims.errors import ArgumentError, AxisError, ShapeError, quoted
+from gpuprims.errors import ArgumentError, AxisError, ShapeError, did_you_mean, quoted
 from gpuprims.expressions.masks import plain_array
 from gpuprims.primitives.stencil.spec import Mode
 
@@ -42,11 +42,22 @@ def border_of(label: str, mode: Any, cval: Any, element: np.dtype[Any]) -> Borde
     return check(label, mode, cval, element)
 
 
+# Modes of NumPy, torch and OpenCV. NumPy's "reflect" is SciPy's "mirror".
+_INSTEAD = {
+    "edge": "nearest", "replicate": "nearest", "clamp": "nearest", "border": "nearest", "symmetric": "reflect",
+    "reflect101": "mirror", "reflect_101": "mirror", "reflect-101": "mirror", "circular": "wrap", "periodic": "wrap",
+    "grid-wrap": "wrap", "zero": "constant", "zeros": "constant", "fill": "constant", "grid-constant": "constant",
+}  # fmt: skip
+
+
 @lru_cache(maxsize=64)
 def _border(label: str, mode: Any, cval: Any, element: np.dtype[Any]) -> Border:
     if mode not in get_args(Mode):
-        raise ArgumentError(f"{label}: a mode among {', '.join(get_args(Mode))}; got {quoted(mode)}")
+        hint = did_you_mean(mode, get_args(Mode), _INSTEAD)
+        raise ArgumentError(f"{label}: a mode among {', '.join(get_args(Mode))}; got {quoted(mode)}{hint}")
     given = plain_array(label, cval, "cval= one number", ArgumentError)
+    if given.dtype.kind in "SUT":
+        raise ArgumentError(f"{label}: cval= one number; got {quoted(cval)}")
     try:
         with np.errstate(all="ignore"):
             beyond = given.astype(element)

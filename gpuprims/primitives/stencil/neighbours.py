@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.errors import ArgumentError, ExpressionError, ShapeError, quoted
+from gpuprims.errors import ArgumentError, ExpressionError, GpuprimsError, ShapeError, quoted, said
 from gpuprims.expressions import Expr
 from gpuprims.expressions.captured import keeps_traces
 from gpuprims.expressions.masks import plain_array
@@ -58,7 +58,14 @@ def trace_neighbours(function: Callable[[TracedNeighbourhood], Any]) -> Neighbou
     """Trace a function of a neighbourhood."""
     recorder = Recorder()
     around = TracedNeighbourhood(recorder)
-    returned = function(around)
+    try:
+        returned = function(around)
+    except GpuprimsError:
+        raise
+    except Exception as error:  # whatever the caller's function raises
+        raise ExpressionError(
+            f"function of a neighbourhood: one argument n, with neighbours such as n[0] or n[0, 1]; got {said(error)}"
+        ) from error
     if isinstance(returned, tuple):
         raise ExpressionError(f"function of a neighbourhood: one value to return; got a tuple of {len(returned)}")
     if not around.places:
@@ -133,7 +140,8 @@ def as_weights(given: Any) -> np.ndarray:
     """Check that weights are finite and real, and have one to three axes of odd length."""
     weights = plain_array("stencil", given, "weights of one shape", ArgumentError)
     if weights.dtype.kind not in "iufb":
-        raise ArgumentError(f"stencil: real weights, or a function of a neighbourhood; got dtype {weights.dtype}")
+        got = quoted(given) if isinstance(given, str) else f"dtype {weights.dtype}"
+        raise ArgumentError(f"stencil: real weights, or a function of a neighbourhood; got {got} (such as [1, -2, 1])")
     return _checked(weights.shape, weights.dtype, weights.tobytes())
 
 
@@ -143,7 +151,9 @@ def _checked(shape: tuple[int, ...], dtype: np.dtype[Any], given: bytes) -> np.n
     if not 1 <= weights.ndim <= 3:
         raise ShapeError(f"stencil: weights of one to three axes; got shape {weights.shape}")
     if any(length % 2 == 0 or length > WIDEST for length in weights.shape):
-        raise ShapeError(f"stencil: weights of odd lengths up to {WIDEST}; got shape {weights.shape}")
+        pads = 0 not in weights.shape and max(weights.shape) < WIDEST
+        hint = " (a weight of 0 more makes a length odd)" if pads else ""
+        raise ShapeError(f"stencil: weights of odd lengths up to {WIDEST}; got shape {weights.shape}{hint}")
     if not np.isfinite(weights).all():
         raise ArgumentError(f"stencil: finite weights; got {weights[~np.isfinite(weights)][0]}")
     whole = weights.dtype.kind != "f" and not (weights > np.iinfo(np.int64).max).any()  # else floats, as in SciPy

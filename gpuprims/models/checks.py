@@ -1,0 +1,117 @@
+"""scikit-learn's checks of arguments, whose errors become gpuprims' own.
+
+The errors stay a ValueError or TypeError, and their messages keep scikit-learn's words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+from typing_extensions import override
+
+from gpuprims.errors import ArgumentError, DtypeError, GpuprimsError, did_you_mean
+
+# scikit-learn's words, the rule that was broken, and what to do.
+_RULES = (
+    ("contains NaN", "finite features", "impute or drop these samples"),
+    ("contains infinity", "finite features", "clip or drop these samples"),
+    ("Expected 2D array", "X of shape (n_samples, n_features)", ""),
+    ("could not convert string", "features that are numbers", "encode texts as numbers"),
+    ("must be a string or a real number", "features that are numbers", ""),
+    ("inhomogeneous", "X with rows of one length", ""),
+    ("Found array with", "X of one sample and one feature or more", ""),
+    ("Complex data", "real features", "pass X.real, or both parts as features"),
+    ("is expecting", "as many features as in the fit", ""),
+    ("Unknown label type", "y of classes, integers or texts", "y.astype(int), or bins of it, are classes"),
+    ("should be a 1d array", "y of one dimension, with a label for each sample", ""),
+    ("Negative values", "sample_weight= that are not negative", ""),
+    ("sample_weight", "sample_weight= with a number for each sample", ""),
+    ("Sample weights", "sample_weight= with a positive sum", ""),
+    ("class_weight", "class_weight= for classes of y", ""),
+    ("Mix of label input types", "labels of the classes' type", ""),
+)
+# Values that scikit-learn's LogisticRegression takes.
+_INSTEAD = {
+    "liblinear": "lbfgs", "newton-cg": "newton-cholesky", "newton": "newton-cholesky", "sag": "sgd", "saga": "sgd",
+    "adam": "minibatch", "gradient": "gd", "half": "float16", "fp16": "float16", "none": "None", "optimal": "auto",
+    "adaptive": "auto", "constant": "auto",
+}  # fmt: skip
+
+
+class NotFittedModelError(ArgumentError, NotFittedError):  # type: ignore[misc]  # scikit-learn has no types
+    """A model that has not been fitted is asked to predict; scikit-learn's NotFittedError too."""
+
+
+class OwnErrors:
+    """A context in which scikit-learn's ValueError and TypeError become gpuprims' ArgumentError and DtypeError."""
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if not isinstance(error, ValueError | TypeError) or isinstance(error, GpuprimsError):
+            return
+        own = ArgumentError if isinstance(error, ValueError) else DtypeError
+        raise own(f"{self._label}: {_said(str(error))}") from error
+
+
+def check_fitted(model: Any) -> None:
+    """Raise NotFittedModelError for a model that has not been fitted."""
+    try:
+        check_is_fitted(model)
+    except NotFittedError as error:
+        label = type(model).__name__
+        raise NotFittedModelError(f"{label}: a fitted model; got one that is not fitted (call fit first)") from error
+
+
+class CheckedParameters:
+    """Mix-in of scikit-learn estimators, whose errors about parameters become gpuprims' own."""
+
+    @override
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters by name, as in scikit-learn."""
+        known = self.get_params(deep=False)  # type: ignore[attr-defined]  # of the estimator
+        wrong = [name for name in params if name.partition("__")[0] not in known]
+        if wrong:
+            hint = did_you_mean(wrong[0], known, {"c": "C", "epochs": "max_iter", "lr": "learning_rate"})
+            names = ", ".join(known)
+            raise ArgumentError(f"{type(self).__name__}: parameters among {names}; got {', '.join(wrong)}{hint}")
+        return super().set_params(**params)  # type: ignore[misc]  # of the estimator
+
+    @override
+    def _validate_params(self) -> None:
+        try:
+            super()._validate_params()  # type: ignore[misc]  # of the estimator
+        except ValueError as error:
+            raise ArgumentError(f"{type(self).__name__}: {_said_of_parameter(str(error), self)}") from error
+
+
+def _said(message: str) -> str:
+    """Return a message of scikit-learn's as rule and what was got."""
+    rule, todo = next(((rule, todo) for words, rule, todo in _RULES if words in message), ("valid samples", ""))
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    if "NaN" in message:
+        lines = lines[:1]
+    short = " ".join(lines)
+    return f"{rule}; got {short if len(short) < 400 else short[:397] + '...'}" + (f" ({todo})" if todo else "")
+
+
+def _said_of_parameter(message: str, model: Any) -> str:
+    found = re.fullmatch(r"The '(\w+)' parameter of \w+ must be (.*)\. Got (.*) instead\.", message, re.DOTALL)
+    if found is None:
+        return message
+    name, rule, got = found.groups()
+    names: Sequence[str] = []
+    if among := re.search(r"a str among \{(.*?)\}", rule):
+        names = sorted(one.strip(" '") for one in among[1].split(","))
+        rule = rule.replace(among[0], f"one of {', '.join(map(repr, names))}")
+    rule = rule.replace("an instance of 'str', an instance of 'gpuprims.core.device.Device'", "a spec, a Device")
+    rule = re.sub(r"an instance of '(?:[\w]+\.)*(\w+)'", r"a \1", rule)
+    return f"{name}= {rule}; got {got}{did_you_mean(getattr(model, name), names, _INSTEAD if names else None)}"
