@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gpuprims.core.plans import Plan, plan
     from gpuprims.core.primitive import Primitive
     from gpuprims.core.registry import register, unregister
-    from gpuprims.core.traits import CallTraits
+    from gpuprims.core.traits import Call, CallTraits
     from gpuprims.core.use_device import use_device
     from gpuprims.core.variant import Variant
     from gpuprims.models.spam.hashing import hash_counts
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from gpuprims.primitives.map import map  # noqa: A004 - the primitive's name in every library of its kind
     from gpuprims.primitives.reduce import reduce
     from gpuprims.primitives.scan import cumprod, cumsum, scan
+    from gpuprims.primitives.stencil import stencil
+    from gpuprims.primitives.stencil.blur import blur
 
 __version__ = "0.1.0"
 

@@ -245,7 +245,7 @@ COLUMNS_OF_STENCILS: dict[str, Callable[..., Any]] = {
     "columns of every length, dtype and mode": lambda **where: [
         gpuprims.stencil(resident(64 * 96, dtype=dtype).reshape(64, 96), np.ones((length, 1)), mode=mode, **where)
         for dtype in ("u1", "f2", "f4", "f8")
-        for length, mode in ((3, "wrap"), (31, "constant"))
+        for length, mode in list[Any]([(3, "wrap"), (31, "constant")])
     ],
     "many weights": lambda **where: gpuprims.blur(resident(96, 64), "gaussian", sigma=(20, 0.1), **where),
 }

@@ -4,12 +4,16 @@
 
 from __future__ import annotations
 
+from typing import Any, assert_type
+
 import numpy as np
+import numpy.typing as npt
 
 import gpuprims
 from gpuprims import errors
 from gpuprims.models import LogReg, SpamFilter
 
+HostArray = npt.NDArray[Any]
 x = np.arange(12.0).reshape(3, 4)
 
 
@@ -30,6 +34,36 @@ def primitives() -> tuple[object, ...]:
         gpuprims.stencil(x, np.ones((3, 3)), mode="wrap"),
         gpuprims.hash_counts([["a", "b"]], n_features=16, analyzer=str.split),
     )
+
+
+class Tensor:
+    """An array of another library."""
+
+    shape: tuple[int, ...] = ()
+    dtype = "float32"
+
+
+def results(tensor: Tensor, a: npt.NDArray[np.float64], small: np.ndarray[tuple[int], np.dtype[np.float32]]) -> None:
+    """NumPy's arrays give NumPy's arrays, and arrays of other libraries their own class."""
+    assert_type(gpuprims.map("2*v + 1", a), HostArray)
+    assert_type(gpuprims.map("a*v", [1.0, 2.0], a=2.0), HostArray)
+    assert_type(gpuprims.map("a*v", tensor, a=2.0), Tensor)
+    assert_type(gpuprims.map("2*v + 1", a, out=small), np.ndarray[tuple[int], np.dtype[np.float32]])
+    assert_type(gpuprims.scan(a, op="max", axis=1), HostArray)
+    assert_type(gpuprims.scan(tensor), Tensor)
+    assert_type(gpuprims.cumsum(a), HostArray)
+    assert_type(gpuprims.cumprod(tensor, 0), Tensor)
+    assert_type(gpuprims.compact(np.zeros(3, np.uint8), "v > 0"), npt.NDArray[np.uint8])
+    assert_type(gpuprims.compact(tensor, "v > 0"), Tensor)
+    assert_type(gpuprims.blur(np.zeros((3, 4), np.uint8), "box", size=3), npt.NDArray[np.uint8])
+    assert_type(gpuprims.blur(tensor, sigma=2), Tensor)
+    assert_type(gpuprims.stencil(a, [1, 2, 1]), HostArray)
+    assert_type(gpuprims.stencil(tensor, lambda n: n[0] - n[1], mode="wrap"), Tensor)
+    assert_type(gpuprims.histogram(a, 10, (0, 1)), tuple[HostArray, HostArray])
+    assert_type(gpuprims.bincount(tensor), Tensor)
+    assert_type(gpuprims.reduce(a, axis=0, out=tensor), Tensor)
+    number: int | float | bool | complex = gpuprims.plan("reduce", a).item(a)
+    print(number + 1)
 
 
 def records() -> None:
@@ -60,5 +94,13 @@ def models() -> None:
 
 def mistakes() -> None:
     """Wrong keywords are errors of the type checkers; an ignore without an error fails."""
-    gpuprims.reduce(x, operator="sum")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    gpuprims.scan(x, exclusive=True)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    gpuprims.reduce(x, operator="sum")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+    gpuprims.scan(x, exclusive=True)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+    gpuprims.reduce(x, op="median")  # type: ignore[call-overload]  # pyright: ignore
+    gpuprims.scan(x, op="cumsum")  # type: ignore[call-overload]  # pyright: ignore
+    gpuprims.reduce(x, axis="rows")  # type: ignore[call-overload]  # pyright: ignore
+    gpuprims.cumsum(x, devcie="cpu")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+    gpuprims.blur(x, "gausian")  # type: ignore[call-overload]  # pyright: ignore
+    gpuprims.stencil(x, [1, 2, 1], mode="edge")  # type: ignore[call-overload]  # pyright: ignore
+    gpuprims.map("x", x, device=0)  # type: ignore[call-overload]  # pyright: ignore
+    gpuprims.histogram(x, nbins=5)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]

@@ -26,7 +26,7 @@ from gpuprims.core.layout import Form
 from gpuprims.core.memory import reach
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
-from gpuprims.errors import ArgumentError, BackendUnavailableError, UnknownDeviceError, quoted
+from gpuprims.errors import ArgumentError, BackendUnavailableError, UnknownDeviceError, did_you_mean, quoted
 from gpuprims.primitives import ROOMS
 
 PACKAGE = Path(gpuprims.__file__).parent
@@ -153,7 +153,8 @@ def usual_call(kernel: str, dtype: str, size: int, op: str) -> str:
     primitive = kernel.partition("/")[0]
     if primitive not in REGISTRY.primitive_names:
         known = ", ".join(REGISTRY.primitive_names)
-        raise ArgumentError(f"kernels: a primitive among {known}; got {quoted(primitive)}")
+        hint = did_you_mean(primitive, REGISTRY.primitive_names)
+        raise ArgumentError(f"kernels: a primitive among {known}; got {quoted(primitive)}{hint}")
     step = math.gcd(size, 32)
     names = {
         "dtype": dtype,

@@ -63,7 +63,8 @@ def explain(
         names = REGISTRY.primitive_names
         hint = did_you_mean(primitive, names)
         raise ArgumentError(f"explain: a primitive among {', '.join(names)}; got {quoted(primitive)}{hint}")
-    for name, number, least in (("size", size, 0), ("outputs", outputs, 1), ("bins", bins, 1)):
+    numbers: list[tuple[str, Any, int]] = [("size", size, 0), ("outputs", outputs, 1), ("bins", bins, 1)]
+    for name, number, least in numbers:
         if not isinstance(number, int) or number < least:
             raise ArgumentError(f"explain: {name}= a whole number from {least} on; got {quoted(number)}")
     element, found = computable(dtype, "explain"), pick_device(None, device)

@@ -82,8 +82,10 @@ class Plan:
             self._refuse("arrays", self._forms, f"{_said(operands.forms)} (make a plan for these)")
         return operands
 
-    def item(self, *arrays: Any) -> Any:
-        """Run, wait, and return the result as a Python number, or a tuple of them, by the fastest way to the host.
+    def item(self, *arrays: Any) -> int | float | bool | complex:
+        """Run, wait, and return the result as a Python number by the fastest way to the host.
+
+        An operator with several results, such as :class:`Op` of several components, gives a tuple of numbers.
 
         Raises
         ------
@@ -99,11 +101,12 @@ class Plan:
         if operands.on_host:
             operands.convert = unchanged
             results = plan.run(operands, None)
-            return results.item() if plan.single else tuple(result.item() for result in results)
+            numbers: Any = results.item() if plan.single else tuple(result.item() for result in results)
+            return numbers  # type: ignore[no-any-return]  # a tuple of several
         written, read = self._scalars.take()
         plan.start(operands, written)
-        items = read()
-        return items[0] if plan.single else items
+        items: Any = read()
+        return items[0] if plan.single else items  # type: ignore[no-any-return]  # a tuple of several
 
     def __repr__(self) -> str:
         arrays = ", ".join(f"{form.dtype}{list(form.shape)}" for form in self._forms)
@@ -140,6 +143,8 @@ def bind_call(
         names = ", ".join(one.name for one in rooms if one is not None and one.bind)
         hint = did_you_mean(primitive, names.split(", "))
         raise ArgumentError(f"plan: a primitive among {names}; got {quoted(primitive)}{hint}")
+    if not arrays:
+        raise ArgumentError(f"plan of {primitive}: at least one array; got none")
     try:
         operands, request, out, variant = room.bind(arrays, **keywords)
     except GpuprimsError:

@@ -11,7 +11,6 @@ from typing import Any
 
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
-from typing_extensions import override
 
 from gpuprims.errors import ArgumentError, DtypeError, GpuprimsError, did_you_mean
 
@@ -74,7 +73,6 @@ def check_fitted(model: Any) -> None:
 class CheckedParameters:
     """Mix-in of scikit-learn estimators, whose errors about parameters become gpuprims' own."""
 
-    @override
     def set_params(self, **params: Any) -> Any:
         """Set parameters by name, as in scikit-learn."""
         known = self.get_params(deep=False)  # type: ignore[attr-defined]  # of the estimator
@@ -85,7 +83,6 @@ class CheckedParameters:
             raise ArgumentError(f"{type(self).__name__}: parameters among {names}; got {', '.join(wrong)}{hint}")
         return super().set_params(**params)  # type: ignore[misc]  # of the estimator
 
-    @override
     def _validate_params(self) -> None:
         try:
             super()._validate_params()  # type: ignore[misc]  # of the estimator

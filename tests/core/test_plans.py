@@ -56,7 +56,8 @@ def test_item_is_a_python_scalar(device: gpuprims.Device, rng: np.random.Generat
 def test_item_gives_a_tuple_of_several_results(device: gpuprims.Device) -> None:
     affine = gpuprims.Op(lambda p, q: (p[0] * q[0], p[1] * q[0] + q[1]), identity=(1, 0))
     for given in (np.int64([2, 3]), on_device(device, np.int64([2, 3]))):
-        assert gpuprims.plan("reduce", given, given, op=affine, device=device).item(given, given) == (6, 9)
+        found: object = gpuprims.plan("reduce", given, given, op=affine, device=device).item(given, given)
+        assert found == (6, 9)
 
 
 def test_item_sees_each_call_of_many(device: gpuprims.Device) -> None:

@@ -286,7 +286,7 @@ def test_an_operator_of_complex_and_real_components(device: gpuprims.Device, rng
 
 
 @pytest.mark.parametrize("op", ["min", "max", "argmin", "argmax"])
-def test_numbers_are_ordered_by_real_part_and_then_by_imaginary(device: gpuprims.Device, op: str) -> None:
+def test_numbers_are_ordered_by_real_part_and_then_by_imaginary(device: gpuprims.Device, op: Any) -> None:
     real, imaginary = np.meshgrid(np.array([3, -1, 3, 0], np.float32), np.array([2, -7, 100, 2, 0], np.float32))
     x = (real + 1j * imaginary).astype(np.complex64)
     for array in (x, x * 1j, np.where(real == 0, np.complex64(np.nan), x)):

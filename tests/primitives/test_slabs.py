@@ -207,9 +207,9 @@ def test_histogram(small: gpuprims.Device, rng: np.random.Generator, shape: tupl
             np.testing.assert_allclose(got[0], expected[0], rtol=1e-12)
             assert_equal(got[1], expected[1])
     if len(shape) > 1:
-        got, _ = gpuprims.histogram(x, 9, (0, 1), axis=0, device=small)
+        rowwise, _ = gpuprims.histogram(x, 9, (0, 1), axis=0, device=small)
         rows = np.moveaxis(x, 0, -1).reshape(-1, shape[0])
-        assert_equal(got.reshape(-1, 9), np.array([np.histogram(row, 9, (0, 1))[0] for row in rows]))
+        assert_equal(rowwise.reshape(-1, 9), np.array([np.histogram(row, 9, (0, 1))[0] for row in rows]))
 
 
 def test_histogram_of_elements_that_are_not_finite(small: gpuprims.Device) -> None:

@@ -119,7 +119,7 @@ def _flatten(documents: Any, analyzer: Callable[[Any], Iterable[str]] | None) ->
     if device_of(documents) is not None:
         raise ArgumentError(f"{_LABEL}: segments= with an array on a device; got none")
     if isinstance(documents, str | bytes) or not isinstance(documents, Iterable):
-        raise ArrayError(f"{_LABEL}: a sequence of documents; got {short(documents)}")
+        raise ArrayError(f"{_LABEL}: a sequence of documents; got {short(documents)} (pass a list of them)")
     rows = list(documents)
     texts = sum(isinstance(row, str) for row in rows)
     hashed = texts == len(rows)

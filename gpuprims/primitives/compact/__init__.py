@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Never
+from typing import Any, Unpack, overload
+
+from numpy.typing import NDArray
 
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
@@ -13,9 +15,18 @@ from gpuprims.expressions import Expr, expression
 from gpuprims.primitives.compact.plan import bind, plan_call, run_in_slabs, sample
 from gpuprims.primitives.compact.variants import VARIANTS
 from gpuprims.primitives.copies import in_index_order
+from gpuprims.primitives.signatures import Array, Element, Host, HostArray, Where
 
 PRIMITIVE = Primitive("compact", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case", tuned=False)
 _WARM = WarmCalls()
+
+
+@overload
+def compact(x: NDArray[Element], mask: Any, **keywords: Unpack[Where]) -> NDArray[Element]: ...
+@overload
+def compact(x: Host, mask: Any, **keywords: Unpack[Where]) -> HostArray: ...
+@overload
+def compact(x: Array, mask: Any, **keywords: Unpack[Where]) -> Array: ...
 
 
 @named_keywords
@@ -25,7 +36,7 @@ def compact(
     *,
     device: str | Device | None = None,
     variant: str | None = None,
-    **unknown: Never,
+    **unknown: Any,
 ) -> Any:
     """Return the elements that a mask keeps, in their order, as ``x[mask]`` does.
 

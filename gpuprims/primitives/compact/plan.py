@@ -84,7 +84,10 @@ def bind(
     arrays: tuple[Any, ...], device: str | Device | None = None, variant: str | Variant | None = None, mask: Any = None
 ) -> tuple[Operands, CompactRequest, Out | None, str | Variant | None]:
     """Trace the mask, the second of ``arrays`` or a keyword, and find the device of a call."""
-    x, mask = arrays if mask is None else (*arrays, mask)
+    given = arrays if mask is None else (*arrays, mask)
+    if len(given) != 2:
+        raise ArgumentError(f"compact: an array and a mask; got {len(given)} argument(s)")
+    x, mask = given
     predicate: Expr | None = None
     if callable(mask) or isinstance(mask, str):
         predicate = expression(mask, 1)

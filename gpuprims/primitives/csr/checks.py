@@ -43,7 +43,7 @@ def check_indices(
     ArgumentError
     """
 
-    def place_of(extreme: str, *arrays: Any) -> int:
+    def place_of(extreme: Any, *arrays: Any) -> int:
         """Return where an array has its extreme, or where the first of two arrays is below the second."""
         if device is not None:
             below = "where(behind < before, 1, 0)" if len(arrays) == 2 else None

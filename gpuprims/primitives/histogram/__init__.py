@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Never
+from typing import Any, Unpack, overload
 
 import numpy as np
 
@@ -20,10 +20,31 @@ from gpuprims.primitives.histogram.numbers import find_warm, keep_warm, numbers_
 from gpuprims.primitives.histogram.plan import plan_call, sample, with_table
 from gpuprims.primitives.histogram.request import COUNTS
 from gpuprims.primitives.histogram.variants import VARIANTS
+from gpuprims.primitives.signatures import Array, BincountKeywords, HistogramKeywords, Host, HostArray
 
 PRIMITIVE = Primitive("histogram", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case")
 
 _WARM = WarmTables()
+
+
+@overload
+def histogram(
+    x: Host,
+    bins: Any = 10,
+    range: tuple[float, float] | None = None,
+    density: bool | None = None,
+    weights: Any = None,
+    **keywords: Unpack[HistogramKeywords],
+) -> tuple[HostArray, HostArray]: ...
+@overload
+def histogram(
+    x: Array,
+    bins: Any = 10,
+    range: tuple[float, float] | None = None,
+    density: bool | None = None,
+    weights: Any = None,
+    **keywords: Unpack[HistogramKeywords],
+) -> tuple[Array, Array]: ...
 
 
 @named_keywords
@@ -38,7 +59,7 @@ def histogram(
     deterministic: bool = True,
     device: str | Device | None = None,
     variant: str | None = None,
-    **unknown: Never,
+    **unknown: Any,
 ) -> tuple[Any, Any]:
     """Count the elements in each bin, as :func:`numpy.histogram`.
 
@@ -131,6 +152,12 @@ def histogram(
     return operands.to_caller(counts), edges
 
 
+@overload
+def bincount(x: Host, weights: Any = None, minlength: int = 0, **keywords: Unpack[BincountKeywords]) -> HostArray: ...
+@overload
+def bincount(x: Array, weights: Any = None, minlength: int = 0, **keywords: Unpack[BincountKeywords]) -> Array: ...
+
+
 @named_keywords
 def bincount(
     x: Any,
@@ -141,7 +168,7 @@ def bincount(
     deterministic: bool = True,
     device: str | Device | None = None,
     variant: str | None = None,
-    **unknown: Never,
+    **unknown: Any,
 ) -> Any:
     """Count how often each number occurs, as :func:`numpy.bincount`.
 

@@ -11,7 +11,7 @@ from gpuprims.core.kernel_spec import Dtype
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
-from gpuprims.errors import DtypeError, ShapeError
+from gpuprims.errors import ArgumentError, DtypeError, ShapeError
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.histogram.binning import Table
 from gpuprims.primitives.histogram.bins import table_of
@@ -35,6 +35,8 @@ def bind(
 ) -> tuple[Operands, tuple[HistogramRequest, Table], None, str | Variant | None]:
     """Find the device and the bins of a histogram; ``arrays`` may contain bins and range too."""
     x, *more = arrays
+    if len(more) > 2:
+        raise ArgumentError(f"histogram: an array, bins and range by position; got {len(arrays)} arguments")
     bins, limits = more[0] if more else bins, more[1] if len(more) > 1 else range
     operands = weighed("histogram", x, weights, device)
     along = axis if axis is None else axes_of(as_axis(axis), operands.natives[0].ndim)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, overload
 
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import find_plan
@@ -14,9 +14,56 @@ from gpuprims.expressions import expression
 from gpuprims.primitives.map.orders import axes_in_memory, run_in_order
 from gpuprims.primitives.map.plan import MapRequest, bind, plan_call, run_in_slabs, sample
 from gpuprims.primitives.map.variants import VARIANTS
+from gpuprims.primitives.signatures import Array, Function, Host, HostArray, Out
 
 PRIMITIVE = Primitive("map", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case")
 _WARM = WarmCalls()
+
+
+@overload
+def map(  # noqa: A001 - the primitive's name in every library of its kind
+    fn: Function,
+    /,
+    *arrays: Host,
+    out: None = None,
+    vector_axis: int | None = None,
+    device: str | Device | None = None,
+    variant: str | None = None,
+    **named: Host,
+) -> HostArray: ...
+@overload
+def map(  # noqa: A001 - the primitive's name in every library of its kind
+    fn: Function,
+    /,
+    *arrays: Array | complex,
+    out: None = None,
+    vector_axis: int | None = None,
+    device: str | Device | None = None,
+    variant: str | None = None,
+    **named: Array | complex,
+) -> Array: ...
+@overload
+def map(  # noqa: A001 - the primitive's name in every library of its kind
+    fn: Function,
+    /,
+    *arrays: Any,
+    out: Out,
+    vector_axis: int | None = None,
+    device: str | Device | None = None,
+    variant: str | None = None,
+    **named: Any,
+) -> Out: ...
+@overload
+def map(  # noqa: A001 - the primitive's name in every library of its kind
+    fn: Function,
+    /,
+    *arrays: Any,
+    out: None = None,
+    vector_axis: int | None = None,
+    device: str | Device | None = None,
+    variant: str | None = None,
+    **named: Any,
+) -> Any: ...
 
 
 def map(  # noqa: A001 - the primitive's name in every library of its kind

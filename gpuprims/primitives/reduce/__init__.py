@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Never
+from typing import Any, Unpack, overload
 
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
@@ -17,9 +17,16 @@ from gpuprims.primitives.reduce.plan import bind, plan_call, reduce_segments, ru
 from gpuprims.primitives.reduce.variants import VARIANTS
 from gpuprims.primitives.segments.offsets import beside_arrays
 from gpuprims.primitives.segments.shares import WrongOffsetsError
+from gpuprims.primitives.signatures import Out, ReduceKeywords
 
 PRIMITIVE = Primitive("reduce", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case")
 _WARM = WarmCalls()
+
+
+@overload
+def reduce(*arrays: Any, out: Out, **keywords: Unpack[ReduceKeywords]) -> Out: ...
+@overload
+def reduce(*arrays: Any, out: None = None, **keywords: Unpack[ReduceKeywords]) -> Any: ...
 
 
 @named_keywords
@@ -36,7 +43,7 @@ def reduce(
     segments: Any = None,
     device: str | Device | None = None,
     variant: str | None = None,
-    **unknown: Never,
+    **unknown: Any,
 ) -> Any:
     """Fold elements with an operator.
 

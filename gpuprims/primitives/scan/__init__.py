@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Never
+from typing import Any, Unpack, overload
+
+from numpy.typing import DTypeLike
 
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
@@ -19,9 +21,20 @@ from gpuprims.primitives.scan.plan import bind, plan_call, sample, scan_segments
 from gpuprims.primitives.scan.variants import VARIANTS
 from gpuprims.primitives.segments.offsets import beside_arrays
 from gpuprims.primitives.segments.shares import WrongOffsetsError
+from gpuprims.primitives.signatures import Array, Host, HostArray, Out, ScanKeywords, Where
 
 PRIMITIVE = Primitive("scan", VARIANTS, plan_call, sample, bind, in_place=True, tuning_case=f"{__name__}.tuning_case")
 _WARM = WarmCalls()
+
+
+@overload
+def scan(*arrays: Host, out: None = None, **keywords: Unpack[ScanKeywords]) -> HostArray: ...
+@overload
+def scan(*arrays: Array, out: None = None, **keywords: Unpack[ScanKeywords]) -> Array: ...
+@overload
+def scan(*arrays: Any, out: Out, **keywords: Unpack[ScanKeywords]) -> Out: ...
+@overload
+def scan(*arrays: Any, out: None = None, **keywords: Unpack[ScanKeywords]) -> Any: ...
 
 
 @named_keywords
@@ -36,7 +49,7 @@ def scan(
     segments: Any = None,
     device: str | Device | None = None,
     variant: str | None = None,
-    **unknown: Never,
+    **unknown: Any,
 ) -> Any:
     """Fold, for each element, all elements up to it.
 
@@ -132,6 +145,22 @@ def scan(
     return plan.run(read, result)
 
 
+@overload
+def cumsum(
+    x: Host, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None, **keywords: Unpack[Where]
+) -> HostArray: ...
+@overload
+def cumsum(
+    x: Array, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None, **keywords: Unpack[Where]
+) -> Array: ...
+@overload
+def cumsum(
+    x: Any, axis: int | None = None, dtype: DTypeLike | None = None, *, out: Out, **keywords: Unpack[Where]
+) -> Out: ...
+@overload
+def cumsum(x: Any, axis: int | None, dtype: DTypeLike | None, out: Out, **keywords: Unpack[Where]) -> Out: ...
+
+
 @named_keywords
 def cumsum(
     x: Any,
@@ -141,7 +170,7 @@ def cumsum(
     *,
     device: str | Device | None = None,
     variant: str | None = None,
-    **unknown: Never,
+    **unknown: Any,
 ) -> Any:
     """Return the cumulative sum, as :func:`numpy.cumsum`: :func:`scan` with ``op="sum"``.
 
@@ -156,6 +185,22 @@ def cumsum(
     return scan(x, op="sum", axis=axis, dtype=dtype, out=out, device=device, variant=variant)
 
 
+@overload
+def cumprod(
+    x: Host, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None, **keywords: Unpack[Where]
+) -> HostArray: ...
+@overload
+def cumprod(
+    x: Array, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None, **keywords: Unpack[Where]
+) -> Array: ...
+@overload
+def cumprod(
+    x: Any, axis: int | None = None, dtype: DTypeLike | None = None, *, out: Out, **keywords: Unpack[Where]
+) -> Out: ...
+@overload
+def cumprod(x: Any, axis: int | None, dtype: DTypeLike | None, out: Out, **keywords: Unpack[Where]) -> Out: ...
+
+
 @named_keywords
 def cumprod(
     x: Any,
@@ -165,7 +210,7 @@ def cumprod(
     *,
     device: str | Device | None = None,
     variant: str | None = None,
-    **unknown: Never,
+    **unknown: Any,
 ) -> Any:
     """Return the cumulative product, as :func:`numpy.cumprod`: :func:`scan` with ``op="prod"``.
 

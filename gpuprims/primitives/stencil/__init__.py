@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from functools import partial
-from typing import Any, Never
+from typing import Any, Unpack, overload
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
+from gpuprims.primitives.signatures import Array, Host, HostArray, Out, StencilKeywords
 from gpuprims.primitives.stencil.calls import bind, run
 from gpuprims.primitives.stencil.neighbours import trace_neighbours
 from gpuprims.primitives.stencil.plan import plan_call, sample
@@ -22,6 +23,14 @@ PRIMITIVE = Primitive("stencil", VARIANTS, plan_call, sample, bind, tuning_case=
 _WARM = WarmCalls()
 # Weights whose bytes are compared at each call.
 _FEW = 4096
+
+
+@overload
+def stencil(x: Host, weights: Any, *, out: None = None, **keywords: Unpack[StencilKeywords]) -> HostArray: ...
+@overload
+def stencil(x: Array, weights: Any, *, out: None = None, **keywords: Unpack[StencilKeywords]) -> Array: ...
+@overload
+def stencil(x: Any, weights: Any, *, out: Out, **keywords: Unpack[StencilKeywords]) -> Out: ...
 
 
 @named_keywords
@@ -37,7 +46,7 @@ def stencil(
     out: Any = None,
     device: str | Device | None = None,
     variant: str | None = None,
-    **unknown: Never,
+    **unknown: Any,
 ) -> Any:
     """Compute each element from its neighbours, as :func:`scipy.ndimage.correlate`.
 

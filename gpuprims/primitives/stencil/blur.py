@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal, Never, get_args
+from typing import Any, Literal, Unpack, get_args, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.operands import as_operands
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
 from gpuprims.errors import ArgumentError, DtypeError, did_you_mean, quoted
+from gpuprims.primitives.signatures import Array, BlurKeywords, Element, Host, HostArray, Out
 from gpuprims.primitives.stencil.calls import bind_stencil, run
 from gpuprims.primitives.stencil.spec import Mode
 from gpuprims.primitives.stencil.weights import of_box, of_cross, of_normal
@@ -21,6 +23,18 @@ Kind = Literal["cross", "box", "gaussian"]
 # Wider neighbourhoods are refused before their weights are computed.
 _WIDEST, _LARGEST_SIGMA = 2**16, 2**13
 _WARM, _AS_GIVEN = WarmCalls(), AS_GIVEN | {float}
+
+
+@overload
+def blur(
+    image: NDArray[Element], kind: Kind = "cross", *, out: None = None, **keywords: Unpack[BlurKeywords]
+) -> NDArray[Element]: ...
+@overload
+def blur(image: Host, kind: Kind = "cross", *, out: None = None, **keywords: Unpack[BlurKeywords]) -> HostArray: ...
+@overload
+def blur(image: Array, kind: Kind = "cross", *, out: None = None, **keywords: Unpack[BlurKeywords]) -> Array: ...
+@overload
+def blur(image: Any, kind: Kind = "cross", *, out: Out, **keywords: Unpack[BlurKeywords]) -> Out: ...
 
 
 @named_keywords
@@ -37,7 +51,7 @@ def blur(
     out: Any = None,
     device: str | Device | None = None,
     variant: str | None = None,
-    **unknown: Never,
+    **unknown: Any,
 ) -> Any:
     """Blur images: each pixel becomes a mean of its neighbourhood.
 

@@ -43,7 +43,10 @@ def bind(
     variant: str | Variant | None = None,
 ) -> tuple[Operands, StencilRequest, Out | None, str | Variant | None]:
     """Find the device and the stencil of a call; takes the keywords of ``stencil``."""
-    x, weights = arrays if weights is None else (*arrays, weights)
+    given = arrays if weights is None else (*arrays, weights)
+    if len(given) != 2:
+        raise ArgumentError(f"stencil: an array and its weights; got {len(given)} argument(s)")
+    x, weights = given
     operands = as_operands("stencil", (x,), device)
     element = operands.natives[0].dtype
     if element.kind == "c":

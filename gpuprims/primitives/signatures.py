@@ -1,0 +1,106 @@
+"""Types of the public functions, for type checkers: NumPy's arrays in, NumPy's arrays out; else the caller's class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Protocol, TypeAlias, TypedDict, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gpuprims.core.device import Device
+from gpuprims.operators import Op
+
+OpName: TypeAlias = Literal[
+    "sum", "prod", "mean", "min", "max", "any", "all", "count_nonzero", "norm", "var", "std", "argmin", "argmax"
+]
+Mode: TypeAlias = Literal["nearest", "reflect", "mirror", "wrap", "constant"]
+# What NumPy's arrays are made from.
+Host: TypeAlias = npt.NDArray[Any] | Sequence[Any] | complex
+HostArray: TypeAlias = npt.NDArray[Any]
+Function: TypeAlias = str | Callable[..., Any]
+
+
+class Shaped(Protocol):
+    """An array of any library, such as CuPy's, torch's or JAX's."""
+
+    @property
+    def shape(self) -> Any:
+        """Lengths of the axes."""
+
+    @property
+    def dtype(self) -> Any:
+        """Dtype of the elements."""
+
+
+# An array of another library, an array or tuple of arrays of out=, and the class of a NumPy array's elements.
+Array = TypeVar("Array", bound=Shaped)
+Out = TypeVar("Out")
+Element = TypeVar("Element", bound=np.generic)
+
+
+class Where(TypedDict, total=False):
+    """Where a call computes."""
+
+    device: str | Device | None
+    variant: str | None
+
+
+class ReduceKeywords(Where, total=False):
+    """Keywords of reduce, but ``out``."""
+
+    op: OpName | Op
+    map: Function | None
+    axis: int | tuple[int, ...] | None
+    keepdims: bool
+    dtype: npt.DTypeLike | None
+    ddof: float
+    compensated: bool
+    segments: Any
+
+
+class ScanKeywords(Where, total=False):
+    """Keywords of scan, but ``out``."""
+
+    op: OpName | Op
+    map: Function | None
+    inclusive: bool
+    axis: int | None
+    dtype: npt.DTypeLike | None
+    segments: Any
+
+
+class AtBorders(Where, total=False):
+    """Keywords of blur and stencil."""
+
+    mode: Mode
+    cval: Any
+    channel_axis: int | None
+    iterations: int
+
+
+class BlurKeywords(AtBorders, total=False):
+    """Keywords of blur, but ``out``."""
+
+    size: int | tuple[int, int] | None
+    sigma: float | tuple[float, float] | None
+
+
+class StencilKeywords(AtBorders, total=False):
+    """Keywords of stencil, but ``out``."""
+
+    dtype: npt.DTypeLike | None
+
+
+class HistogramKeywords(Where, total=False):
+    """Keywords of histogram that cannot be positional."""
+
+    axis: int | tuple[int, ...] | None
+    deterministic: bool
+
+
+class BincountKeywords(Where, total=False):
+    """Keywords of bincount that cannot be positional."""
+
+    axis: int | None
+    deterministic: bool
