@@ -49,7 +49,7 @@ def find_driver(
     if name not in REGISTRY.backend_names:
         known = (*_KINDS, *REGISTRY.backend_names)
         rest = f":{selector}" if selector else ""
-        corrected = {f"{one}{rest}": f"{one}{rest}" for one in known}
+        corrected = [f"{one}{rest}" for one in (REGISTRY.backend_names if rest else known)]
         hint = did_you_mean(spec, corrected, _INSTEAD) or did_you_mean(name, known, _INSTEAD)
         raise UnknownDeviceError(
             f"{label}: one of {', '.join(known)}, or such as 'opencl:cpu'; got {quoted(spec)}{hint}"

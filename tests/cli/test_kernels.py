@@ -33,7 +33,7 @@ def no_device(monkeypatch: pytest.MonkeyPatch) -> None:
     def absent(spec: str) -> Any:
         raise BackendUnavailableError(spec, "hidden by a test", "none")
 
-    monkeypatch.setattr("gpuprims.core.device._find_driver", absent)
+    monkeypatch.setattr("gpuprims.core.device.find_driver", absent)
 
 
 @pytest.mark.whole
