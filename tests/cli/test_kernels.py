@@ -30,7 +30,7 @@ def kernels_by_spec() -> list[tuple[str, str]]:
 def no_device(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hide every device, as on a machine without drivers."""
 
-    def absent(spec: str) -> Any:
+    def absent(spec: str, *others: object) -> Any:
         raise BackendUnavailableError(spec, "hidden by a test", "none")
 
     monkeypatch.setattr("gpuprims.core.device.find_driver", absent)

@@ -16,6 +16,10 @@ from gpuprims import errors
 X = np.arange(6.0).reshape(2, 3)
 
 
+def misspelt(x: Any) -> Any:
+    return x + undefined_name  # type: ignore[name-defined]  # noqa: F821
+
+
 def set_item(x: Any) -> Any:
     x[0] = 1
     return x
@@ -227,7 +231,7 @@ MISTAKES: dict[str, Mistake] = {
         ("a bool, int, float, complex or", "str '<element of a traced"),
     ),
     "name that is undefined": (
-        lambda: gpuprims.map(lambda x: x + undefined_name, X), errors.ExpressionError,  # noqa: F821
+        lambda: gpuprims.map(misspelt, X), errors.ExpressionError,
         ("operators and NumPy functions of", "NameError: name"),
     ),
     "too few parameters": (
