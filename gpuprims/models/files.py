@@ -128,7 +128,10 @@ def model_of(archive: Archive, kind: Any, backend: str | Device | None) -> Any:
     _check_metadata(archive, metadata)
     _check_shapes(archive, metadata["names"])
     model = kind(**_parameters(archive, kind, metadata["parameters"]))
-    model._validate_params()
+    try:
+        model._validate_params()
+    except ArgumentError as error:  # the file is wrong, not the caller's argument
+        archive.check(False, str(error))
     model.set_params(backend=backend)
     for name in ("coef_", "intercept_", "classes_"):
         array = archive.arrays[name]
