@@ -89,22 +89,19 @@ void compact_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t l
     __local value_t partial[WARPS], between[WARPS];
     __local u32 launch;
     const int tid = get_local_id(0), groups = get_num_groups(0), lane = tid % LANES;
-    const raw_t nothing = {0};
     raw_t next[VECTORS], ahead[VECTORS];
     value_t prefix = IDENTITY, aggregate = IDENTITY;
 
     i64 coming = get_group_id(0), task = coming;
-    u32 tag = 0;
     if (tid == 0) launch = TAG_OF(gp_read_entry(statuses)) + 1;
-#pragma unroll
-    for (int vector = 0; vector < VECTORS; vector++) next[vector] = nothing;
+    if (coming < tiles) fetch_tile(INPUT_NAMES, layout, coming * TILE, n, tid, next);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const u32 tag = launch;
 
-    /* Turn -1 only loads the first tile: a second text that loads takes up to half of the time to compile the kernel. */
-#pragma unroll 1
-    for (int turn = -1; task < tiles; turn++) {
+    for (int turn = 0; task < tiles; turn++) {
         /* 1. Read the counts of the tiles between the tile before and the group's last. Take the tile that was loaded
          * meanwhile, and load the next. */
-        const i64 base = coming * TILE, following = turn < 0 ? coming : coming + groups;
+        const i64 base = coming * TILE, following = coming + groups;
         const int others = (int)min(task, (i64)groups - 1);
         u64 entries[LOOKED * WORDS];
 #pragma unroll
@@ -114,11 +111,6 @@ void compact_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t l
 #pragma unroll
         for (int vector = 0; vector < VECTORS; vector++) ahead[vector] = next[vector];
         if (following < tiles) fetch_tile(INPUT_NAMES, layout, following * TILE, n, tid, next);
-        if (turn < 0) {
-            barrier(CLK_LOCAL_MEM_FENCE);
-            tag = launch;
-            continue;
-        }
 
         /* 2. Rank its kept elements and write their number to its status, an iteration before others need it. */
         u32 kept[VECTORS];
