@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from gpuprims.core.device import Device, devices
     from gpuprims.core.explain import explain
     from gpuprims.core.geometry import Geometry
-    from gpuprims.core.plans import Plan, plan
+    from gpuprims.core.planned import Plan
+    from gpuprims.core.plans import plan
     from gpuprims.core.primitive import Primitive
     from gpuprims.core.registry import register, unregister
     from gpuprims.core.traits import Call, CallTraits
@@ -68,7 +69,8 @@ _HOMES = {
     "core.device": "Device devices",
     "core.explain": "explain",
     "core.geometry": "Geometry",
-    "core.plans": "Plan plan",
+    "core.planned": "Plan",
+    "core.plans": "plan",
     "core.primitive": "Primitive",
     "core.registry": "register unregister",
     "core.traits": "Call CallTraits",

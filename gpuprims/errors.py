@@ -71,6 +71,10 @@ class DeviceError(GpuprimsError, RuntimeError):
     """Base of the errors about devices."""
 
 
+class CaptureError(DeviceError):
+    """A call cannot be part of a CUDA graph: it waits for the device, or copies to or from the host."""
+
+
 class UnknownDeviceError(DeviceError, ValueError):
     """A device spec names no device of this machine."""
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gpuprims.core.capture import keep
 from gpuprims.core.device import Device
 from gpuprims.core.interop import from_dlpack, reader_of, refuse_elements, short
 from gpuprims.core.layout import View
@@ -109,7 +110,7 @@ def _repeated(copied: Any, array: np.ndarray, repeats: tuple[bool, ...], device:
 
 def copy_on(device: Device, array: np.ndarray) -> Any:
     """Return a copy of a small array on a device, kept for further calls; nobody may write to it."""
-    return _kept(device, device.driver.order, array.dtype, array.shape, array.tobytes())
+    return keep(_kept(device, device.driver.order, array.dtype, array.shape, array.tobytes()))
 
 
 @lru_cache(maxsize=64)

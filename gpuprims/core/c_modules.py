@@ -75,8 +75,10 @@ def _use(source: Path, binary: bytes, use: Callable[[ModuleType], None]) -> None
 class CModule:
     """The functions of a C file; ``calls`` is None where those in Python serve.
 
-    ``prepare`` gets the module before its first use.
+    ``prepare`` gets the module before its first use. ``used`` counts the modules that do the work so far.
     """
+
+    used = 0
 
     def __init__(self, source: Path, prepare: Callable[[Any], None]) -> None:
         self.source, self._prepare = source, prepare
@@ -93,6 +95,7 @@ class CModule:
         """Use the functions from now on: for calls that are kept, too, because they are forgotten."""
         self._prepare(calls)
         self.calls = calls
+        CModule.used += 1
         forget_calls()
 
     def said(self) -> str:

@@ -54,6 +54,11 @@ class Default:
         self._lock, self._finding = threading.Lock(), threading.RLock()
 
     @property
+    def known(self) -> Any:
+        """The device of calls that name none, as far as it is known without a search; else None."""
+        return self.chosen or self._found
+
+    @property
     def found(self) -> Any:
         """The best device that computes, found once."""
         if self._found is None:

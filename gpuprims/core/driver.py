@@ -93,6 +93,10 @@ class Driver(Protocol):
     A driver whose compiler serves several threads at the same time may have ``alongside(function)``, which returns the
     function for another thread, where it finds the caller's device and stream.
 
+    A driver whose launches graphs can capture has ``is_capturing()`` and ``stream_memory``, and passes what it
+    allocates to :func:`gpuprims.core.capture.keep`. During a capture, transfers and reports raise
+    :class:`~gpuprims.errors.CaptureError`.
+
     A driver whose transfers run beside kernels and beside each other may have ``begin_asarray(array)``, which starts
     :meth:`asarray`; the function that it returns waits until the host array has been read, and returns the copy, which
     later work finds complete. ``begin_to_host(array, host, new=...)`` starts to copy a C-contiguous array, as the work

@@ -114,6 +114,12 @@ class LaunchPlan:
             self._launch = self.chosen.compiling(self.variant)
         return self._launch
 
+    def fresh(self) -> LaunchPlan:
+        """Return the same plan with a launch of its own, which shares no memory with this one's."""
+        plan = copy(self)
+        plan._launch = None
+        return plan
+
     def after(self, first: Launch) -> LaunchPlan:
         """Return a plan that starts another launch, on the same memory, before its own."""
         own = self.compiled()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
@@ -36,6 +36,9 @@ class Primitive:
         neither tuned nor checked by :mod:`gpuprims.testing`.
     tuned : bool, default True
         True if ``gpuprims tune`` measures the case.
+    plans : mapping, optional
+        How :func:`gpuprims.plan` plans functions that ``bind`` and ``plan_call`` do not describe, by their names: from
+        the arrays and the keywords of a call to a :class:`~gpuprims.core.planned.Planned`.
     """
 
     name: str
@@ -46,6 +49,7 @@ class Primitive:
     in_place: bool = False
     tuning_case: str | None = None
     tuned: bool = True
+    plans: Mapping[str, Callable[[tuple[Any, ...], dict[str, Any]], Any]] = field(default_factory=dict, compare=False)
 
     @property
     def case(self) -> TuningCase | None:

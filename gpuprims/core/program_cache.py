@@ -33,9 +33,10 @@ def keeps_calls() -> Callable[[Callable[..., T]], Callable[..., T]]:
     return keep
 
 
-def forgets_calls(forget: Callable[[], None]) -> None:
+def forgets_calls(forget: Callable[[], None]) -> Callable[[], None]:
     """Let kernels be released: ``forget`` drops launch plans that somebody keeps."""
     _forgets.append(forget)
+    return forget
 
 
 def forget_calls() -> None:

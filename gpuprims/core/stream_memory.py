@@ -62,7 +62,7 @@ class StreamMemory:
     def beside(self, room: Room) -> tuple[Any, Any]:
         """Return bytes for the partial values of one kernel or turn, and 32-bit zeros, which it leaves zero.
 
-        All of this memory stays, because a captured graph may use it later.
+        All of this memory stays, because launches in C know where it lies.
         """
         key = self._stream(), room
         kept = self._beside.get(key)
@@ -80,3 +80,10 @@ class StreamMemory:
             memory = self._zeros(size, np.dtype(np.uint64))
         self._statuses[stream] = size, memory, launches + 1
         return memory
+
+    def forget(self, stream: Hashable) -> None:
+        """Leave the memory of a stream to those who keep it themselves."""
+        self._counters.pop(stream, None)
+        self._statuses.pop(stream, None)
+        for key in [key for key in self._beside if key[0] is stream]:
+            del self._beside[key]

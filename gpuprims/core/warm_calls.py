@@ -93,15 +93,19 @@ def _look_up(
 
 
 class WarmCalls:
-    """The warm calls of one function. ``key_of`` makes keys; a backend may bring what takes less time."""
+    """The warm calls of one function. ``key_of`` makes keys; a backend may bring what takes less time.
+
+    With ``owned``, somebody else clears them when plans are to be forgotten.
+    """
 
     key_of, look_up = staticmethod(_key_of), staticmethod(_look_up)
 
-    def __init__(self) -> None:
+    def __init__(self, *, owned: bool = False) -> None:
         self._runs: dict[Key | None, Run] = {}
         self._apart: dict[Run, Apart] = {}  # of those with out=
         self._generation = REGISTRY.generation
-        forgets_calls(self.clear)
+        if not owned:
+            forgets_calls(self.clear)
 
     def find(self, key: Key | None) -> Run | None:
         """Return what runs a call with a key; None if there is none, and for a call without a key."""

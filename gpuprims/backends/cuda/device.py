@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any
@@ -15,10 +14,12 @@ from cupy_backends.cuda.api.driver import funcGetAttribute, funcSetAttribute
 from gpuprims.backends import PRELUDES
 from gpuprims.backends.cuda.arrays import new_array
 from gpuprims.backends.cuda.capabilities import capabilities_of
-from gpuprims.backends.cuda.kernel import PER_THREAD, CudaKernel, alongside, compiled, current_device
+from gpuprims.backends.cuda.capture import is_capturing, memory_key, stream_of
+from gpuprims.backends.cuda.kernel import CudaKernel, alongside, compiled, current_device
 from gpuprims.backends.cuda.runs import into_new
 from gpuprims.backends.cuda.transfer import Transfer
 from gpuprims.core.capabilities import Capabilities
+from gpuprims.core.capture import keep
 from gpuprims.core.codegen import kernel_source
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch, OwnMemory
@@ -44,9 +45,10 @@ class CudaDriver(OwnMemory):
         self._send, self.to_host, self.scalar = transfer.send, transfer.receive, transfer.scalar
         self.begin_asarray, self.begin_to_host = partial(transfer.begin_copy, self.empty), transfer.begin_receive
         self.report, self.alongside = transfer.report, partial(alongside, self.device)
-        memory = StreamMemory(lambda count, dtype: self.zeros((count,), dtype), self._stream)
+        memory = StreamMemory(lambda count, dtype: self.zeros((count,), dtype), partial(memory_key, index))
         self.counters, self.tile_statuses = memory.counters, memory.tile_statuses
         self.stream_memory = memory
+        self.is_capturing = partial(is_capturing, index)
 
     @cached_property
     def capabilities(self) -> Capabilities:
@@ -71,9 +73,9 @@ class CudaDriver(OwnMemory):
         """Allocate from CuPy's pool."""
         try:
             if current_device() == self.index:  # nearly always; faster than entering the device
-                return new_array(shape, dtype, *layout)
+                return keep(new_array(shape, dtype, *layout))
             with self.device:
-                return new_array(shape, dtype, *layout)
+                return keep(new_array(shape, dtype, *layout))
         except cupy.cuda.memory.OutOfMemoryError as error:
             wanted = math.prod(shape) * dtype.itemsize
             raise DeviceMemoryError(self.capabilities.name, wanted, self.room) from error
@@ -126,12 +128,7 @@ class CudaDriver(OwnMemory):
     @property
     def order(self) -> int:
         """A number for CuPy's current stream."""
-        return hash(self._stream())
-
-    def _stream(self) -> tuple[int, int]:
-        """Return a key of the current stream: CUDA's per-thread default streams share one handle."""
-        stream = cupy.cuda.get_current_stream(self.index).ptr
-        return (stream, threading.get_ident() if stream == PER_THREAD else 0)
+        return hash(stream_of(self.index))
 
     def synchronize(self) -> None:
         """Wait for the whole device."""

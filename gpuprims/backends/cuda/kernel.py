@@ -16,6 +16,7 @@ import numpy as np
 from cupy_backends.cuda.api.driver import CUDADriverError, launchCooperativeKernel, launchKernel
 from cupy_backends.cuda.libs import nvrtc
 
+from gpuprims.backends.cuda.capture import PER_THREAD
 from gpuprims.backends.cuda.compiled import CUDA_CALLS
 from gpuprims.backends.cuda.options import options_of
 from gpuprims.core import compile_cache
@@ -23,7 +24,6 @@ from gpuprims.core.driver import Launch
 from gpuprims.core.variant import Variant
 
 current_device = cupy.cuda.runtime.getDevice
-PER_THREAD = cupy.cuda.runtime.streamPerThread
 _NO_CONTEXT = 201  # CUDA_ERROR_INVALID_CONTEXT: of a new thread
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import cupy
 import numpy as np
 
+from gpuprims.backends.cuda.capture import refuse_capture
 from gpuprims.backends.cuda.lanes import CudaLanes
 from gpuprims.core.staging import CHUNK, LANES_DOWN, LANES_UP
 
@@ -84,6 +85,7 @@ class Transfer:
 
     def report(self) -> PinnedReport:
         """Return a report that no other call uses."""
+        refuse_capture(self._device.id, "waits for a number from the GPU")
         try:
             return self.reports.pop().unset()
         except IndexError:
@@ -91,6 +93,7 @@ class Transfer:
 
     def send(self, host: np.ndarray, array: cupy.ndarray) -> None:
         """Copy a host array to a GPU array; later work sees it."""
+        refuse_capture(self._device.id, "copies from the host")
         if host.nbytes <= CHUNK:
             array.set(host)
             return
@@ -98,6 +101,7 @@ class Transfer:
 
     def begin_send(self, host: np.ndarray, array: cupy.ndarray) -> Callable[[], None]:
         """Start to copy a host array; the function returned waits until it has been read, and lets later work wait."""
+        refuse_capture(self._device.id, "copies from the host")
         if host.nbytes <= _FEW:
             array.set(host)
             return _nothing
@@ -119,6 +123,7 @@ class Transfer:
 
     def receive(self, array: cupy.ndarray) -> np.ndarray:
         """Copy a GPU array to the host, after the work before it."""
+        refuse_capture(self._device.id, "copies to the host")
         if array.nbytes <= CHUNK or not array.flags.c_contiguous:
             small: np.ndarray = array.get()
             return small
@@ -128,6 +133,7 @@ class Transfer:
 
     def begin_receive(self, array: cupy.ndarray, host: np.ndarray, *, new: bool) -> Callable[[], None]:
         """Start to copy a contiguous GPU array, after the work before it; the function returned waits for the copy."""
+        refuse_capture(self._device.id, "copies to the host")
         if not array.nbytes:
             return _nothing
         with self._device:

@@ -11,18 +11,22 @@ from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.operands import as_operands
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
-from gpuprims.errors import DtypeError, ShapeError
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.histogram.calls import as_density, as_weighing, bind, planned, weighed
 from gpuprims.primitives.histogram.in_slabs import histogram_in_slabs, numbers_in_slabs
 from gpuprims.primitives.histogram.keys import WarmTables, warm_key
 from gpuprims.primitives.histogram.numbers import find_warm, keep_warm, numbers_of
+from gpuprims.primitives.histogram.numbers_plan import bind_numbers, plan_numbers
 from gpuprims.primitives.histogram.plan import plan_call, sample, with_table
 from gpuprims.primitives.histogram.request import COUNTS
 from gpuprims.primitives.histogram.variants import VARIANTS
 from gpuprims.primitives.signatures import Array, BincountKeywords, HistogramKeywords, Host, HostArray
 
-PRIMITIVE = Primitive("histogram", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case")
+PRIMITIVE = Primitive(
+    *("histogram", VARIANTS, plan_call, sample, bind),
+    tuning_case=f"{__name__}.tuning_case",
+    plans={"bincount": plan_numbers},
+)
 
 _WARM = WarmTables()
 
@@ -220,17 +224,7 @@ def bincount(
         if (warm := find_warm(key)) is not None:
             numbers, in_place = warm
             return numbers.run(arrays, in_place=in_place)
-    operands = weighed("bincount", x, weights, device)
-    array = operands.natives[0]
-    if array.dtype.kind not in "iub":
-        hint = "" if array.dtype.kind == "c" else " (pass x.astype(np.int64), or call histogram)"
-        raise DtypeError(f"bincount: integers; got dtype {array.dtype}{hint}")
-    if axis is None and array.ndim != 1:
-        raise ShapeError(
-            f"bincount: an array of one dimension, or axis=; got shape {array.shape} (pass x.ravel(), or axis=)"
-        )
-    axes = axes_of(as_axis(axis), array.ndim)
-    weighing = as_weighing(operands, deterministic, as_floats=True)
+    operands, axes, _, weighing, _ = bind_numbers((x,), weights, minlength, axis, deterministic, device, variant)
     if operands.on_host and operands.exceed_room:
         return operands.as_caller_wants(numbers_in_slabs(operands, axes, minlength, weighing, variant))
     numbers = numbers_of(operands, axes, minlength, weighing, variant)

@@ -63,9 +63,14 @@ class Numbers:
         self._dtype = None if self._counts else _FLOAT64
         self._first_tried = 256 if dtype == np.uint8 else _TRIED
         # Numbers that cannot be negative, or as large as the least length.
-        self._bounded = dtype.kind in "ub" and minlength > (1 if dtype.kind == "b" else np.iinfo(dtype).max)
+        self.bounded = dtype.kind in "ub" and minlength > (1 if dtype.kind == "b" else np.iinfo(dtype).max)
         self._searches = device.capabilities.kind == "gpu" and self._size * dtype.itemsize <= _SHORT
         self._last = 0
+
+    @property
+    def least(self) -> tuple[int, Any]:
+        """The least length of a result, at least 1 where there are elements, and its dtype."""
+        return (max(self.minlength, 1), self._dtype) if self._size else (self.minlength, _INT64)
 
     def run(self, arrays: tuple[Any, ...], *, in_place: bool) -> Any:
         """Count arrays of the form that lie on the device, or on the host if kernels work there."""
@@ -82,7 +87,7 @@ class Numbers:
         minlength, last = self.minlength, self._last
         if not self._size:  # NumPy ignores the weights
             return self._counted(operands, minlength, _INT64).sums
-        if self._bounded:
+        if self.bounded:
             return self._counted(operands, minlength, self._dtype).sums
         tried = max(minlength, last or self._first_tried)
         tries = self._counts and self._outputs * tried <= max(self._size, _ALWAYS_TRIED)

@@ -38,7 +38,7 @@ from gpuprims.primitives.histogram.sought import find_bounds, launch_of_bounds, 
 from gpuprims.primitives.histogram.tables import new_edges, table_on
 from gpuprims.primitives.histogram.traits import HistogramTraits
 from gpuprims.primitives.histogram.variants import HistogramVariant
-from gpuprims.primitives.histogram.warm import Run, run_between, run_in_table, starting
+from gpuprims.primitives.histogram.warm import Run, run_between, run_for_counts, run_in_table, starting
 
 _INT64, _FLOAT64, _UINT32 = np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.uint32)
 # Float weights are added as integers; their digits hold the sum of this many.
@@ -48,12 +48,13 @@ _MOST_ADDED = 2**33
 class HistogramPlan(LaunchPlan):
     """The launch plan of a histogram for any table; it compiles to :class:`Readings`, which :meth:`count` starts."""
 
-    __slots__ = ("forms", "known", "request", "seeks", "table")
+    __slots__ = ("alone", "forms", "known", "request", "seeks", "table")
     request: HistogramRequest
     forms: tuple[Form, ...]
     table: Table
     seeks: int  # bins between the smallest and the largest element of each call, or 0 for the plan's own table
     known: KnownArrays  # whose bounds were finite
+    alone: bool  # the result is the counts, without the edges
 
     def run(self, operands: Operands, out: Out | None) -> Any:
         """Count with the plan's own table, and return the result to the caller."""
@@ -65,9 +66,12 @@ class HistogramPlan(LaunchPlan):
         """See :class:`LaunchPlan`."""
         (sums, peaks, *_), device, table = cast("Readings", self.compiled()), self.device, self.table
         waits = self.seeks > 0 and table.kind != "sought"
-        start = None if sums is None or peaks or waits else starting(device, sums, self.results[0], table)
+        wants = self.request.edges
+        start = None if sums is None or peaks or waits else starting(device, sums, self.results[0], table, edges=wants)
         if start is None:
             return self.run_there
+        if self.alone:
+            return run_for_counts(start, device, table)
         if not self.seeks:
             return run_in_table(start, device, table)
         bounds = launch_of_bounds(self.forms[0], ALIGNMENT, device, REGISTRY.generation)
@@ -76,13 +80,14 @@ class HistogramPlan(LaunchPlan):
     def run_there(self, arrays: Sequence[Any]) -> Any:
         """Count arrays of the device as the call that was kept, and return sums and edges."""
         found, _ = self._count_again(Operands(self.primitive, self.device, tuple(arrays), False, unchanged, self.forms))
-        return found.sums, found.edges
+        return found.sums if self.alone else (found.sums, found.edges)
 
     def run_in_place(self, arrays: Sequence[np.ndarray]) -> Any:
         """Count arrays of the host as the call that was kept, and return sums and edges."""
         operands = Operands(self.primitive, self.device, tuple(arrays), True, unchanged)
         found, table = self._count_again(operands)
-        return operands.to_caller(found.sums), table.edges.copy()
+        sums = operands.to_caller(found.sums)
+        return sums if self.alone else (sums, table.edges.copy())
 
     def _count_again(self, operands: Operands) -> tuple[Counted, Table]:
         """Count in the plan's own table, or in that of the elements' range, which mostly takes the same plan."""
@@ -266,10 +271,10 @@ def find_sums(operands: Operands, request: HistogramRequest, variant: str | Vari
     return plan_sums(request, forms, operands.alignment, operands.device, variant, REGISTRY.generation)
 
 
-def with_table(plan: HistogramPlan, table: Table, seeks: int = 0) -> HistogramPlan:
+def with_table(plan: HistogramPlan, table: Table, seeks: int = 0, *, alone: bool = False) -> HistogramPlan:
     """Return the plan with a table of its own, or with a number of bins whose range it seeks."""
     plan = copy(plan)
-    plan.table, plan.seeks = table, seeks
+    plan.table, plan.seeks, plan.alone = table, seeks, alone
     return plan
 
 
@@ -283,7 +288,7 @@ def plan_call(
     generation: int,
 ) -> LaunchPlan:
     """Decide everything about a histogram but its memory."""
-    return with_table(plan_sums(request[0], forms, alignment, device, variant, generation), request[1])
+    return with_table(plan_sums(request[0], forms, alignment, device, variant, generation), request[1], alone=True)
 
 
 def sample(call: Sample) -> LaunchPlan:

@@ -20,12 +20,14 @@ Run = Callable[[Sequence[Any]], tuple[Any, Any]]
 Start = Callable[..., tuple[Any, Any]]
 
 
-def starting(device: Device, reading: Reading | Partitioned, result: Form, table: Table) -> Start | None:
+def starting(
+    device: Device, reading: Reading | Partitioned, result: Form, table: Table, *, edges: bool = True
+) -> Start | None:
     """Return a function of arrays, their table on the device and further memory; None if a call takes more launches.
 
-    It launches a reading, and returns counts and edges; of a table of numbers, which has no edges, None.
+    It launches a reading, and returns counts and edges; without ``edges``, or of a table of numbers, None for these.
     """
-    numbers = table.kind == "direct"
+    numbers = table.kind == "direct" or not edges
     copies = numbers or (reading.edges and (table.kind == "sought" or table.edges_in_words))
     if isinstance(reading, Partitioned) or reading.zeroed or reading.reports or reading.behind or not copies:
         return None
@@ -48,6 +50,11 @@ def starting(device: Device, reading: Reading | Partitioned, result: Form, table
 def run_in_table(start: Start, device: Device, table: Table) -> Run:
     """Return what counts in a table."""
     return lambda arrays: start(arrays, table_on(device, table))
+
+
+def run_for_counts(start: Start, device: Device, table: Table) -> Callable[[Sequence[Any]], Any]:
+    """Return what counts in a table, and returns the counts alone."""
+    return lambda arrays: start(arrays, table_on(device, table))[0]
 
 
 def run_between(start: Start, device: Device, bounds: Launch, known: KnownArrays, fault: Fault, otherwise: Run) -> Run:

@@ -10,16 +10,19 @@ from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls, by_value
-from gpuprims.errors import ArgumentError
 from gpuprims.expressions import expression
 from gpuprims.operators import Op
-from gpuprims.primitives.reduce.plan import bind, plan_call, reduce_segments, run_in_slabs, sample
+from gpuprims.primitives.reduce.plan import bind, plan_call, planned, reduce_segments, refuse_axes, run_in_slabs, sample
 from gpuprims.primitives.reduce.variants import VARIANTS
 from gpuprims.primitives.segments.offsets import beside_arrays
 from gpuprims.primitives.segments.shares import WrongOffsetsError
 from gpuprims.primitives.signatures import Out, ReduceKeywords
 
-PRIMITIVE = Primitive("reduce", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case")
+PRIMITIVE = Primitive(
+    *("reduce", VARIANTS, plan_call, sample, bind),
+    tuning_case=f"{__name__}.tuning_case",
+    plans={"reduce": planned},
+)
 _WARM = WarmCalls()
 
 
@@ -134,8 +137,7 @@ def reduce(
         arrays, op, map, axis, keepdims, dtype, out, ddof, compensated, device, variant
     )
     if segments is not None:
-        if axis is not None or keepdims:
-            raise ArgumentError(f"reduce: neither axis nor keepdims with segments; got {axis} and {keepdims}")
+        refuse_axes(axis, keepdims)
         keep = None if key is None else partial(_WARM.keep, key)
         return reduce_segments(operands, result, segments, request, chosen, keep)
     if operands.on_host and operands.exceed_room:

@@ -14,6 +14,8 @@ from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan
 from gpuprims.core.layout import Form, contiguous, turned
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out, host_results, result_forms, written_forms
+from gpuprims.core.planned import Planned
+from gpuprims.core.plans import planned_call
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.shapes import broadcast_shapes
@@ -27,6 +29,7 @@ from gpuprims.primitives.fold import plan_fold, sample_rows
 from gpuprims.primitives.map import plan as map_plan
 from gpuprims.primitives.segments.offsets import Segments
 from gpuprims.primitives.segments.plan import SegmentsRequest, marked_folding, plan_by_marks, plan_by_offsets
+from gpuprims.primitives.segments.planned import filling, own_segments, plan_segments
 from gpuprims.primitives.segments.shares import Keep, check, run_by_offsets, takes_offsets
 from gpuprims.primitives.slabs import FoldSlabs, slab_bytes
 from gpuprims.primitives.texts import refuse_text
@@ -186,15 +189,41 @@ def reduce_segments(
         if takes_offsets("segments", own, dtypes, segments.size, device, variant, REGISTRY.generation):
             return run_by_offsets(plan_by_offsets, segments, own, out, variant, keep)
         check(segments, own)
-        beside = operands.beside(segments.heads(), segments.ends())
-        plan = find_plan(plan_by_marks, beside, own, out, variant)
-        if segments.has_empty:  # a scan writes no results for these, so they are written everywhere before
-            written = result_forms("reduce", plan.results, written_forms(beside, out))
-            _, nothing = marked_folding(own, dtypes)
-
-            def fill(memories: Sequence[Any]) -> None:
-                for form, memory, value in zip(written, memories[len(beside.natives) :], nothing, strict=False):
-                    segments.fill(form, memory, value)
-
-            plan = plan.after(fill)
+        beside, plan = _by_marks(operands, segments, own, out, variant)
         return plan.run(beside, out)
+
+
+def _by_marks(
+    operands: Operands, segments: Segments, request: SegmentsRequest, out: Out | None, variant: str | Variant | None
+) -> tuple[Operands, LaunchPlan]:
+    """Return the operands and the plan of a scan that reads marks."""
+    beside = operands.beside(segments.heads(), segments.ends())
+    plan = find_plan(plan_by_marks, beside, request, out, variant)
+    if segments.has_empty:  # a scan writes no results for these, so they are written everywhere before
+        written = result_forms("reduce", plan.results, written_forms(beside, out))
+        _, nothing = marked_folding(request, tuple([native.dtype for native in operands.natives]))
+        plan = filling(segments, plan, written, nothing, len(beside.natives))
+    return beside, plan
+
+
+def planned(arrays: tuple[Any, ...], keywords: dict[str, Any]) -> Planned:
+    """Describe a call for :func:`gpuprims.plan`; ``segments=`` are the plan's own."""
+    keywords = dict(keywords)
+    if (offsets := keywords.pop("segments", None)) is None:
+        return planned_call("reduce", arrays, keywords)
+    operands, request, out, variant = bind(arrays, **keywords)
+    refuse_axes(request.axis, request.keepdims)
+    segments = own_segments(offsets, operands)
+    own = SegmentsRequest(request.operator, request.map, request.dtype, segments.count)
+    by_offsets = "segments", plan_by_offsets
+
+    def by_marks(segments: Segments, own: Any) -> tuple[Operands, LaunchPlan]:
+        return _by_marks(operands, segments, own, out, variant)
+
+    return plan_segments("reduce", by_offsets, by_marks, segments, own, operands, out, variant)
+
+
+def refuse_axes(axis: Any, keepdims: Any) -> None:
+    """Raise for keywords that ``segments=`` does not take."""
+    if axis is not None or keepdims:
+        raise ArgumentError(f"reduce: neither axis nor keepdims with segments; got {axis} and {keepdims}")

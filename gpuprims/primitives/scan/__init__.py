@@ -12,18 +12,22 @@ from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
-from gpuprims.errors import ArgumentError
 from gpuprims.expressions import expression
 from gpuprims.operators import Op
 from gpuprims.primitives.copies import in_index_order
 from gpuprims.primitives.scan.in_slabs import run_in_slabs
-from gpuprims.primitives.scan.plan import bind, plan_call, sample, scan_segments
+from gpuprims.primitives.scan.plan import bind, plan_call, planned, refuse_axis, sample, scan_segments
 from gpuprims.primitives.scan.variants import VARIANTS
 from gpuprims.primitives.segments.offsets import beside_arrays
 from gpuprims.primitives.segments.shares import WrongOffsetsError
 from gpuprims.primitives.signatures import Array, Host, HostArray, Out, ScanKeywords, Where
 
-PRIMITIVE = Primitive("scan", VARIANTS, plan_call, sample, bind, in_place=True, tuning_case=f"{__name__}.tuning_case")
+PRIMITIVE = Primitive(
+    *("scan", VARIANTS, plan_call, sample, bind),
+    in_place=True,
+    tuning_case=f"{__name__}.tuning_case",
+    plans={"scan": planned},
+)
 _WARM = WarmCalls()
 
 
@@ -131,8 +135,7 @@ def scan(
                 key = None
     operands, request, result, chosen = bind(arrays, op, map, inclusive, axis, dtype, out, device, variant)
     if segments is not None:
-        if axis is not None:
-            raise ArgumentError(f"scan: no axis= with segments=; got axis={axis}")
+        refuse_axis(axis)
         keep = None if key is None else partial(_WARM.keep, key)
         return scan_segments(operands, result, segments, request, chosen, keep)
     if operands.gain_by_slabs:

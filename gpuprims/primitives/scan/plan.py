@@ -13,6 +13,8 @@ from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan
 from gpuprims.core.layout import Form, contiguous, turned
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out, result_forms
+from gpuprims.core.planned import Planned
+from gpuprims.core.plans import planned_call
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.shapes import broadcast_shapes
@@ -25,6 +27,7 @@ from gpuprims.primitives.axes import axes_of, in_fortran_order
 from gpuprims.primitives.fold import plan_fold, plan_scan, sample_rows
 from gpuprims.primitives.segments.offsets import Segments
 from gpuprims.primitives.segments.operator import counting, placed, segmented
+from gpuprims.primitives.segments.planned import own_segments, plan_segments
 from gpuprims.primitives.segments.shares import Keep, run_by_offsets, takes_offsets
 from gpuprims.primitives.segscan.plan import SegmentedScanRequest, plan_segscan
 from gpuprims.primitives.texts import refuse_text
@@ -166,6 +169,31 @@ def scan_segments(
         segments.check()
         beside = operands.beside(segments.heads())
         return find_plan(plan_call, beside, request._replace(marked=True), out, variant).run(beside, out)
+
+
+def planned(arrays: tuple[Any, ...], keywords: dict[str, Any]) -> Planned:
+    """Describe a call for :func:`gpuprims.plan`; ``segments=`` are the plan's own."""
+    keywords = dict(keywords)
+    if (offsets := keywords.pop("segments", None)) is None:
+        return planned_call("scan", arrays, keywords)
+    operands, request, out, variant = bind(arrays, **keywords)
+    refuse_axis(request.axis)
+    op = request.operator
+    segments = own_segments(offsets, operands)
+    own = SegmentedScanRequest(op, request.map, request.inclusive, request.dtype, segments.count)
+
+    def by_marks(segments: Segments, own: Any) -> tuple[Operands, LaunchPlan]:
+        beside = operands.beside(segments.heads())
+        return beside, find_plan(plan_call, beside, request._replace(marked=True), out, variant)
+
+    by_offsets = "segscan", plan_segscan
+    return plan_segments("scan", by_offsets, by_marks, segments, own, operands, out, variant, in_place=True)
+
+
+def refuse_axis(axis: Any) -> None:
+    """Raise for a keyword that ``segments=`` does not take."""
+    if axis is not None:
+        raise ArgumentError(f"scan: no axis= with segments=; got axis={axis}")
 
 
 def sample(call: Sample) -> LaunchPlan:

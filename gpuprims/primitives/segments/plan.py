@@ -10,6 +10,7 @@ import numpy as np
 from gpuprims.core.counters import with_counters
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
+from gpuprims.core.faults import KnownArrays
 from gpuprims.core.kernel_spec import value_bytes, value_words
 from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing
 from gpuprims.core.layout import Form, contiguous, plan_layout
@@ -68,6 +69,8 @@ def plan_by_offsets(
     results = [contiguous(output, (count,), alignment) for output in folding.outputs]
     targets = result_forms("reduce", results, written)
 
+    known = KnownArrays()  # offsets that a call found right
+
     def compiling(variant: Variant) -> Launch:
         chosen = FoldVariant.of(variant)
         if not count:
@@ -80,7 +83,7 @@ def plan_by_offsets(
         map_ = taking_offsets(folding, arrays, offsets.dtype)
         if isinstance(chosen, SharesVariant):
             how = {"map": map_, "commutative": request.op.commutative, "of_nothing": request.of_nothing}
-            return launch_shares(chosen, device, folding, layout, "reduce", count, size, **how)
+            return launch_shares(chosen, device, folding, layout, "reduce", count, size, known, **how)
         spec = RunsSpec.of(folding, layout, map=map_, commutative=request.op.commutative, better=folding.better)
         read = sum([form.item for form in own if form.shape]) * size
         parts = chosen.groups(-(-(size + count) // chosen.tile), device.capabilities)

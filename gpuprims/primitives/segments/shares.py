@@ -105,6 +105,7 @@ class _Call(NamedTuple):
     value_words: int
     segments: int
     size: int
+    known: KnownArrays
 
     @classmethod
     def of(
@@ -117,6 +118,7 @@ class _Call(NamedTuple):
         label: str,
         segments: int,
         size: int,
+        known: KnownArrays,
         **how: Any,
     ) -> _Call:
         """Compile the kernel."""
@@ -126,7 +128,7 @@ class _Call(NamedTuple):
         vector, window = min(layout.vector_width(), chosen.items), _window(chosen.items, size // segments)
         own = spec.of(folding, layout, vector=vector, resident=chosen.groups_per_unit, window=window, **how)
         kernel, words = device.kernel(chosen, own), value_words(folding.values)
-        return cls(device, label, chosen, kernel, layout.pack(0), place, words, segments, size)
+        return cls(device, label, chosen, kernel, layout.pack(0), place, words, segments, size, known)
 
     @property
     def warps(self) -> int:
@@ -153,7 +155,7 @@ class _Call(NamedTuple):
         Then a fault is raised later (docs/decisions/0021), or nobody asks for one if nobody else can write to the
         array.
         """
-        device, place, label, known = self.device, self.offsets, self.label, KnownArrays()
+        device, place, label, known = self.device, self.offsets, self.label, self.known
         nbytes = 4 * (_HEADER + words)
         start_known = all_with_counters(device, known_work, 2, nbytes)
 

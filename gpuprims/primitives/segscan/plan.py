@@ -9,6 +9,7 @@ import numpy as np
 from gpuprims.core.counters import with_scratch
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
+from gpuprims.core.faults import KnownArrays
 from gpuprims.core.kernel_spec import value_bytes, value_words
 from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn, nothing
 from gpuprims.core.layout import Form, contiguous, plan_layout
@@ -65,6 +66,8 @@ def plan_segscan(
     results = [contiguous(output, (size,), alignment) for output in folding.outputs]
     targets = result_forms("scan", results, written)
 
+    known = KnownArrays()  # offsets that a call found right
+
     def compiling(chosen: Variant) -> Launch:
         if not count or not size:
             return nothing
@@ -76,7 +79,7 @@ def plan_segscan(
         how["inclusive"] = request.inclusive
         if isinstance(chosen, SharesVariant):
             how["of_nothing"] = request.of_nothing
-            return launch_tails(chosen, device, folding, layout, "scan", count, size, **how)
+            return launch_tails(chosen, device, folding, layout, "scan", count, size, known, **how)
         spec = RunsScanSpec.of(folding, layout, **how)
         parts = chosen.groups(-(-(size + count) // chosen.tile), device.capabilities)
         kernel, packed = device.kernel(chosen, spec), layout.pack(0)

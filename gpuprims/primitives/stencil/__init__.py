@@ -13,13 +13,18 @@ from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
 from gpuprims.primitives.signatures import Array, Host, HostArray, Out, StencilKeywords
+from gpuprims.primitives.stencil.blur import plan_blur
 from gpuprims.primitives.stencil.calls import bind, run
 from gpuprims.primitives.stencil.neighbours import trace_neighbours
 from gpuprims.primitives.stencil.plan import plan_call, sample
 from gpuprims.primitives.stencil.spec import Mode
 from gpuprims.primitives.stencil.variants import VARIANTS
 
-PRIMITIVE = Primitive("stencil", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case")
+PRIMITIVE = Primitive(
+    *("stencil", VARIANTS, plan_call, sample, bind),
+    tuning_case=f"{__name__}.tuning_case",
+    plans={"blur": plan_blur},
+)
 _WARM = WarmCalls()
 # Weights whose bytes are compared at each call.
 _FEW = 4096

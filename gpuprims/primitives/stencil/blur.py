@@ -11,11 +11,17 @@ from numpy.typing import NDArray
 
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
-from gpuprims.core.operands import as_operands
+from gpuprims.core.launch_plan import find_plan
+from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.outputs import Out as Written
+from gpuprims.core.planned import Planned
+from gpuprims.core.variant import Variant
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
 from gpuprims.errors import ArgumentError, DtypeError, did_you_mean, quoted
 from gpuprims.primitives.signatures import Array, BlurKeywords, Element, Host, HostArray, Out
 from gpuprims.primitives.stencil.calls import bind_stencil, run
+from gpuprims.primitives.stencil.passes import StencilRequest
+from gpuprims.primitives.stencil.plan import plan_call
 from gpuprims.primitives.stencil.spec import Mode
 from gpuprims.primitives.stencil.weights import of_box, of_cross, of_normal
 
@@ -121,6 +127,25 @@ def blur(
         key, arrays, run_again = _WARM.find_into((kind, mode, cval, *numbers, variant), (image,), out, device)
         if run_again is not None:
             return run_again(arrays)
+    how = (kind, size, sigma, mode, cval, channel_axis, iterations)
+    return run(*bind_blur((image,), *how, out=out, device=device, variant=variant), partial(_WARM.keep, key))
+
+
+def bind_blur(
+    arrays: tuple[Any, ...],
+    kind: Any = "cross",
+    size: Any = None,
+    sigma: Any = None,
+    mode: Any = "nearest",
+    cval: Any = 0,
+    channel_axis: Any = None,
+    iterations: Any = 1,
+    out: Any = None,
+    device: str | Device | None = None,
+    variant: str | Variant | None = None,
+) -> tuple[Operands, StencilRequest, Written | None, str | Variant | None]:
+    """Find the device and the stencil of a call; takes the keywords of ``blur``, the kind also among ``arrays``."""
+    image, kind = arrays if len(arrays) == 2 else (*arrays, kind)
     operands = as_operands("blur", (image,), device)
     element = operands.natives[0].dtype
     if element.kind not in "iuf":
@@ -140,8 +165,13 @@ def blur(
         if isinstance(kind, int | float):
             hint = f' (write kind="gaussian", sigma={kind})'
         raise ArgumentError(f"blur: a kind among {', '.join(get_args(Kind))}; got {quoted(kind)}{hint}")
-    bound = bind_stencil(operands, stencil, mode, cval, channel_axis, iterations, out, variant)
-    return run(*bound, partial(_WARM.keep, key))
+    return bind_stencil(operands, stencil, mode, cval, channel_axis, iterations, out, variant)
+
+
+def plan_blur(arrays: tuple[Any, ...], keywords: dict[str, Any]) -> Planned:
+    """Describe a call for :func:`gpuprims.plan`."""
+    operands, request, out, variant = bind_blur(arrays, **keywords)
+    return Planned("blur", operands, out, find_plan(plan_call, operands, request, out, variant))
 
 
 def _pair(name: str, given: Any, holds: Callable[[Any], bool], rule: str, most: int) -> tuple[Any, Any]:

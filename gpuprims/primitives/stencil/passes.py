@@ -111,6 +111,7 @@ class Pass(NamedTuple):
         """Return the plan of the launch, by the variant that is asked for or the best one."""
         simple = self.simplified()
         traits, stencil = simple.traits, simple.request.stencil
+        tables = dict[np.dtype[Any], Any]()  # on the device: launches that a graph captures copy nothing
 
         def compiling(variant: Variant) -> Launch:
             if not traits.size:
@@ -120,8 +121,10 @@ class Pass(NamedTuple):
             if chosen.window in READING or (chosen.window == "listed" and stencil.function is None):
                 if (weights := stencil.read_weights) is None:
                     raise TypeError(f"{self.request.label}: a table of weights; got none")
-                table = device.driver.asarray(weights.ravel().astype(simple._table_dtype(chosen)))
-                device.driver.synchronize()  # calls on other queues or streams may come first
+                dtype = simple._table_dtype(chosen)
+                if (table := tables.get(dtype)) is None:
+                    table = tables[dtype] = device.driver.asarray(weights.ravel().astype(dtype))
+                    device.driver.synchronize()  # calls on other queues or streams may come first
             prepare = simple._listed if chosen.window == "listed" else simple._in_lines
             launch = prepare(traits, chosen, device, () if table is None else (device.driver.form(table),))
             return launch if table is None else lambda memories: launch([memories[0], table, memories[1]])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,10 @@ class StencilPlan(LaunchPlan):
             together(self.device, *[one.compiled for one in self.passes[:_MOST_APART]])
             self._launch = [one.compiled() for one in self.passes][-1]
         return self._launch
+
+    def fresh(self) -> LaunchPlan:
+        """See :meth:`LaunchPlan.fresh`."""
+        return replace(self, passes=[one.fresh() for one in self.passes])
 
     def run(self, operands: Operands, out: Out | None) -> Any:
         """Launch every pass on the memory of a call, and return the last pass's results."""
