@@ -21,26 +21,28 @@ class Captured(list[Any]):
         return self is other
 
     def __enter__(self) -> None:
-        _CAPTURE.now = self
+        CAPTURE.now = self
 
     def __exit__(self, *exception: object) -> None:
-        _CAPTURE.now = None
+        CAPTURE.now = None
 
 
 class _Capture(threading.local):
+    """The captured call of each thread."""
+
     now: Captured | None = None
 
 
-_CAPTURE = _Capture()
+CAPTURE = _Capture()
 
 
 def captured_now() -> Captured | None:
     """Return what the captured call of this thread keeps; None for other calls."""
-    return _CAPTURE.now
+    return CAPTURE.now
 
 
 def keep(memory: T) -> T:
     """Keep memory with the captured call of this thread, if there is one, and return it."""
-    if (now := _CAPTURE.now) is not None:
+    if (now := CAPTURE.now) is not None:
         now.append(memory)
     return memory

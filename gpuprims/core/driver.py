@@ -87,8 +87,8 @@ class Driver(Protocol):
     It may also have ``stream_memory``, a :class:`~gpuprims.core.stream_memory.StreamMemory`, from which folds then take
     memory that stays, and ``runner(device, launch, form, turned=...)``, which returns what launches on arrays and a new
     one of a form and returns this one, in less time of the host than :meth:`empty` and a launch by themselves.
-    ``runner_in_place(device, launch, form, slow, turned=..., nbytes=...)`` does so for short calls in the host's
-    memory, or returns ``slow``, which runs any such call.
+    ``runner_in_place(device, launch, form, slow, turned=..., nbytes=..., beside=())`` does so for short calls in the
+    host's memory, or returns ``slow``, which runs any such call; the kernel takes the arrays ``beside`` last.
 
     A driver whose compiler serves several threads at the same time may have ``alongside(function)``, which returns the
     function for another thread, where it finds the caller's device and stream.

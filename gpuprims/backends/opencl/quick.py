@@ -5,8 +5,9 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pyopencl as cl
 
 from gpuprims.backends.opencl.arrays import Beside
@@ -54,9 +55,34 @@ def _beside(launch: Launch, beside: Callable[[], tuple[Any, Any]]) -> tuple[Laun
     return start, lambda: tuple([memory.pointer() for memory in beside()])
 
 
-def runner_in_place(device: Device, launch: Launch, form: Form, slow: Run, *, turned: bool, nbytes: int) -> Run:
-    """Return what launches on arrays of so many bytes and a new one, and returns this one, in C; else ``slow``."""
+class _Pointer(NamedTuple):
+    """An array of the host in place of memory that stays beside launches."""
+
+    array: np.ndarray
+
+    def pointer(self) -> np.ndarray:
+        """Return it."""
+        return self.array
+
+
+def runner_in_place(
+    device: Device,
+    launch: Launch,
+    form: Form,
+    slow: Run,
+    *,
+    turned: bool,
+    nbytes: int,
+    beside: Sequence[np.ndarray] = (),
+) -> Run:
+    """Return what launches on arrays of so many bytes and a new one, and returns this one, in C; else ``slow``.
+
+    The kernel takes the arrays ``beside`` after these.
+    """
     if HOST_CALLS.calls is None or not isinstance(launch, HOST_CALLS.calls.Launch):
         return slow
+    if beside:
+        held, kernel = [_Pointer(array) for array in beside], launch
+        launch = kernel.with_beside(lambda: held)
     quick: Run = HOST_CALLS.calls.Run(launch, device, device.driver, slow, form.dtype, form.shape, turned, nbytes)
     return quick

@@ -222,8 +222,8 @@ def bincount(
     if device is None and variant is None and type(minlength) is int and type(axis) in AS_GIVEN:
         key = WarmCalls.key_of((minlength, axis, bool(deterministic)), arrays)
         if (warm := find_warm(key)) is not None:
-            numbers, in_place = warm
-            return numbers.run(arrays, in_place=in_place)
+            numbers, on_host = warm
+            return numbers.run(arrays, on_host=on_host)
     operands, axes, _, weighing, _ = bind_numbers((x,), weights, minlength, axis, deterministic, device, variant)
     if operands.on_host and operands.exceed_room:
         return operands.as_caller_wants(numbers_in_slabs(operands, axes, minlength, weighing, variant))

@@ -81,12 +81,12 @@ def table_of(operands: Operands, bins: Any, limits: Any) -> Table:
         low, high = start_limits(operands)()
     else:
         low, high = limits if is_plain_range(limits) else _checked_limits(limits)
-    return table_between(operands, bins, low, high)
+    return table_between(operands.natives[0].dtype, bins, low, high)
 
 
-def table_between(operands: Operands, bins: int, low: Any, high: Any) -> Table:
-    """Return the table of a number of bins between two numbers."""
-    return (_tables if bins <= _LARGE else _large_tables)(operands.natives[0].dtype, bins, low, high)
+def table_between(dtype: Dtype, bins: int, low: Any, high: Any) -> Table:
+    """Return the table of a number of bins between two numbers, for elements of a dtype."""
+    return (_tables if bins <= _LARGE else _large_tables)(dtype, bins, low, high)
 
 
 def _number_or_edges(bins: Any) -> int | np.ndarray:
@@ -155,14 +155,14 @@ def start_limits(operands: Operands) -> Callable[[], tuple[Any, Any]]:
     if not math.prod(array.shape):
         return lambda: (0, 1)
     (form, *_), (elements, *_) = operands.placed or operands.place()
-    launch, dtype = _launch_of_ends(form, operands.alignment, operands.device, REGISTRY.generation)
+    launch, dtype = launch_of_ends(form, operands.alignment, operands.device, REGISTRY.generation)
     if operands.in_place:
         ends = np.empty(2, dtype)
         memory = operands.memory(ends)
         try:
             launch([elements, memory, memory])
         finally:
-            driver.synchronize()
+            driver.wait()
     else:  # two elements of 32 bits fit in one report
         first = driver.report()
         second = driver.report() if dtype.itemsize > 4 else first
@@ -214,7 +214,7 @@ def _largest(low: int, high: int) -> int:
 
 
 @keeps_calls()
-def _launch_of_ends(form: Form, alignment: int, device: Device, generation: int) -> tuple[Launch, Dtype]:
+def launch_of_ends(form: Form, alignment: int, device: Device, generation: int) -> tuple[Launch, Dtype]:
     """Return a fold that stores the smallest and the largest element, where reports expect them, and their dtype."""
     folding = make_folding(_ENDS, as_map("reduce", None, 1), (form.dtype,), None)
     (dtype, _), axes = folding.outputs, tuple(range(len(form.shape)))

@@ -21,6 +21,7 @@ from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.core.warm_calls import SHORT, Key
 from gpuprims.errors import ArgumentError, GpuprimsError, quoted
+from gpuprims.primitives.histogram import in_place
 from gpuprims.primitives.histogram.binning import check_bins, direct
 from gpuprims.primitives.histogram.bins import find_largest, launch_of_largest, start_largest
 from gpuprims.primitives.histogram.plan import HistogramPlan, plan_sums
@@ -72,15 +73,50 @@ class Numbers:
         """The least length of a result, at least 1 where there are elements, and its dtype."""
         return (max(self.minlength, 1), self._dtype) if self._size else (self.minlength, _INT64)
 
-    def run(self, arrays: tuple[Any, ...], *, in_place: bool) -> Any:
+    def run(self, arrays: tuple[Any, ...], *, on_host: bool) -> Any:
         """Count arrays of the form that lie on the device, or on the host if kernels work there."""
-        if (likely := _likely.get((self, REGISTRY.generation))) is not None:
+        if on_host:
+            if self._last and (sums := self._counted_quickly(arrays)) is not None:
+                return sums
+        elif (likely := _likely.get((self, REGISTRY.generation))) is not None:
             return likely(arrays)
-        operands = Operands("bincount", self.device, arrays, in_place, unchanged, None if in_place else self.forms)
-        nbytes = sum([array.nbytes for array in arrays]) if in_place else 0
+        operands = Operands("bincount", self.device, arrays, on_host, unchanged, None if on_host else self.forms)
+        nbytes = sum([array.nbytes for array in arrays]) if on_host else 0
         if 0 < nbytes <= SHORT:
             return operands.to_caller(operands.driver.in_this_thread(lambda _: self.count(operands), nbytes)(arrays))
         return operands.to_caller(self.count(operands))
+
+    def _counted_quickly(self, arrays: tuple[Any, ...]) -> Any:
+        """Return the counts of an array of the host that is likely as long as the last; None if it is not."""
+        tried = max(self.minlength, self._last)
+        key = self, tried, REGISTRY.generation
+        if (count := _quick.get(key, _quick)) is _quick:
+            if len(_quick) >= _MOST_KEPT:
+                _quick.clear()
+            count = _quick[key] = self._in_one_launch(arrays, tried)
+        if count is None:
+            return None
+        sums = count(arrays)
+        first = tried if tried == self.minlength else 0  # places before count in any case
+        end = _last_place(sums[first : tried + 2], first)
+        if end > tried:
+            return None
+        self._last = length = max(self.minlength, end)
+        return sums[:length]
+
+    def _in_one_launch(self, arrays: tuple[Any, ...], tried: int) -> Callable[[Sequence[Any]], Any] | None:
+        """Return what counts numbers below ``tried``, and others in two places after these, if one launch does."""
+        nbytes = sum([array.nbytes for array in arrays])
+        plain = self._counts and arrays[0].ndim == 1 and self._tries(tried) and not self.bounded
+        if not plain or nbytes > SHORT or any(array.strides != (array.itemsize,) for array in arrays):
+            return None
+        plan = _plan_of(self, tried, None, 1, True, False, REGISTRY.generation)
+        readings: Any = plan.compiled()
+        return in_place.counting(self.device, readings, plan.results[0].dtype, direct(tried), nbytes)
+
+    def _tries(self, tried: int) -> bool:
+        """Return True if so many bins are counted before the largest number is known."""
+        return self._counts and self._outputs * tried <= max(self._size, _ALWAYS_TRIED)
 
     def count(self, operands: Operands) -> Any:
         """Return the counts, or sums of weights, on the device, or on the host if kernels work there."""
@@ -90,7 +126,7 @@ class Numbers:
         if self.bounded:
             return self._counted(operands, minlength, self._dtype).sums
         tried = max(minlength, last or self._first_tried)
-        tries = self._counts and self._outputs * tried <= max(self._size, _ALWAYS_TRIED)
+        tries = self._tries(tried)
         # Of a long array, more are tried if only numbers above them count: the host then waits for two counts.
         few = (tried <= _MOST_TRIED and not (last and self._searches)) or (tried == minlength and not self._searches)
         if tries and (operands.in_place or few):
@@ -179,7 +215,11 @@ def _end(operands: Operands, found: Counted, first: int) -> int:
         total = operands.cut(sums, first, (sums.size - first,))
     else:
         total = reduce(sums[..., first:] if first else sums, axis=tuple(range(sums.ndim - 1)), device=operands.device)
-    seen = operands.to_host(total)
+    return _last_place(operands.to_host(total), first)
+
+
+def _last_place(seen: np.ndarray, first: int) -> int:
+    """Return one more than the last place with a count, where the first is ``first``; 0 if there is none."""
     behind = int((seen[::-1] != 0).argmax()) if seen.size else 0  # stops at the first, which is the last of all
     return first + len(seen) - behind if seen.size and seen[-1 - behind] else 0
 
@@ -187,7 +227,9 @@ def _end(operands: Operands, found: Counted, first: int) -> int:
 _numbers = lru_cache(_MOST_KEPT)(Numbers)
 _warm: dict[Key | None, tuple[Numbers, bool]] = {}
 _likely: dict[tuple[Numbers, int], Callable[[tuple[Any, ...]], Any]] = {}
+_quick: dict[tuple[Numbers, int, int], Any] = {}  # None where a call takes more than one launch
 forgets_calls(_likely.clear)
+forgets_calls(_quick.clear)
 
 
 def numbers_of(

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.core.arrays import unchanged
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.operands import Operands
@@ -37,12 +36,11 @@ class NumbersPlan(LaunchPlan):
 
     def run_there(self, arrays: Sequence[Any]) -> Any:
         """See :meth:`LaunchPlan.run_there`."""
-        return self.numbers.run(tuple(arrays), in_place=False)
+        return self.numbers.run(tuple(arrays), on_host=False)
 
     def run_in_place(self, arrays: Sequence[np.ndarray]) -> Any:
         """See :meth:`LaunchPlan.run_in_place`."""
-        operands = Operands("bincount", self.device, tuple(arrays), True, unchanged)
-        return operands.to_caller(self.numbers.count(operands))
+        return self.numbers.run(tuple(arrays), on_host=True)
 
 
 def bind_numbers(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any, cast
 
@@ -26,6 +26,7 @@ from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError
 from gpuprims.operators import find_op
 from gpuprims.primitives.axes import axes_of
+from gpuprims.primitives.histogram import in_place
 from gpuprims.primitives.histogram.binning import Table, check_bins, key_dtype
 from gpuprims.primitives.histogram.bins import start_limits, table_between
 from gpuprims.primitives.histogram.elements import in_memory_order
@@ -77,6 +78,10 @@ class HistogramPlan(LaunchPlan):
         bounds = launch_of_bounds(self.forms[0], ALIGNMENT, device, REGISTRY.generation)
         return run_between(start, device, bounds, self.known, self._fault, self.run_there)
 
+    def runner_in_place(self, slow: Callable[[Sequence[Any]], Any], nbytes: int) -> Callable[[Sequence[Any]], Any]:
+        """See :class:`LaunchPlan`."""
+        return in_place.runner(self, slow, nbytes)
+
     def run_there(self, arrays: Sequence[Any]) -> Any:
         """Count arrays of the device as the call that was kept, and return sums and edges."""
         found, _ = self._count_again(Operands(self.primitive, self.device, tuple(arrays), False, unchanged, self.forms))
@@ -95,7 +100,7 @@ class HistogramPlan(LaunchPlan):
             return self.count(operands, self.table), self.table
         wait, request = start_limits(operands), self.request
         results = self._results(operands, self.table) if self._copies_edges(self.table) else None  # meanwhile
-        table = table_between(operands, self.seeks, *wait())
+        table = table_between(operands.natives[0].dtype, self.seeks, *wait())
         described = table.kind, table.bins, table.guide.size
         if described == (request.kind, request.bins, request.guide):
             same = table.edges.shape == self.table.edges.shape and table.edges.dtype == self.table.edges.dtype
@@ -123,7 +128,7 @@ class HistogramPlan(LaunchPlan):
             report.leave()
             faults.add(report, self._fault)
         elif report.read():
-            table = table_between(operands, table.bins, *start_limits(operands)())  # raises an error that says why
+            table = table_between(array.dtype, table.bins, *start_limits(operands)())  # raises an error that says why
             return find_sums(operands, self._for_table(table), None).count(operands, table)
         elif type(array) in REGISTRY.facts_by_class:
             self.known.add(array)

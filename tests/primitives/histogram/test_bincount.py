@@ -136,7 +136,7 @@ def test_what_warm_calls_of_a_gpu_run(histogram_kernel: Kernel, rng: np.random.G
             numbers = numbers_of(operands, (0,), 0, as_weighing(operands, True, as_floats=True), name)
             numbers._searches = True  # as on a GPU
             numbers.count(operands)
-        assert_equal(on_host(device, numbers.run(arrays, in_place=False)), np.bincount(x, weights))
+        assert_equal(on_host(device, numbers.run(arrays, on_host=False)), np.bincount(x, weights))
         wrong = (on_device(device, np.where(np.arange(x.size) == 5, -1, x)), *arrays[1:])
         with pytest.raises(ArgumentError, match="non-negative elements; got -1"):
-            numbers.run(wrong, in_place=False)
+            numbers.run(wrong, on_host=False)
