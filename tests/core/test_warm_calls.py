@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -13,6 +14,8 @@ from kernel_cases import need
 
 import gpuprims
 from gpuprims.backends.opencl import BACKEND
+from gpuprims.backends.opencl.quick import HOST_CALLS as HOST
+from gpuprims.core.quick_keys import KEYS
 
 WEIGHTS = np.array([[1, 2, 1], [2, 3, 2], [1, 1, 2]]) / np.float32(16)
 FACTOR = 2.5
@@ -71,15 +74,56 @@ def test_a_warm_call_runs_few_functions(device: gpuprims.Device, rng: np.random.
     assert min(count_calls(lambda: call(x)) for _ in range(5)) <= most + turns
 
 
+IMAGE = (25, 40)
+Words = tuple[Any, ...]
+# Function, arguments before and after the array, keywords, the array's shape, and the most calls on a NumPy array: by
+# C, by a plan by C, and both by Python alone, as on CPUs of other runtimes than Intel's.
+HOST_CALLS: dict[str, tuple[str, Words, Words, dict[str, Any], Words, Words]] = {
+    "map": ("map", ("2*x + 1",), (), {}, (1000,), (5, 5, 26, 26)),
+    "reduce": ("reduce", (), (), {}, (1000,), (5, 5, 28, 28)),
+    "segments": ("reduce", (), (), {"segments": OFFSETS}, (1000,), (10, 5, 40, 33)),
+    "scan": ("scan", (), (), {}, (1000,), (5, 5, 28, 28)),
+    "scan of segments": ("scan", (), (), {"segments": OFFSETS}, (1000,), (10, 5, 40, 33)),
+    "compact": ("compact", (), ("x > 0.5",), {}, (1000,), (25, 25, 44, 44)),
+    "histogram": ("histogram", (), (), {}, (1000,), (26, 22, 60, 44)),
+    "histogram of a range": ("histogram", (), (256, (0, 1)), {}, (1000,), (9, 6, 34, 32)),
+    "bincount": ("bincount", (), (), {}, (1000,), (8, 10, 38, 40)),
+    "stencil": ("stencil", (), (WEIGHTS,), {}, IMAGE, (6, 5, 28, 26)),
+    "blur": ("blur", (), (), {}, IMAGE, (10, 5, 34, 26)),
+}
+
+
 @pytest.mark.whole
-@pytest.mark.parametrize(("most", "call"), [(26, gpuprims.reduce), (26, lambda x: gpuprims.map("2*x + 1", x))])
+@pytest.mark.parametrize("planned", [False, True], ids=["function", "plan"])
+@pytest.mark.parametrize("name", HOST_CALLS)
 def test_a_warm_call_of_a_numpy_array_runs_few_functions(
-    device: gpuprims.Device, rng: np.random.Generator, most: int, call: Callable[..., Any]
+    device: gpuprims.Device, rng: np.random.Generator, name: str, planned: bool
 ) -> None:
     if device.backend != BACKEND.name or not device.driver.shares_host_memory:
         pytest.skip("counts the functions of CPUs, by OpenCL")
-    x = rng.random(1000, dtype=np.float32)
+    function, before, after, how, shape, most = HOST_CALLS[name]
+    x: Any = rng.integers(0, 100, shape) if function == "bincount" else rng.random(shape, dtype=np.float32)
     with gpuprims.use_device(device):
-        for _ in range(2):
-            call(x)
-        assert min(count_calls(lambda: call(x)) for _ in range(5)) <= most
+        plan = gpuprims.plan(function, *before, x, *after, **how)
+
+        def call() -> Any:
+            return plan(x) if planned else getattr(gpuprims, function)(*before, x, *after, **how)
+
+        for _ in range(3):
+            call()
+        in_c = KEYS.calls is not None and HOST.calls is not None and device.driver._launches.quick
+        assert min(count_calls(call) for _ in range(5)) <= most[planned + 2 * (not in_c)]
+        assert blocks_kept(call, 300) <= blocks_kept(call, 100) + 50
+
+
+def blocks_kept(call: Callable[[], Any], times: int) -> int:
+    """Return how many blocks of Python's memory so many calls leave behind."""
+    gc.collect()
+    gc.disable()
+    try:
+        before = sys.getallocatedblocks()
+        for _ in range(times):
+            call()
+        return sys.getallocatedblocks() - before
+    finally:
+        gc.enable()
