@@ -167,9 +167,10 @@ def test_arrays_unlike_the_planned_are_refused_after_warm_calls(device: gpuprims
 
 
 def test_unused_plans_are_freed(device: gpuprims.Device) -> None:
-    x = on_device(device, np.zeros(1000, np.float32))
+    x, forgets = on_device(device, np.zeros(1000, np.float32)), len(program_cache._forgets)
     plan = gpuprims.plan("map", "x + 1", x)
     plan(x)
+    assert len(program_cache._forgets) == forgets  # who is there stays there for ever
     kept = weakref.ref(plan)
     program_cache.forget_calls()
     plan(x)
