@@ -17,8 +17,9 @@ from gpuprims.primitives.histogram.in_slabs import histogram_in_slabs, numbers_i
 from gpuprims.primitives.histogram.keys import WarmTables, warm_key
 from gpuprims.primitives.histogram.numbers import find_warm, keep_warm, numbers_of
 from gpuprims.primitives.histogram.numbers_plan import bind_numbers, plan_numbers
-from gpuprims.primitives.histogram.plan import plan_call, sample, with_table
+from gpuprims.primitives.histogram.plan import plan_call, with_table
 from gpuprims.primitives.histogram.request import COUNTS
+from gpuprims.primitives.histogram.sample import sample
 from gpuprims.primitives.histogram.variants import VARIANTS
 from gpuprims.primitives.signatures import Array, BincountKeywords, HistogramKeywords, Host, HostArray
 

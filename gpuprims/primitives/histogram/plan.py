@@ -14,7 +14,7 @@ from gpuprims.core.device import Device
 from gpuprims.core.driver import Report
 from gpuprims.core.faults import KnownArrays
 from gpuprims.core.kernel_spec import Dtype
-from gpuprims.core.launch_plan import LaunchPlan, Sample
+from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out
@@ -27,7 +27,7 @@ from gpuprims.errors import ArgumentError
 from gpuprims.operators import find_op
 from gpuprims.primitives.axes import axes_of
 from gpuprims.primitives.histogram import in_place
-from gpuprims.primitives.histogram.binning import Table, check_bins, key_dtype
+from gpuprims.primitives.histogram.binning import Table, key_dtype
 from gpuprims.primitives.histogram.bins import start_limits, table_between
 from gpuprims.primitives.histogram.elements import in_memory_order
 from gpuprims.primitives.histogram.joining import adding, joining_planes
@@ -294,11 +294,3 @@ def plan_call(
 ) -> LaunchPlan:
     """Decide everything about a histogram but its memory."""
     return with_table(plan_sums(request[0], forms, alignment, device, variant, generation), request[1], alone=True)
-
-
-def sample(call: Sample) -> LaunchPlan:
-    """Return the plan of a histogram of each row, for ``explain``."""
-    form = contiguous(call.dtype, (call.outputs, call.size), 16)
-    bins = check_bins("explain", call.bins)
-    request = HistogramRequest("explain", "even", bins, 0, bins, 1, COUNTS)
-    return plan_sums(request, (form,), 16, call.device, None, 0)
