@@ -12,11 +12,11 @@ from gpuprims.core.launch_plan import LaunchPlan, find_plan
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out
 from gpuprims.core.planned import Plan, Planned
-from gpuprims.core.primitive import Primitive
+from gpuprims.core.primitive import Planner, Primitive
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
-from gpuprims.errors import ArgumentError, GpuprimsError, did_you_mean, quoted
+from gpuprims.errors import ArgumentError, did_you_mean, quoted
 
 
 def bind_call(
@@ -27,14 +27,8 @@ def bind_call(
     if room is None or room.bind is None:
         hint = did_you_mean(primitive, _names())
         raise ArgumentError(f"plan: a primitive among {', '.join(_names())}; got {quoted(primitive)}{hint}")
-    _refuse_none(primitive, arrays)
-    try:
-        operands, request, out, variant = room.bind(arrays, **keywords)
-    except GpuprimsError:
-        raise
-    except TypeError:
-        _refuse_unknown(primitive, keywords_of(room.bind)[1:], keywords)
-        raise
+    _check(primitive, arrays, keywords, keywords_of(room.bind)[1:])
+    operands, request, out, variant = room.bind(arrays, **keywords)
     return room, operands, out, find_plan(room.plan_call, operands, request, out, variant)
 
 
@@ -44,12 +38,9 @@ def planned_call(primitive: str, arrays: tuple[Any, ...], keywords: dict[str, An
     return Planned(primitive, operands, out, launch_plan, room.in_place)
 
 
-def _refuse_none(primitive: str, arrays: tuple[Any, ...]) -> None:
+def _check(primitive: str, arrays: tuple[Any, ...], keywords: dict[str, Any], known: Sequence[str]) -> None:
     if not arrays:
         raise ArgumentError(f"plan of {primitive}: at least one array; got none")
-
-
-def _refuse_unknown(primitive: str, known: Sequence[str], keywords: dict[str, Any]) -> None:
     if unknown := [name for name in keywords if name not in known]:
         refuse_keywords(f"plan of {primitive}", known, dict.fromkeys(unknown))
 
@@ -66,7 +57,7 @@ def _names() -> list[str]:
     return own + [name for room in rooms for name in room.plans if name not in own]
 
 
-def _planner(name: str) -> Callable[[tuple[Any, ...], dict[str, Any]], Planned] | None:
+def _planner(name: str) -> Planner | None:
     """Return how the primitive of a function plans it, if its ``bind`` does not."""
     room = REGISTRY.primitive(name)
     for one in _rooms() if room is None else [room]:
@@ -151,5 +142,7 @@ def plan(primitive: str, *arrays: Any, **keywords: Any) -> Plan:
     >>> rows(x + 1)
     array([ 3., 12.], dtype=float32)
     """
-    planner = _planner(primitive)
-    return Plan(planner(arrays, keywords) if planner else planned_call(primitive, arrays, keywords))
+    if (planner := _planner(primitive)) is None:
+        return Plan(planned_call(primitive, arrays, keywords))
+    _check(primitive, arrays, keywords, [*keywords_of(planner.bind)[1:], *planner.more])
+    return Plan(planner.plan(arrays, keywords))

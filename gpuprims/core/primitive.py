@@ -5,10 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpuprims.core.tuning_case import TuningCase
 from gpuprims.core.variant import Variant
+
+
+class Planner(NamedTuple):
+    """How a function is planned: from the arrays and the keywords of a call to a ``Planned`` (core/planned.py).
+
+    Its keywords are those of ``bind``, after the arrays, and ``more``.
+    """
+
+    plan: Callable[[tuple[Any, ...], dict[str, Any]], Any]
+    bind: Callable[..., Any]
+    more: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -37,8 +48,7 @@ class Primitive:
     tuned : bool, default True
         True if ``gpuprims tune`` measures the case.
     plans : mapping, optional
-        How :func:`gpuprims.plan` plans functions that ``bind`` and ``plan_call`` do not describe, by their names: from
-        the arrays and the keywords of a call to a :class:`~gpuprims.core.planned.Planned`.
+        How :func:`gpuprims.plan` plans functions that ``bind`` and ``plan_call`` do not describe, by their names.
     """
 
     name: str
@@ -49,7 +59,7 @@ class Primitive:
     in_place: bool = False
     tuning_case: str | None = None
     tuned: bool = True
-    plans: Mapping[str, Callable[[tuple[Any, ...], dict[str, Any]], Any]] = field(default_factory=dict, compare=False)
+    plans: Mapping[str, Planner] = field(default_factory=dict, compare=False)
 
     @property
     def case(self) -> TuningCase | None:

@@ -85,9 +85,17 @@ MISTAKES: dict[str, Mistake] = {
         lambda: gpuprims.plan("map", X), errors.ArgumentError,
         ("at least one array", "none"),
     ),
-    "plan of blur": (
-        lambda: gpuprims.plan("blur", X), errors.ArgumentError,
-        ("a primitive among map, reduce,", "'blur'"),
+    "plan of no function": (
+        lambda: gpuprims.plan("blurr", X), errors.ArgumentError,
+        ("a primitive among map, reduce,", "'blurr'", "did you mean 'blur'?"),
+    ),
+    "plan of blur by a wrong keyword": (
+        lambda: gpuprims.plan("blur", X, sgima=2), errors.UnknownKeywordError,
+        ("keywords among kind, size,", "sgima", "did you mean 'sigma'?"),
+    ),
+    "plan of bincount of nothing": (
+        lambda: gpuprims.plan("bincount"), errors.ArgumentError,
+        ("at least one array", "none"),
     ),
     "hash_counts keyword": (
         lambda: gpuprims.hash_counts(["a"], 16, nfeatures=3), errors.UnknownKeywordError,
@@ -125,9 +133,9 @@ MISTAKES: dict[str, Mistake] = {
         lambda: LogReg().fit({"a": 1}, [0]), errors.DtypeError,
         ("features that are numbers", "float() argument must be"),
     ),
-    "plan by keyword of segments": (
-        lambda: gpuprims.plan("reduce", X, segments=[0, 3]), errors.UnknownKeywordError,
-        ("keywords among op, map, axis,", "segments"),
+    "plan by a wrong keyword of segments": (
+        lambda: gpuprims.plan("reduce", X, segment=[0, 3]), errors.UnknownKeywordError,
+        ("keywords among op, map, axis,", "segment", "did you mean 'segments'?"),
     ),
     "op integer": (
         lambda: gpuprims.reduce(X, op=3), errors.UnknownOperatorError,

@@ -9,7 +9,7 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.operands import as_operands
-from gpuprims.core.primitive import Primitive
+from gpuprims.core.primitive import Planner, Primitive
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.histogram.calls import as_density, as_weighing, bind, planned, weighed
@@ -26,7 +26,7 @@ from gpuprims.primitives.signatures import Array, BincountKeywords, HistogramKey
 PRIMITIVE = Primitive(
     *("histogram", VARIANTS, plan_call, sample, bind),
     tuning_case=f"{__name__}.tuning_case",
-    plans={"bincount": plan_numbers},
+    plans={"bincount": Planner(plan_numbers, bind_numbers)},
 )
 
 _WARM = WarmTables()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from gpuprims.core.launch_plan import LaunchPlan
+from gpuprims.core.launch_plan import LaunchPlan, Sample
 from gpuprims.core.layout import contiguous
-from gpuprims.core.primitive import Sample
 from gpuprims.primitives.histogram.binning import check_bins
 from gpuprims.primitives.histogram.plan import plan_sums
 from gpuprims.primitives.histogram.request import COUNTS, HistogramRequest

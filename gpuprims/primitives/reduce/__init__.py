@@ -8,7 +8,7 @@ from typing import Any, Unpack, overload
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
-from gpuprims.core.primitive import Primitive
+from gpuprims.core.primitive import Planner, Primitive
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls, by_value
 from gpuprims.expressions import expression
 from gpuprims.operators import Op
@@ -21,7 +21,7 @@ from gpuprims.primitives.signatures import Out, ReduceKeywords
 PRIMITIVE = Primitive(
     *("reduce", VARIANTS, plan_call, sample, bind),
     tuning_case=f"{__name__}.tuning_case",
-    plans={"reduce": planned},
+    plans={"reduce": Planner(planned, bind, ("segments",))},
 )
 _WARM = WarmCalls()
 

@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
-from gpuprims.core.primitive import Primitive
+from gpuprims.core.primitive import Planner, Primitive
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
 from gpuprims.expressions import expression
 from gpuprims.operators import Op
@@ -26,7 +26,7 @@ PRIMITIVE = Primitive(
     *("scan", VARIANTS, plan_call, sample, bind),
     in_place=True,
     tuning_case=f"{__name__}.tuning_case",
-    plans={"scan": planned},
+    plans={"scan": Planner(planned, bind, ("segments",))},
 )
 _WARM = WarmCalls()
 
