@@ -210,6 +210,7 @@ def variants_seen() -> Iterator[list[str]]:
 
     with (
         patch.object(WarmCalls, "find", lambda *given: None),
+        patch.object(WarmCalls, "key_of", staticmethod(lambda keywords, arrays, device=None: None)),
         patch.object(WarmCalls, "look_up", staticmethod(lambda runs, keywords, arrays, device: (None, arrays, None))),
         patch.object(LaunchPlan, "_start", noting(LaunchPlan._start)),
         patch.object(HistogramPlan, "count", noting(HistogramPlan.count)),

@@ -12,6 +12,7 @@ from logistic_cases import assert_logistic
 import gpuprims
 from gpuprims.errors import (
     ArgumentError,
+    ArrayError,
     DeviceMismatchError,
     DtypeError,
     NoVariantError,
@@ -172,7 +173,7 @@ def test_wrong_arguments(device: gpuprims.Device, rng: np.random.Generator) -> N
     refused(ShapeError, r"y of shape \(20,\), for X of \(20, 3\); got \(19,\)", X, y[1:], weights)
     refused(ShapeError, r"weights of shape \(3,\) or \(4,\), .* got \(2,\)", X, y, weights[1:])
     refused(ShapeError, r"sample_weight of shape \(20,\), .* got \(3,\)", X, y, weights, sample_weight=weights)
-    refused(DtypeError, "an array of numbers", X, y, "weights")
+    refused(ArrayError, "an array of numbers", X, y, "weights")
     refused(UnknownVariantError, "got 'no_such'", X, y, weights, variant="no_such")
     with pytest.raises(ArgumentError, match="X, y, weights, and perhaps sample weights; got 2"):
         gpuprims.plan("logistic", X, y, device=device)
