@@ -34,7 +34,7 @@ class Slab(NamedTuple):
 
     arrays: Sequence[np.ndarray]
     targets: list[np.ndarray]
-    begins: bool = True  # a chain of slabs, each of which needs what the previous one gave
+    begins: bool = True  # a chain of slabs: each needs what the previous one gave
     ends: bool = True
 
 

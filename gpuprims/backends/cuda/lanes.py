@@ -79,8 +79,8 @@ class CudaLanes:
     def __init__(self, device: cupy.cuda.Device, most: int, *, up: bool) -> None:
         self._device, self._up, self._count = device, up, min(most, os.cpu_count() or 1)
         self._lanes = Lanes(partial(CudaLane, device), most)
-        self._lock, self._threads = threading.Lock(), list[_Threads]()
-        LANES.ask()
+        self._lock = threading.Lock()
+        self._threads: _Threads | None = None
 
     def start(
         self, host: np.ndarray, array: cupy.ndarray, after: Any, *, new: bool = False
@@ -90,6 +90,7 @@ class CudaLanes:
         The function returned waits until the host array has been read or written, and lets a stream wait for what was
         uploaded. ``new`` host arrays may have pages that the system has yet to map.
         """
+        LANES.ask()  # here, because few programs copy so much
         if LANES.calls is not None and host.flags.c_contiguous:
             return self._in_c().start(host, array, after, new=new)
         if self._up:
@@ -100,9 +101,9 @@ class CudaLanes:
 
     def _in_c(self) -> _Threads:
         with self._lock:
-            if not self._threads:
-                self._threads.append(_Threads(self._device, self._count, up=self._up))
-        return self._threads[0]
+            if self._threads is None:
+                self._threads = _Threads(self._device, self._count, up=self._up)
+        return self._threads
 
 
 def _finish_sending(sent: Moves[tuple[CudaLane, Any]], stream: cupy.cuda.Stream) -> None:
@@ -136,7 +137,7 @@ class _Threads:
         return partial(self._finish, kept, (host, array, after))
 
     def _finish(self, kept: Any, alive: Any, stream: cupy.cuda.Stream) -> None:
-        """Wait for a copy, of which all is ``alive`` until then."""
+        """Wait for a copy; until then ``alive`` holds what it uses."""
         status = self._threads.finish(kept[0], stream.ptr)
         self._jobs.append(kept)
         cupy.cuda.driver.check_status(status)

@@ -93,11 +93,11 @@ class Transfer:
 
     def send(self, host: np.ndarray, array: cupy.ndarray) -> None:
         """Copy a host array to a GPU array; later work sees it."""
-        refuse_capture(self._device.id, "copies from the host")
-        if host.nbytes <= CHUNK:
-            array.set(host)
+        if host.nbytes > CHUNK:
+            self.begin_send(host, array)()
             return
-        self.begin_send(host, array)()
+        refuse_capture(self._device.id, "copies from the host")
+        array.set(host)
 
     def begin_send(self, host: np.ndarray, array: cupy.ndarray) -> Callable[[], None]:
         """Start to copy a host array; the function returned waits until it has been read, and lets later work wait."""
