@@ -75,13 +75,14 @@ def _use(source: Path, binary: bytes, use: Callable[[ModuleType], None]) -> None
 class CModule:
     """The functions of a C file; ``calls`` is None where those in Python serve.
 
-    ``prepare`` gets the module before its first use. ``used`` counts the modules that do the work so far.
+    ``prepare`` gets the module before its first use. ``used`` counts the modules that do the work so far, of those
+    whose functions are ``in_calls`` that are kept.
     """
 
     used = 0
 
-    def __init__(self, source: Path, prepare: Callable[[Any], None]) -> None:
-        self.source, self._prepare = source, prepare
+    def __init__(self, source: Path, prepare: Callable[[Any], None], *, in_calls: bool = True) -> None:
+        self.source, self._prepare, self._in_calls = source, prepare, in_calls
         self.calls: Any = None
         self._asked = False
 
@@ -95,8 +96,9 @@ class CModule:
         """Use the functions from now on: for calls that are kept, too, because they are forgotten."""
         self._prepare(calls)
         self.calls = calls
-        CModule.used += 1
-        forget_calls()
+        if self._in_calls:
+            CModule.used += 1
+            forget_calls()
 
     def said(self) -> str:
         """Return what does the work, and why."""

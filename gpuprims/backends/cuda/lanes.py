@@ -16,7 +16,7 @@ import numpy as np
 from gpuprims.core.c_modules import CModule
 from gpuprims.core.staging import CHUNK, Lanes, Moves, empty_into, fill, touch
 
-LANES = CModule(Path(__file__).with_name("lanes.c"), lambda module: None)
+LANES = CModule(Path(__file__).with_name("lanes.c"), lambda module: None, in_calls=False)
 
 _TO_DEVICE, _TO_HOST = cupy.cuda.runtime.memcpyHostToDevice, cupy.cuda.runtime.memcpyDeviceToHost
 # Pinned buffers of a lane to the GPU: with two, a thread fills one while the engine empties the other.
