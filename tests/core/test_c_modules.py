@@ -81,6 +81,7 @@ def test_modules_can_be_turned_off(
 
 
 def test_a_command_that_cannot_be_read_is_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CC", raising=False)
     before = c_modules.compiler()
     monkeypatch.setenv("CC", "gcc 'x")
     assert c_modules.compiler() == before
