@@ -2,6 +2,6 @@
 
 # Each package has a ``PRIMITIVE``; see :class:`gpuprims.core.primitive.Primitive`.
 ROOMS = (
-    *("map", "reduce", "scan", "segments", "segscan", "compact", "histogram", "stencil"),
+    *("map", "reduce", "scan", "segments", "segscan", "compact", "histogram", "stencil", "sort"),
     *("logistic", "descent", "sgd", "hogwild", "csr"),
 )

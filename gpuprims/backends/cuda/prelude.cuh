@@ -154,11 +154,12 @@ template <typename type, int count> DEVICE void gp_write_vector(type *to, const 
 #define gp_shuffle_word_up(word, stride) __shfl_up_sync(0xffffffffu, word, stride)
 #define gp_shuffle_word_from(word, lane) __shfl_sync(0xffffffffu, word, lane)
 #define gp_any_lane(number) __any_sync(0xffffffffu, number)
+#define gp_ballot(number) __ballot_sync(0xffffffffu, number) /* a bit for each lane whose number is not zero */
 
 /* The nearest lane at or below `lane` whose number is not zero, or -1. */
 DEVICE int gp_nearest_lane(const int number, const int lane)
 {
-    return 31 - __clz(__ballot_sync(0xffffffffu, number) & 0xffffffffu >> (31 - lane));
+    return 31 - __clz(gp_ballot(number) & 0xffffffffu >> (31 - lane));
 }
 
 /* Atomics in global and in local memory. A result is the value before; slots have 32 or 64 bits. */

@@ -248,12 +248,18 @@ DEVICE int gp_any_lane(const int number)
     return any;
 }
 
-/* The nearest lane at or below `lane` whose number is not zero, or -1. */
-DEVICE int gp_nearest_lane(const int number, const int lane)
+/* A bit for each lane whose number is not zero. */
+DEVICE u32 gp_ballot(const int number)
 {
     u32 lanes;
     asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff; }" : "=r"(lanes) : "r"(number));
-    return 31 - (int)clz(lanes & 0xffffffffu >> (31 - lane));
+    return lanes;
+}
+
+/* The nearest lane at or below `lane` whose number is not zero, or -1. */
+DEVICE int gp_nearest_lane(const int number, const int lane)
+{
+    return 31 - (int)clz(gp_ballot(number) & 0xffffffffu >> (31 - lane));
 }
 #elif defined(cl_intel_subgroups)
 #pragma OPENCL EXTENSION cl_intel_subgroups : enable
@@ -263,6 +269,7 @@ DEVICE int gp_nearest_lane(const int number, const int lane)
 #define gp_shuffle_word_up(word, stride) intel_sub_group_shuffle_up(word, word, (u32)(stride))
 #define gp_shuffle_word_from(word, lane) intel_sub_group_shuffle(word, (u32)(lane))
 #define gp_any_lane(number) sub_group_any(number)
+#define gp_ballot(number) sub_group_reduce_add((number) ? 1u << get_sub_group_local_id() : 0u)
 
 DEVICE int gp_nearest_lane(const int number, const int lane)
 {

@@ -1,0 +1,50 @@
+"""Refusals of sorts."""
+
+from __future__ import annotations
+
+from gpuprims.core.capabilities import Capabilities
+from gpuprims.core.geometry import Geometry, Refusal
+from gpuprims.core.refusals import SPARE_LOCAL, lacks_local
+from gpuprims.core.traits import CallTraits
+
+
+def rows_below(most: int) -> Refusal:
+    """Refuse rows of more elements than a launch counts."""
+
+    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
+        if call.size <= most:
+            return None
+        return f"is for rows of at most {most} elements; this call has rows of {call.size}"
+
+    return refuse
+
+
+def rows_from(least: int) -> Refusal:
+    """Refuse rows of fewer elements than make up for a launch for each digit."""
+
+    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
+        if call.size >= least:
+            return None
+        return f"is for rows of at least {least} elements; this call has rows of {call.size}"
+
+    return refuse
+
+
+def whole_rows(least: int, many: int) -> Refusal:
+    """Refuse long rows, unless there are enough of them for all units."""
+
+    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
+        if call.size <= least or call.outputs >= many * capabilities.compute_units:
+            return None
+        return f"is for rows of at most {least} elements, or many rows; this call has {call.outputs} of {call.size}"
+
+    return refuse
+
+
+def elements_fit(at: Geometry) -> Refusal:
+    """Refuse devices whose local memory is too small for a tile of elements, and for their places before."""
+
+    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
+        return lacks_local(at.block * at.items * (call.dtypes[0].itemsize + 2) + SPARE_LOCAL, capabilities)
+
+    return refuse

@@ -1,0 +1,107 @@
+"""What the macros of a sort mean for one call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from gpuprims.core.kernel_spec import Dtype, KernelSpec, unchanged
+from gpuprims.core.layout import contiguous, starts_of
+from gpuprims.expressions import c_type
+from gpuprims.primitives.sort.keys import Keys
+
+_INT64 = np.dtype(np.int64)
+# What a launch does: move elements, count their digits, sort tiles, or try what a device does.
+Step = Literal["moves", "counts", "tiles", "tries"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SortSpec(KernelSpec):
+    """Macros of a sort of keys, perhaps with a value beside each.
+
+    ``carried`` is the dtype of values between passes, or None. ``indices`` says that they are each element's index in
+    its row, which results have as int64. ``keeps_keys`` says that the result has the keys. ``step`` is which of the
+    variant's launches it is. ``wide`` says that places in a row take 64 bits.
+    """
+
+    keys: Keys
+    carried: Dtype | None = None
+    indices: bool = False
+    keeps_keys: bool = True
+    step: Step = "moves"
+    lanes_in_order: bool = False  # see sort_onesweep.cl
+    wide: bool = False
+    memories: int = 0  # pointer arguments
+
+    maps: ClassVar[bool] = False
+    lifts_constants: ClassVar[bool] = False
+
+    @classmethod
+    def of(
+        cls,
+        keys: Keys,
+        *,
+        carried: Dtype | None = None,
+        indices: bool = False,
+        keeps_keys: bool = True,
+        step: Step = "moves",
+        lanes_in_order: bool = False,
+        wide: bool = False,
+        memories: int,
+    ) -> SortSpec:
+        """Return the spec of a launch on so many memories."""
+        accesses = starts_of([contiguous(keys.word, (1,), 1)]).accesses
+        values = (keys.word,)
+        return cls(
+            accesses,
+            (),
+            values,
+            unchanged(values),
+            keys=keys,
+            carried=carried,
+            indices=indices,
+            keeps_keys=keeps_keys,
+            step=step,
+            lanes_in_order=lanes_in_order,
+            wide=wide,
+            memories=memories,
+        )
+
+    @property
+    def pointers(self) -> int:
+        """Number of pointer arguments."""
+        return self.memories
+
+    @property
+    def kept(self) -> Dtype | None:
+        """The dtype of values in the result."""
+        return _INT64 if self.indices else self.carried
+
+    def macros(self) -> dict[str, int | str]:
+        """Define the keys, and what goes with them."""
+        return {
+            **self.keys.macros,
+            "CARRIES": int(self.carried is not None),
+            "INDICES": int(self.indices),
+            "KEEPS_KEYS": int(self.keeps_keys),
+            "COUNTS": int(self.step == "counts"),
+            "TILES": int(self.step == "tiles"),
+            "TRIES": int(self.step == "tries"),
+            "LANES_IN_ORDER": int(self.lanes_in_order),
+        }
+
+    def text(self) -> list[str]:
+        """Write the types of values and places."""
+        carried, kept = self.carried or np.dtype(np.uint8), self.kept or np.dtype(np.uint8)
+        return [
+            f"typedef {c_type(carried)} carried_t;",
+            f"typedef {c_type(kept)} kept_t;",
+            f"typedef {'u64' if self.wide else 'u32'} place_t;",
+        ]
+
+    def headers(self) -> tuple[Path, ...]:
+        """See :class:`KernelSpec`."""
+        return (Path(__file__).parent / "kernels" / "sort_keys.h",)

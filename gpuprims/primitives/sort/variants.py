@@ -1,0 +1,69 @@
+"""The variants of sort. Comments name the rows of measurements.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpuprims.core.catalogue import Catalogue
+from gpuprims.core.geometry import Geometry, first_refusal
+from gpuprims.core.refusals import for_cpus, forward_progress, group_fits, not_for_cpus, shuffles
+from gpuprims.core.variant import Variant
+from gpuprims.primitives.sort.reference import sort_numpy
+from gpuprims.primitives.sort.refusals import elements_fit, rows_below, rows_from, whole_rows
+
+
+@dataclass(frozen=True)
+class SortVariant(Variant):
+    """A way to sort: by :mod:`gpuprims.primitives.sort.passes`, in groups that may wait for each other."""
+
+    sweeps: bool = False  # groups pass on counts of digits, and take local memory of the launch's size
+
+    @property
+    def waits(self) -> bool:
+        """See :class:`Variant`."""
+        return self.sweeps
+
+    @property
+    def asks_local_memory(self) -> bool:
+        """See :class:`Variant`."""
+        return self.sweeps
+
+
+_SORT = Catalogue(SortVariant, "sort", Path(__file__).parent)
+
+VARIANTS = (
+    _SORT.cpu(
+        "cpu_rows",
+        rank=30,
+        geometry=Geometry(1, 1, 8),
+        refuse=lambda at: first_refusal(for_cpus, rows_below(2**31 - 1), whole_rows(2**15, 2)),
+    ),
+    _SORT.cpu(
+        "cpu_chunks",
+        rank=20,
+        geometry=Geometry(1, 2**14, 1),
+        refuse=lambda at: first_refusal(for_cpus),
+    ),
+    *_SORT.gpu(
+        "merge",
+        rank=5,
+        geometry=Geometry(256, 8),
+        refuse=lambda at: first_refusal(not_for_cpus, group_fits(at.block), elements_fit(at)),
+    ),
+    *_SORT.gpu(
+        "onesweep",
+        rank=10,
+        geometry=Geometry(1024, 16, 2),
+        sweeps=True,
+        refuse=lambda at: first_refusal(
+            not_for_cpus,
+            group_fits(at.block),
+            shuffles(at.block),
+            forward_progress,
+            rows_from(2**14),
+            rows_below(2**32 - 1),
+        ),
+    ),
+    _SORT.numpy(sort_numpy),
+)
