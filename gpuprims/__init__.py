@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from gpuprims.primitives.scan import cumprod, cumsum, scan
     from gpuprims.primitives.stencil import stencil
     from gpuprims.primitives.stencil.blur import blur
+    from gpuprims.primitives.take import take
 
 __version__ = "0.1.0"
 
@@ -60,6 +61,7 @@ __all__ = [
     "register",
     "scan",
     "stencil",
+    "take",
     "unregister",
     "use_device",
 ]
@@ -85,6 +87,7 @@ _HOMES = {
     "primitives.scan": "cumprod cumsum scan",
     "primitives.stencil": "stencil",
     "primitives.stencil.blur": "blur",
+    "primitives.take": "take",
 }
 
 

@@ -47,6 +47,10 @@ class AxisError(ArgumentError, IndexError):
     """``axis`` is outside the array, or named twice, as ``axis=3`` of a 2-d array."""
 
 
+class IndicesError(ArgumentError, IndexError):
+    """Indices are outside the array, as in ``take(x, [7])`` of five elements."""
+
+
 class ShapeError(ArgumentError):
     """The shapes of arrays do not fit, as shapes that do not broadcast together."""
 

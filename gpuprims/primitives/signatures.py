@@ -104,3 +104,9 @@ class BincountKeywords(Where, total=False):
 
     axis: int | None
     deterministic: bool
+
+
+class TakeKeywords(Where, total=False):
+    """Keywords of take, but ``axis`` and ``out``."""
+
+    mode: Literal["raise", "wrap", "clip"]

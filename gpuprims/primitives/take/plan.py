@@ -1,0 +1,217 @@
+"""The launch plan of a take."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from gpuprims.core.counters import with_counters
+from gpuprims.core.device import Device, device_of
+from gpuprims.core.driver import Launch
+from gpuprims.core.faults import KnownArrays
+from gpuprims.core.kernel_spec import unchanged
+from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing
+from gpuprims.core.layout import Form, Layout, contiguous, plan_layout
+from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.outputs import Out, as_out, result_forms
+from gpuprims.core.program_cache import keeps_calls
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.traits import CallTraits
+from gpuprims.core.variant import Variant
+from gpuprims.core.variant_checks import asked_by_name
+from gpuprims.errors import ArgumentError, AxisError, DtypeError, IndicesError, did_you_mean, quoted
+from gpuprims.primitives.take.reference import is_outside
+from gpuprims.primitives.take.spec import TakeSpec, as_words
+
+Mode = Literal["raise", "wrap", "clip"]
+
+
+class OutsideError(IndicesError):
+    """A kernel found an index outside of the array."""
+
+
+class TakeRequest(NamedTuple):
+    """The axis along which indices count, from 0; None for all axes in C order; and what indices outside mean."""
+
+    axis: int | None
+    mode: Mode
+
+
+class _Shapes(NamedTuple):
+    """The axes that indices count along, those before and behind them, and those of the indices."""
+
+    indexed: slice
+    counted: tuple[int, ...]
+    before: tuple[int, ...]
+    indices: tuple[int, ...]
+    behind: tuple[int, ...]
+
+    @classmethod
+    def of(cls, axis: int | None, shape: tuple[int, ...], indices: tuple[int, ...]) -> _Shapes:
+        """Split the axes of an array."""
+        indexed = slice(0, len(shape)) if axis is None or not shape else slice(axis, axis + 1)
+        return cls(indexed, shape[indexed], shape[: indexed.start], indices, shape[indexed.stop :])
+
+    @property
+    def length(self) -> int:
+        """The number of elements that indices choose from."""
+        return math.prod(self.counted)
+
+    @property
+    def result(self) -> tuple[int, ...]:
+        """The shape of the result."""
+        return (*self.before, *self.indices, *self.behind)
+
+    def layout(self, taken: Form, indices: Form, result: Form) -> Layout:
+        """Lay the operands along the axes that indices count along, which are kept, and those of the result."""
+        at, one = self.indexed, (1,) * len(self.indices)
+        still = (0,) * len(self.indices)
+        elements = taken._replace(
+            shape=(*self.counted, *self.before, *one, *self.behind),
+            strides=(*taken.strides[at], *taken.strides[: at.start], *still, *taken.strides[at.stop :]),
+        )
+        named = indices._replace(
+            shape=(*self.indices, *(1 for _ in self.behind)), strides=(*indices.strides, *(0 for _ in self.behind))
+        )
+        whole = (*self.counted, *self.result)
+        return plan_layout((elements, named, result), whole, range(len(self.counted), len(whole)))
+
+
+def bind(
+    arrays: tuple[Any, ...],
+    axis: int | None = None,
+    out: Any = None,
+    mode: Mode = "raise",
+    device: str | Device | None = None,
+    variant: str | Variant | None = None,
+) -> tuple[Operands, TakeRequest, Out | None, str | Variant | None]:
+    """Find the device of a call, and check its arguments but the indices themselves."""
+    if len(arrays) != 2:
+        raise ArgumentError(f"take: an array and indices; got {len(arrays)} argument(s)")
+    if mode not in get_args(Mode):
+        hint = did_you_mean(mode, get_args(Mode))
+        raise ArgumentError(f"take: mode= among 'raise', 'wrap', 'clip'; got {quoted(mode)}{hint}")
+    x, indices = arrays
+    operands = as_operands("take", (x, _beside(x, indices)), device)
+    first, second = operands.natives
+    if second.dtype.kind not in "iub":
+        raise DtypeError(f"take: indices of integers; got dtype {second.dtype}")
+    request = TakeRequest(_axis(axis, first.ndim), mode)
+    shapes = _Shapes.of(request.axis, first.shape, second.shape)
+    if not shapes.length and second.size:
+        raise IndicesError(f"take: no indices where there are no elements; got {second.size} of an axis of length 0")
+    if mode == "raise" and not math.prod(shapes.result):  # no kernel reads them
+        raise_outside(operands, request)
+    asked = None if variant is None else asked_by_name("take", variant)
+    return operands, request, None if out is None else as_out(operands, out), asked
+
+
+def _beside(x: Any, indices: Any) -> Any:
+    """Return indices as an array, beside an array of a device on this device."""
+    if not hasattr(indices, "dtype"):
+        indices = np.asarray(indices)
+        if not indices.size:
+            indices = indices.astype(np.int64)  # an empty list is one of floats to NumPy
+    on = device_of(x)
+    return (
+        indices if on is None or not isinstance(indices, np.ndarray | np.generic) else on.asarray(np.asarray(indices))
+    )
+
+
+def _axis(axis: Any, ndim: int) -> int | None:
+    """Return an axis as one from 0; raise if the array has none of this number."""
+    if axis is None:
+        return None
+    if isinstance(axis, bool) or not isinstance(axis, int | np.integer):
+        raise AxisError(f"axis: an int or None; got {quoted(axis)}")
+    axes = max(ndim, 1)  # NumPy takes a scalar for an array of one element
+    if not -axes <= axis < axes:
+        raise AxisError(f"axis: from {-axes} to {axes - 1} for {ndim} dimension(s); got {quoted(axis)}")
+    return int(axis) % axes
+
+
+@keeps_calls()
+def plan_call(
+    request: TakeRequest,
+    forms: tuple[Form, ...],
+    written: tuple[Form, ...] | None,
+    alignment: int,
+    device: Device,
+    variant: str | Variant | None,
+    generation: int,
+) -> LaunchPlan:
+    """Decide everything about a take but its memory."""
+    taken, indices = forms
+    shapes = _Shapes.of(request.axis, taken.shape, indices.shape)
+    result = contiguous(taken.dtype, shapes.result, alignment)
+    (target,) = result_forms("take", (result,), written)
+    n, word = math.prod(shapes.result), as_words(taken.dtype)
+    traits = CallTraits((word, as_words(indices.dtype)), n, value_bytes=word.itemsize)
+
+    def compiling(chosen: Variant) -> Launch:
+        if not n:
+            return nothing
+        counted = indices._replace(dtype=np.dtype(np.uint8)) if indices.dtype.kind == "b" else indices
+        layout = shapes.layout(taken._replace(dtype=word), counted, target._replace(dtype=word))
+        accesses = layout.accesses
+        vector = min(layout.vector_width(), chosen.items) if chosen.vectors else 1
+        own = unchanged((word,))
+        spec = TakeSpec(accesses[:2], accesses[2:], (word,), own, vector=vector, mode=request.mode)
+        groups = chosen.groups(-(-n // chosen.tile), device.capabilities)
+        launch = device.kernel(chosen, spec).prepare(groups, layout.pack(0), n, shapes.length)
+        if request.mode == "raise":
+            return _checked(device, launch, KnownArrays(), shapes.length)
+        return with_counters(device, launch, 2, one_kernel=True)
+
+    return LaunchPlan(device, "take", traits, (result,), compiling, asked=variant, inputs=range(2))
+
+
+def _checked(device: Device, launch: Launch, known: KnownArrays, length: int) -> Launch:
+    """Return a launch that waits for the kernel's answer, unless an earlier call found the same indices right.
+
+    Then a fault is raised later (docs/decisions/0021).
+    """
+    rule = f"take: indices from {-length} to {length - 1}, as the axis has {length} elements"
+
+    def fault(_: int) -> Exception:
+        known.forget()  # the next call waits again
+        return OutsideError(f"{rule}; got an array that was right in one call, and wrong in a later one")
+
+    def start(memories: Sequence[Any]) -> None:
+        driver, indices = device.driver, memories[1]
+        device.faults.check()
+        report, seen = driver.report(), indices in known
+        launch([*memories, report.memory, driver.counters(2)])
+        if seen:
+            report.leave()
+            device.faults.add(report, fault)
+            return
+        if report.read():
+            raise OutsideError(f"{rule}; got others")
+        if type(indices) in REGISTRY.facts_by_class:
+            known.add(indices)
+
+    return start
+
+
+def raise_outside(operands: Operands, request: TakeRequest) -> None:
+    """Raise for the first index outside of the array, if there is one."""
+    x, indices = operands.natives
+    length = _Shapes.of(request.axis, x.shape, indices.shape).length
+    if not isinstance(indices, np.ndarray):
+        indices = operands.driver.to_host(indices)
+    wrong = np.argwhere(is_outside(np.atleast_1d(indices), length))
+    if len(wrong):
+        place = tuple(wrong[0].tolist())
+        got = f"indices{list(place) if indices.ndim else ''} = {np.atleast_1d(indices)[place]}"
+        rule = f"indices from {-length} to {length - 1}" if length else "no indices where there are no elements"
+        raise IndicesError(f"take: {rule}; got {got} (mode='wrap' or 'clip' takes others)")
+
+
+def sample(call: Sample) -> LaunchPlan:
+    """Return the plan of a take of so many elements by as many indices of int64."""
+    forms = tuple(contiguous(dtype, (call.size,), 16) for dtype in (call.dtype, np.dtype(np.int64)))
+    return plan_call(TakeRequest(None, "raise"), forms, None, 16, call.device, None, 0)
