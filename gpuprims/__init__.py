@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from gpuprims.primitives.compact import compact
     from gpuprims.primitives.histogram import bincount, histogram
     from gpuprims.primitives.map import map  # noqa: A004 - the primitive's name in every library of its kind
+    from gpuprims.primitives.merge import merge
     from gpuprims.primitives.reduce import reduce
     from gpuprims.primitives.scan import cumprod, cumsum, scan
+    from gpuprims.primitives.searchsorted import searchsorted
     from gpuprims.primitives.stencil import stencil
     from gpuprims.primitives.stencil.blur import blur
     from gpuprims.primitives.take import take
@@ -55,11 +57,13 @@ __all__ = [
     "hash_counts",
     "histogram",
     "map",
+    "merge",
     "models",
     "plan",
     "reduce",
     "register",
     "scan",
+    "searchsorted",
     "stencil",
     "take",
     "unregister",
@@ -83,8 +87,10 @@ _HOMES = {
     "primitives.compact": "compact",
     "primitives.histogram": "bincount histogram",
     "primitives.map": "map",
+    "primitives.merge": "merge",
     "primitives.reduce": "reduce",
     "primitives.scan": "cumprod cumsum scan",
+    "primitives.searchsorted": "searchsorted",
     "primitives.stencil": "stencil",
     "primitives.stencil.blur": "blur",
     "primitives.take": "take",

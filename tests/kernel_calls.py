@@ -10,6 +10,7 @@ from axes_calls import MANY_OUTPUTS, ROWS, TOGETHER
 from histogram_calls import BYTES, HISTOGRAMS, LOCAL, MANY_BINS
 from idle_arrays import ones, resident
 from kernel_cases import AFFINE, DTYPES
+from place_calls import PLACES
 
 import gpuprims
 from gpuprims.cli.kernels import TextDriver
@@ -343,25 +344,6 @@ SEGMENTED_SCANS: dict[str, Callable[..., Any]] = {
 }
 
 
-TAKES: dict[str, Callable[..., Any]] = {
-    "float32 by int64, in every mode": lambda **where: [
-        gpuprims.take(resident(LONG), resident(LONG, dtype="i8"), mode=mode, **where)
-        for mode in ("raise", "wrap", "clip")
-    ],
-    "every width of elements and indices": lambda **where: [
-        gpuprims.take(resident(LONG, dtype=dtype), resident(LONG, dtype=integer), mode="wrap", **where)
-        for dtype, integer in (("?", "u1"), ("f2", "i2"), ("i4", "u4"), ("f8", "u8"), ("c8", "i4"), ("c16", "i1"))
-    ],
-    "rows, columns, and axes that do not merge": lambda **where: [
-        gpuprims.take(x, resident(900, dtype="i4"), axis, **where)
-        for x, axis in (
-            (resident(300, 400), 0), (resident(300, 400, dtype="c16"), 1), (resident(20, 30, 40)[::2, ::3, ::5], 1),
-            (resident(20, 30, 40)[::2, ::3, ::5], None),
-        )
-    ],
-}  # fmt: skip
-
-
 def _in_place(*arrays: Any, **how: Any) -> Any:
     return gpuprims.scan(*arrays, out=arrays if len(arrays) > 1 else arrays[0], **how)
 
@@ -393,8 +375,8 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
         return DESCENTS
     if variant.primitive == "csr":
         return PRODUCTS
-    if variant.primitive == "take":
-        return TAKES
+    if variant.primitive in PLACES:
+        return PLACES[variant.primitive]
     if variant.primitive in ("sgd", "hogwild"):
         return WALKS if variant.primitive == "sgd" else HOGWILD
     if variant.primitive == "stencil":

@@ -110,3 +110,17 @@ class TakeKeywords(Where, total=False):
     """Keywords of take, but ``axis`` and ``out``."""
 
     mode: Literal["raise", "wrap", "clip"]
+
+
+class SearchKeywords(Where, total=False):
+    """Keywords of searchsorted."""
+
+    side: Literal["left", "right"]
+    sorter: Any
+
+
+class MergeKeywords(Where, total=False):
+    """Keywords of merge, but ``out``."""
+
+    descending: bool
+    check: bool

@@ -1,0 +1,33 @@
+/* The merge path goes from the first elements of both arrays to their ends: right for an element of the first, down for one of
+ * the second. Where it crosses diagonal d, the first d results have been merged.
+ *
+ *     first   1  3  3  7
+ *     second 2 |__
+ *            3    |_____       diagonal 5: 3 elements of the first array, 2 of the second
+ *            8          |__
+ */
+
+/* True if an element of the second array goes before one of the first: equal ones do not. */
+DEVICE int gp_goes_first(const result_t second, const result_t first)
+{
+#if DESCENDING
+    return gp_precedes(gp_number(first), gp_number(second));
+#else
+    return gp_precedes(gp_number(second), gp_number(first));
+#endif
+}
+
+/* Elements of the first array, of `size`, among the first `diagonal` results of n. */
+DEVICE i64 gp_cross(INPUTS, const layout_t layout, const i64 n, const i64 size, const i64 diagonal)
+{
+    i64 low = max(diagonal - (n - size), (i64)0), high = min(diagonal, size);
+    while (low < high) {
+        const i64 middle = (low + high) / 2;
+        if (gp_goes_first(SECOND(diagonal - 1 - middle), FIRST(middle))) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
+}

@@ -1,0 +1,60 @@
+"""The spec of kernels that merge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gpuprims.core.codegen.operands import number_of, stored
+from gpuprims.core.kernel_spec import KernelSpec
+from gpuprims.expressions import converted
+from gpuprims.primitives.order import compared_text, order_text
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MergeSpec(KernelSpec):
+    """The macros of a merge."""
+
+    descending: bool
+
+    maps: ClassVar[bool] = False
+    lifts_constants: ClassVar[bool] = False
+
+    def macros(self) -> dict[str, int | str]:
+        """Define the order, and the elements of both arrays as results."""
+        arrays = {
+            f"{name}(i)": _as_result(f"x{k}[gp_at_x{k}(layout, 0, i)]", self.inputs[k].dtype, self.outputs[0].dtype)
+            for k, name in enumerate(("FIRST", "SECOND"))
+        }
+        return {"DESCENDING": int(self.descending), **arrays}
+
+    def text(self) -> list[str]:
+        """Define the type of results in memory, and how they are compared."""
+        result = self.outputs[0].dtype
+        return [
+            f"typedef {stored(result)} result_t;",
+            order_text(result),
+            compared_text("gp_number", "result_t", result, result),
+        ]
+
+    def headers(self) -> tuple[Path, ...]:
+        """See :class:`KernelSpec`."""
+        return (Path(__file__).parent / "kernels" / "diagonals.h",)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PathSpec(MergeSpec):
+    """The macros of a merge by tiles."""
+
+    scratch_pointers: ClassVar[int] = 1
+
+
+def _as_result(element: str, dtype: np.dtype[Any], result: np.dtype[Any]) -> str:
+    """Return C text of an element as results lie in memory."""
+    if dtype == result:
+        return element
+    number = converted(number_of(element, dtype), dtype, result)
+    return f"gp_half_bits({number})" if result == np.float16 else f"({number})"

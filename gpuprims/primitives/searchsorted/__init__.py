@@ -1,0 +1,110 @@
+"""searchsorted: where keys belong in a sorted array."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack, overload
+
+import numpy as np
+
+from gpuprims.core.device import Device
+from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
+from gpuprims.core.launch_plan import find_plan
+from gpuprims.core.layout import is_contiguous
+from gpuprims.core.primitive import Primitive
+from gpuprims.core.warm_calls import WarmCalls
+from gpuprims.errors import ShapeError
+from gpuprims.primitives.copies import copying, with_copies
+from gpuprims.primitives.searchsorted.plan import Side, bind, plan_call, sample
+from gpuprims.primitives.searchsorted.variants import VARIANTS
+from gpuprims.primitives.signatures import Array, Host, HostArray, SearchKeywords
+from gpuprims.primitives.take import take
+
+PRIMITIVE = Primitive("searchsorted", VARIANTS, plan_call, sample, tuning_case=f"{__name__}.tuning_case", tuned=False)
+_WARM = WarmCalls()
+
+
+@overload
+def searchsorted(a: Host, v: Host, **keywords: Unpack[SearchKeywords]) -> HostArray: ...
+@overload
+def searchsorted(a: Array, v: Array | complex, **keywords: Unpack[SearchKeywords]) -> Array: ...
+
+
+@named_keywords
+def searchsorted(
+    a: Any,
+    v: Any,
+    side: Side = "left",
+    sorter: Any = None,
+    *,
+    device: str | Device | None = None,
+    variant: str | None = None,
+    **unknown: Any,
+) -> Any:
+    """Return where keys belong in a sorted array, as :func:`numpy.searchsorted` does.
+
+    Parameters
+    ----------
+    a : array_like
+        One-dimensional, in ascending order, NaN last; not checked. Without this order, the results mean nothing.
+    v : array_like
+        The keys, of any shape.
+    side : {"left", "right"}, default "left"
+        Where a key belongs that is equal to elements: before or behind all of them.
+    sorter : array_like of int, optional
+        Indices that sort ``a``, as of ``argsort``: the search is in ``take(a, sorter)``.
+    device : str or Device, optional
+        Where to compute, for host arrays.
+    variant : str, optional
+        The kernel to use, instead of the best one.
+
+    Returns
+    -------
+    array of int64
+        For each key, how many elements come before it; of the shape of ``v``.
+
+    Raises
+    ------
+    ShapeError
+        An ``a`` of other than one dimension, a ``sorter`` of another length.
+    ArgumentError, IndicesError
+        Another ``side``; indices outside of ``a`` in ``sorter``.
+    ArrayError, DeviceMismatchError, DtypeError, NoVariantError
+        As :func:`gpuprims.map`.
+
+    Notes
+    -----
+    Elements and keys are compared in the dtype that :func:`numpy.result_type` gives. All NaN are equal, and -0.0 is
+    equal to 0.0. On GPUs the search goes down a tree, whose nodes are read at once; its highest level is in local
+    memory, and its lowest one is the array.
+
+    Examples
+    --------
+    >>> import gpuprims, numpy as np
+    >>> gpuprims.searchsorted(np.float32([1, 2, 2, 5]), np.float32([0, 2, 9]), device="reference")
+    array([0, 1, 4])
+    >>> gpuprims.searchsorted(np.float32([1, 2, 2, 5]), np.float32([0, 2, 9]), side="right", device="reference")
+    array([0, 3, 4])
+    """
+    if unknown:
+        refuse_keywords("searchsorted", keywords_of(searchsorted), unknown)
+    if sorter is not None:
+        a = _in_order(a, sorter, device)
+    arrays = a, v
+    key = _WARM.key_of((side, variant), arrays, device)
+    if (run := _WARM.find(key)) is not None:
+        return run(arrays)
+    operands, request, _, chosen = bind(arrays, side, device, variant)
+    copied = [not is_contiguous(operands.forms[0]), False]
+    read, step = with_copies(operands, copied), copying(operands, copied)
+    plan = find_plan(plan_call, read, request, None, chosen)
+    if step is not None or not any(copied):
+        _WARM.keep(key, plan, read, step)
+    return plan.run(read, None)
+
+
+def _in_order(a: Any, sorter: Any, device: str | Device | None) -> Any:
+    """Return an array in the order of a sorter."""
+    taken = take(a, sorter, device=device)
+    if taken.shape != np.shape(a):
+        raise ShapeError(f"searchsorted: sorter= of the shape of a, {np.shape(a)}; got {taken.shape}")
+    return taken

@@ -1,0 +1,13 @@
+/* True for elements of the sorted array that a key belongs behind: smaller ones, or with RIGHT equal ones too. */
+DEVICE int gp_is_before(const element_t element, const value_t key)
+{
+#if RIGHT
+    return !gp_precedes(key, gp_element_number(element));
+#else
+    return gp_precedes(gp_element_number(element), key);
+#endif
+}
+
+/* Element i of the sorted array, and key j. */
+#define ELEMENT(i) x0[layout.offset[0] + (i)]
+#define KEY(j) gp_key_number(x1[gp_at_x1(layout, 0, j)])

@@ -1,0 +1,134 @@
+"""The launch plan of a search in a sorted array."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from gpuprims.core.counters import with_scratch
+from gpuprims.core.device import Device
+from gpuprims.core.driver import Launch
+from gpuprims.core.kernel_spec import unchanged
+from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn, nothing
+from gpuprims.core.layout import VECTOR_BYTES, Form, Layout, contiguous, plan_layout
+from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.outputs import Out
+from gpuprims.core.program_cache import keeps_calls
+from gpuprims.core.variant import Variant
+from gpuprims.core.variant_checks import asked_by_name
+from gpuprims.errors import ArgumentError, ShapeError, did_you_mean, quoted
+from gpuprims.primitives.searchsorted.spec import SearchSpec, TreeSpec
+from gpuprims.primitives.searchsorted.variants import TABLE_BYTES, SearchTraits, SearchVariant
+
+Side = Literal["left", "right"]
+_INT64 = np.dtype(np.int64)
+# Bytes of a node: what a GPU reads at once. Fewest and most entries.
+_NODE_BYTES, _FEWEST, _MOST = 32, 4, 16
+
+
+class SearchRequest(NamedTuple):
+    """The side of equal elements on which a key belongs."""
+
+    side: Side
+
+
+class _Tree(NamedTuple):
+    """Nodes of ``fan`` entries, in ``levels`` above the array; the highest has at most ``table`` entries."""
+
+    fan: int
+    levels: int
+    table: int
+    entries: int  # of all levels, as many as have memory
+
+    @classmethod
+    def of(cls, size: int, itemsize: int) -> _Tree:
+        """Return the tree above so many elements."""
+        fan, table = min(max(_NODE_BYTES // itemsize, _FEWEST), _MOST), TABLE_BYTES // itemsize
+        count, levels, entries = size, 0, 0
+        while count > table:
+            count //= fan
+            levels += 1
+            entries += -(-count // fan) * fan
+        return cls(fan, levels, table, entries)
+
+
+def bind(
+    arrays: tuple[Any, ...],
+    side: Side = "left",
+    device: str | Device | None = None,
+    variant: str | Variant | None = None,
+) -> tuple[Operands, SearchRequest, Out | None, str | Variant | None]:
+    """Find the device of a call, and check its arguments but the order of the array."""
+    if len(arrays) != 2:
+        raise ArgumentError(f"searchsorted: a sorted array and keys; got {len(arrays)} argument(s)")
+    if side not in get_args(Side):
+        hint = did_you_mean(side, get_args(Side))
+        raise ArgumentError(f"searchsorted: side= 'left' or 'right'; got {quoted(side)}{hint}")
+    # Numbers keep their own dtypes, as in NumPy, whatever the array's.
+    given = tuple([one if hasattr(one, "dtype") else np.asarray(one) for one in arrays])
+    operands = as_operands("searchsorted", given, device)
+    if operands.natives[0].ndim != 1:
+        raise ShapeError(f"searchsorted: a sorted array of one dimension; got shape {operands.natives[0].shape}")
+    asked = None if variant is None else asked_by_name("searchsorted", variant)
+    return operands, SearchRequest(side), None, asked
+
+
+@keeps_calls()
+def plan_call(
+    request: SearchRequest,
+    forms: tuple[Form, ...],
+    written: tuple[Form, ...] | None,
+    alignment: int,
+    device: Device,
+    variant: str | Variant | None,
+    generation: int,
+) -> LaunchPlan:
+    """Decide everything about a search but its memory; the sorted array is contiguous."""
+    elements, keys = forms
+    size, n, common = elements.shape[0], math.prod(keys.shape), np.result_type(elements.dtype, keys.dtype)
+    result = contiguous(_INT64, keys.shape, alignment)
+    dtypes = common, elements.dtype, keys.dtype
+    traits = SearchTraits(dtypes, n, value_bytes=common.itemsize, elements=size, element_bytes=elements.item)
+
+    def compiling(chosen: Variant) -> Launch:
+        if not n:
+            return nothing
+        layout = plan_layout(
+            (elements._replace(shape=(), strides=()), keys, result), keys.shape, range(len(keys.shape))
+        )
+        own = layout.accesses[:2], layout.accesses[2:], (common,), unchanged((common,))
+        right = request.side == "right"
+        if SearchVariant.of(chosen).tree:
+            return _by_tree(device, chosen, layout, size, own, n, right=right)
+        groups = chosen.groups(-(-n // chosen.tile), device.capabilities)
+        kernel = device.kernel(chosen, SearchSpec(*own, right=right))
+        return kernel.prepare(groups, layout.pack(0), n, size)
+
+    inputs = range(2) if size else (1, 1)  # empty arrays have no memory, and kernels read no elements
+    return LaunchPlan(device, "searchsorted", traits, (result,), compiling, asked=variant, inputs=inputs)
+
+
+def _by_tree(
+    device: Device, chosen: Variant, layout: Layout, size: int, own: tuple[Any, ...], n: int, *, right: bool
+) -> Launch:
+    """Return the launches that write a tree and search in it; one for an array that local memory has room for."""
+    elements, able = layout.forms[0], device.capabilities
+    tree, wide = _Tree.of(size, elements.item), VECTOR_BYTES // elements.item
+    aligned = elements.dtype.kind != "c" and elements.begins_at(elements.offset, VECTOR_BYTES)
+    loaded = wide if aligned else 1
+    spec = TreeSpec(*own, right=right, fan=tree.fan, levels=tree.levels, table=tree.table, loaded=loaded)
+    kernel, packed = device.kernel(chosen, spec), layout.pack(0)
+    search = kernel.prepare(chosen.groups(-(-n // chosen.tile), able), packed, n, size, 1)
+    nbytes = max(tree.entries, 1) * elements.item
+    if not tree.levels:
+        return with_scratch(device, search, nbytes)
+    build = kernel.prepare(chosen.groups(-(-size // (tree.fan * chosen.block)), able), packed, n, size, 0)
+    return with_scratch(device, in_turn((build, search)), nbytes)
+
+
+def sample(call: Sample) -> LaunchPlan:
+    """Return the plan of a search for as many keys as there are elements."""
+    forms = (contiguous(call.dtype, (call.size,), 16),) * 2
+    return plan_call(SearchRequest("left"), forms, None, 16, call.device, None, 0)

@@ -1,0 +1,67 @@
+"""The specs of kernels that search sorted arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from gpuprims.core.codegen.operands import stored
+from gpuprims.core.kernel_spec import KernelSpec
+from gpuprims.primitives.order import compared_text, order_text
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SearchSpec(KernelSpec):
+    """The macros of a search; elements and keys are compared as values."""
+
+    right: bool
+
+    maps: ClassVar[bool] = False
+    lifts_constants: ClassVar[bool] = False
+
+    def macros(self) -> dict[str, int | str]:
+        """Define the side."""
+        return {"RIGHT": int(self.right)}
+
+    def text(self) -> list[str]:
+        """Write how elements and keys are compared."""
+        (common,), (elements, keys) = self.values, self.inputs
+        return [
+            f"typedef {stored(elements.dtype)} element_t;",
+            order_text(common),
+            compared_text("gp_element_number", "element_t", elements.dtype, common),
+            compared_text("gp_key_number", stored(keys.dtype), keys.dtype, common),
+        ]
+
+    def headers(self) -> tuple[Path, ...]:
+        """See :class:`KernelSpec`."""
+        return (Path(__file__).parent / "kernels" / "search.h",)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TreeSpec(SearchSpec):
+    """The macros of a search by a tree."""
+
+    fan: int  # entries of a node
+    levels: int  # above the array
+    table: int  # entries that local memory has room for
+    loaded: int  # entries that one load moves
+
+    scratch_pointers: ClassVar[int] = 1
+
+    def macros(self) -> dict[str, int | str]:
+        """Define the tree."""
+        return super().macros() | {"FAN": self.fan, "LEVELS": self.levels, "TABLE": self.table}
+
+    def text(self) -> list[str]:
+        """Write the load of a node, or of as many entries as are known."""
+        kind = stored(self.inputs[0].dtype)
+        alone = "for (int k = 0; k < FAN; k++) if (k < known) node[k] = from[k];"
+        vectors = [
+            f"        READ_VECTOR({kind}, {self.loaded}, from + {k}, node + {k});"
+            for k in range(0, self.fan, self.loaded)
+        ]
+        whole = ["    if (known == FAN) {", *vectors, "        return;", "    }"] if self.loaded > 1 else []
+        head = "DEVICE void gp_load_node(GLOBAL const element_t *from, const int known, element_t *node)"
+        return [*super().text(), head, "{", *whole, "#pragma unroll", f"    {alone}", "}"]

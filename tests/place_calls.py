@@ -1,0 +1,54 @@
+"""Calls that cover the texts of kernels that find or take places: take, searchsorted, merge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from idle_arrays import resident
+
+import gpuprims
+
+LONG = 1 << 22
+
+TAKES: dict[str, Callable[..., Any]] = {
+    "float32 by int64, in every mode": lambda **where: [
+        gpuprims.take(resident(LONG), resident(LONG, dtype="i8"), mode=mode, **where)
+        for mode in ("raise", "wrap", "clip")
+    ],
+    "every width of elements and indices": lambda **where: [
+        gpuprims.take(resident(LONG, dtype=dtype), resident(LONG, dtype=integer), mode="wrap", **where)
+        for dtype, integer in (("?", "u1"), ("f2", "i2"), ("i4", "u4"), ("f8", "u8"), ("c8", "i4"), ("c16", "i1"))
+    ],
+    "rows, columns, and axes that do not merge": lambda **where: [
+        gpuprims.take(x, resident(900, dtype="i4"), axis, **where)
+        for x, axis in (
+            (resident(300, 400), 0), (resident(300, 400, dtype="c16"), 1), (resident(20, 30, 40)[::2, ::3, ::5], 1),
+            (resident(20, 30, 40)[::2, ::3, ::5], None),
+        )
+    ],
+}  # fmt: skip
+SEARCHES: dict[str, Callable[..., Any]] = {
+    "float32, on both sides": lambda **where: [
+        gpuprims.searchsorted(resident(LONG), resident(LONG), side, **where) for side in ("left", "right")
+    ],
+    "short arrays": lambda **where: gpuprims.searchsorted(resident(100), resident(LONG), **where),
+    "elements of every width, keys of another dtype": lambda **where: [
+        gpuprims.searchsorted(resident(100_000, dtype=dtype), resident(LONG, dtype=key), **where)
+        for dtype, key in (("?", "i1"), ("u1", "f2"), ("f2", "f2"), ("u8", "i8"), ("f8", "f4"), ("c16", "f4"))
+    ],
+    "arrays that begin anywhere, keys that lie apart": lambda **where: gpuprims.searchsorted(
+        resident(LONG + 1)[1:], resident(2000, 3000)[:, ::2], **where
+    ),
+}  # fmt: skip
+MERGES: dict[str, Callable[..., Any]] = {
+    "float32, in both orders": lambda **where: [
+        gpuprims.merge(resident(LONG), resident(LONG), descending=descending, **where) for descending in (False, True)
+    ],
+    "elements of every width, of two dtypes": lambda **where: [
+        gpuprims.merge(resident(LONG, dtype=first), resident(9, dtype=second), **where)
+        for first, second in (("?", "?"), ("i1", "f2"), ("f2", "f2"), ("u8", "i8"), ("c8", "f4"), ("c16", "i8"))
+    ],
+    "arrays that lie apart": lambda **where: gpuprims.merge(resident(LONG)[::2], resident(9)[::-1], **where),
+}
+PLACES = {"take": TAKES, "searchsorted": SEARCHES, "merge": MERGES}
