@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from gpuprims.primitives.reduce import reduce
     from gpuprims.primitives.scan import cumprod, cumsum, scan
     from gpuprims.primitives.searchsorted import searchsorted
+    from gpuprims.primitives.searchsorted.isin import isin
     from gpuprims.primitives.stencil import stencil
     from gpuprims.primitives.stencil.blur import blur
     from gpuprims.primitives.take import take
@@ -56,6 +57,7 @@ __all__ = [
     "explain",
     "hash_counts",
     "histogram",
+    "isin",
     "map",
     "merge",
     "models",
@@ -91,6 +93,7 @@ _HOMES = {
     "primitives.reduce": "reduce",
     "primitives.scan": "cumprod cumsum scan",
     "primitives.searchsorted": "searchsorted",
+    "primitives.searchsorted.isin": "isin",
     "primitives.stencil": "stencil",
     "primitives.stencil.blur": "blur",
     "primitives.take": "take",

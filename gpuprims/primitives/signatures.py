@@ -124,3 +124,11 @@ class MergeKeywords(Where, total=False):
 
     descending: bool
     check: bool
+
+
+class IsinKeywords(Where, total=False):
+    """Keywords of isin."""
+
+    assume_unique: bool
+    invert: bool
+    kind: Literal["sort", "table"] | None

@@ -29,9 +29,10 @@ _NODE_BYTES, _FEWEST, _MOST = 32, 4, 16
 
 
 class SearchRequest(NamedTuple):
-    """The side of equal elements on which a key belongs."""
+    """The side of equal elements on which a key belongs, or the answer for keys that are elements."""
 
     side: Side
+    member: bool | None = None
 
 
 class _Tree(NamedTuple):
@@ -88,7 +89,7 @@ def plan_call(
     """Decide everything about a search but its memory; the sorted array is contiguous."""
     elements, keys = forms
     size, n, common = elements.shape[0], math.prod(keys.shape), np.result_type(elements.dtype, keys.dtype)
-    result = contiguous(_INT64, keys.shape, alignment)
+    result = contiguous(_INT64 if request.member is None else np.dtype(np.bool_), keys.shape, alignment)
     dtypes = common, elements.dtype, keys.dtype
     traits = SearchTraits(dtypes, n, value_bytes=common.itemsize, elements=size, element_bytes=elements.item)
 
@@ -99,11 +100,11 @@ def plan_call(
             (elements._replace(shape=(), strides=()), keys, result), keys.shape, range(len(keys.shape))
         )
         own = layout.accesses[:2], layout.accesses[2:], (common,), unchanged((common,))
-        right = request.side == "right"
+        asked = {"right": request.side == "right", "member": request.member}
         if SearchVariant.of(chosen).tree:
-            return _by_tree(device, chosen, layout, size, own, n, right=right)
+            return _by_tree(device, chosen, layout, size, own, n, asked)
         groups = chosen.groups(-(-n // chosen.tile), device.capabilities)
-        kernel = device.kernel(chosen, SearchSpec(*own, right=right))
+        kernel = device.kernel(chosen, SearchSpec(*own, **asked))
         return kernel.prepare(groups, layout.pack(0), n, size)
 
     inputs = range(2) if size else (1, 1)  # empty arrays have no memory, and kernels read no elements
@@ -111,14 +112,14 @@ def plan_call(
 
 
 def _by_tree(
-    device: Device, chosen: Variant, layout: Layout, size: int, own: tuple[Any, ...], n: int, *, right: bool
+    device: Device, chosen: Variant, layout: Layout, size: int, own: tuple[Any, ...], n: int, asked: dict[str, Any]
 ) -> Launch:
     """Return the launches that write a tree and search in it; one for an array that local memory has room for."""
     elements, able = layout.forms[0], device.capabilities
     tree, wide = _Tree.of(size, elements.item), VECTOR_BYTES // elements.item
     aligned = elements.dtype.kind != "c" and elements.begins_at(elements.offset, VECTOR_BYTES)
     loaded = wide if aligned else 1
-    spec = TreeSpec(*own, right=right, fan=tree.fan, levels=tree.levels, table=tree.table, loaded=loaded)
+    spec = TreeSpec(*own, **asked, fan=tree.fan, levels=tree.levels, table=tree.table, loaded=loaded)
     kernel, packed = device.kernel(chosen, spec), layout.pack(0)
     search = kernel.prepare(chosen.groups(-(-n // chosen.tile), able), packed, n, size, 1)
     nbytes = max(tree.entries, 1) * elements.item

@@ -14,4 +14,8 @@ def search_numpy(spec: Any, memories: Sequence[np.ndarray], layout: np.ndarray, 
     """Search a sorted array."""
     places = Places(spec, memories, layout)
     keys, found = places.see(1)[..., 0], places.see(2)[..., 0]
-    found[...] = np.searchsorted(memories[0].reshape(-1)[:size], keys, "right" if spec.right else "left")
+    elements = memories[0].reshape(-1)[:size]
+    if spec.member is not None:
+        found[...] = np.isin(keys, elements) == spec.member
+    else:
+        found[...] = np.searchsorted(elements, keys, "right" if spec.right else "left")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
 
 from gpuprims.core.codegen.operands import stored
 from gpuprims.core.kernel_spec import KernelSpec
+from gpuprims.expressions import c_type
 from gpuprims.primitives.order import compared_text, order_text
 
 
@@ -16,13 +19,15 @@ class SearchSpec(KernelSpec):
     """The macros of a search; elements and keys are compared as values."""
 
     right: bool
+    member: bool | None  # the answer for keys that are in the array, of a search that tells no places
 
     maps: ClassVar[bool] = False
     lifts_constants: ClassVar[bool] = False
 
     def macros(self) -> dict[str, int | str]:
-        """Define the side."""
-        return {"RIGHT": int(self.right)}
+        """Define the side, and the answer."""
+        asks = self.member is not None
+        return {"RIGHT": int(self.right), "ASKS_MEMBERS": int(asks), "MEMBER": int(self.member is not False)}
 
     def text(self) -> list[str]:
         """Write how elements and keys are compared."""
@@ -30,6 +35,7 @@ class SearchSpec(KernelSpec):
         return [
             f"typedef {stored(elements.dtype)} element_t;",
             order_text(common),
+            _equal_text(common),
             compared_text("gp_element_number", "element_t", elements.dtype, common),
             compared_text("gp_key_number", stored(keys.dtype), keys.dtype, common),
         ]
@@ -37,6 +43,12 @@ class SearchSpec(KernelSpec):
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""
         return (Path(__file__).parent / "kernels" / "search.h",)
+
+
+def _equal_text(dtype: np.dtype[Any]) -> str:
+    """Write gp_equal, which is false for NaN."""
+    kind, equal = c_type(dtype), "(a.re == b.re) & (a.im == b.im)" if dtype.kind == "c" else "a == b"
+    return "\n".join([f"DEVICE int gp_equal(const {kind} a, const {kind} b)", "{", f"    return {equal};", "}"])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -11,3 +11,11 @@ DEVICE int gp_is_before(const element_t element, const value_t key)
 /* Element i of the sorted array, and key j. */
 #define ELEMENT(i) x0[layout.offset[0] + (i)]
 #define KEY(j) gp_key_number(x1[gp_at_x1(layout, 0, j)])
+
+/* What a search tells of a key, given how many of `size` elements come before it. */
+#if ASKS_MEMBERS
+#define ANSWER(found, key)                                                                                             \
+    (((found) < size && gp_equal(gp_element_number(ELEMENT(min(found, size - 1))), key)) == MEMBER)
+#else
+#define ANSWER(found, key) (found)
+#endif

@@ -1,9 +1,9 @@
 /* searchsorted/binary: each work-item halves the sorted array for several keys at once.
  *
  * in      INPUTS: x0 a sorted array of `size` elements, contiguous; x1 keys
- * out     OUTPUTS: y0 how many elements come before key j, for each j in [0, n)
+ * out     OUTPUTS: y0 the answer for key j, for each j in [0, n): how many elements come before it, or if it is one
  * launch  any number of groups of BLOCK; each takes tiles of BLOCK x ITEMS keys until none are left
- * host    ELEMENT(i), KEY(j), gp_is_before (search.h)
+ * host    ELEMENT(i), KEY(j), gp_is_before, ANSWER (search.h)
  */
 #define TILE (BLOCK * ITEMS)
 
@@ -37,8 +37,8 @@ void searchsorted_binary(INPUTS, OUTPUTS, const layout_t layout, const i64 n, co
         for (int item = 0; item < ITEMS; item++) {
             const i64 j = base + item * BLOCK + tid;
             if (j < n) {
-                const i64 last = size > 0 ? gp_is_before(ELEMENT(found[item]), keys[item]) : 0;
-                y0[gp_at_y0(layout, 0, j)] = found[item] + last;
+                if (size > 0) found[item] += gp_is_before(ELEMENT(found[item]), keys[item]);
+                y0[gp_at_y0(layout, 0, j)] = ANSWER(found[item], keys[item]);
             }
         }
     }

@@ -2,9 +2,9 @@
  * devices whose work-items are CPU threads.
  *
  * in      INPUTS: x0 a sorted array of `size` elements, contiguous; x1 keys
- * out     OUTPUTS: y0 how many elements come before key j, for each j in [0, n)
+ * out     OUTPUTS: y0 the answer for key j, for each j in [0, n): how many elements come before it, or if it is one
  * launch  any number of groups of one work-item; each takes tiles of ITEMS keys until none are left
- * host    ELEMENT(i), KEY(j), gp_is_before (search.h)
+ * host    ELEMENT(i), KEY(j), gp_is_before, ANSWER (search.h)
  */
 #define TURNS 16 /* keys whose loads are in flight at once */
 
@@ -35,7 +35,8 @@ void searchsorted_cpu_interleaved(INPUTS, OUTPUTS, const layout_t layout, const 
 
             /* 3. Store. */
             for (int turn = 0; turn < min((i64)TURNS, last - first); turn++)
-                y0[gp_at_y0(layout, 0, first + turn)] = found[turn];
+                
+                y0[gp_at_y0(layout, 0, first + turn)] = ANSWER(found[turn], keys[turn]);
         }
     }
 }

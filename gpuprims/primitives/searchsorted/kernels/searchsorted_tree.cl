@@ -1,10 +1,10 @@
 /* searchsorted/tree: keys go down a tree of FAN branches, whose nodes are neighbours in memory and read at once.
  *
  * in      INPUTS: x0 a sorted array of `size` elements, contiguous; x1 keys
- * out     OUTPUTS: y0 how many elements come before key j, for each j in [0, n)
+ * out     OUTPUTS: y0 the answer for key j, for each j in [0, n): how many elements come before it, or if it is one
  * launch  two, of any number of groups of BLOCK: `step` 0 writes the tree, 1 searches; one without LEVELS
  * host    FAN, LEVELS, TABLE (at least the entries of the highest level), gp_load_node; ELEMENT(i), KEY(j),
- *         gp_is_before (search.h)
+ *         gp_is_before, ANSWER (search.h)
  *
  * A level has the last element of each whole node of the level below; level 0 is the array, and a group keeps the
  * highest one in local memory. With FAN = 2:
@@ -127,7 +127,7 @@ void searchsorted_tree(INPUTS, OUTPUTS, GLOBAL element_t *tree, const layout_t l
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) {
             const i64 j = base + item * BLOCK + tid;
-            if (j < n) y0[gp_at_y0(layout, 0, j)] = found[item];
+            if (j < n) y0[gp_at_y0(layout, 0, j)] = ANSWER(found[item], keys[item]);
         }
     }
 }
