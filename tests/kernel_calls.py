@@ -13,7 +13,7 @@ from kernel_cases import AFFINE, DTYPES
 from place_calls import PLACES
 
 import gpuprims
-from gpuprims.cli.kernels import TextDriver
+from gpuprims.cli.text_driver import TextDriver
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.variant import Variant
 from gpuprims.expressions.functions import COMPLEX, FUNCTIONS

@@ -130,7 +130,7 @@ def test_file_entry_and_registry_agree(backend: str) -> None:
 def test_importing_the_package_loads_no_library() -> None:
     code = "import sys, gpuprims; print(sorted({name.partition('.')[0] for name in sys.modules}))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    for library in ("numpy", "cupy", "pyopencl", "sklearn", "tqdm", "matplotlib"):
+    for library in ("numpy", "cupy", "pyopencl", "rich", "sklearn", "tqdm", "matplotlib"):
         assert f"'{library}'" not in loaded
 
 

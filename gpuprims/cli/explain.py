@@ -3,28 +3,93 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
-from gpuprims.cli.terminal import Subparsers, add_device
+from gpuprims.cli.arguments import Subparsers, add_command, add_device, count
+from gpuprims.cli.terminal import show, table
+from gpuprims.core.device import pick_device
 from gpuprims.core.explain import explain
 from gpuprims.core.registry import REGISTRY
+from gpuprims.core.variant import Explanation
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+_ABOUT = """\
+A variant is a kernel. Each refuses the calls that it cannot run; of the others, the one of the highest rank runs,
+unless `gpuprims tune` found a faster one."""
+_EXAMPLES = [
+    ("gpuprims explain", "a line for each primitive"),
+    ("gpuprims explain reduce -v", "every variant of reduce, with its refusal"),
+    ("gpuprims explain reduce --size 16 --outputs 1e5", "sums of 100,000 rows of 16"),
+    ("gpuprims explain scan --device cuda --dtype int8", ""),
+]
 
 
 def add_parser(commands: Subparsers) -> None:
     """Add the command and its arguments."""
-    parser = commands.add_parser("explain", help="show which kernel a call would run, and why")
-    parser.add_argument("primitive", choices=REGISTRY.primitive_names, nargs="?", help="all of them by default")
+    parser = add_command(
+        commands, "explain", "show which kernel a call would run, and why", about=_ABOUT, examples=_EXAMPLES
+    )
+    known = ", ".join(REGISTRY.primitive_names)
+    parser.add_argument(
+        "primitive", choices=REGISTRY.primitive_names, nargs="?", metavar="PRIMITIVE", help=f"{known} (default: all)"
+    )
+    parser.add_argument("-v", "--verbose", action="store_true", help="every variant, and why it refuses")
     add_device(parser)
-    parser.add_argument("--dtype", default="float32", help="dtype of the elements (float32)")
-    parser.add_argument("--size", type=int, default=2**20, help="number of elements (2^20)")
-    parser.add_argument("--outputs", type=int, default=1, help="number of outputs of a reduce, each of --size elements")
+    parser.add_argument("--dtype", default="float32", help="dtype of the elements")
+    parser.add_argument("--size", type=count, metavar="N", default="2^20", help="number of elements, as 2^20 or 1e6")
+    parser.add_argument(
+        "--outputs", type=count, metavar="N", default="1", help="number of outputs of a reduce, each of --size elements"
+    )
     parser.add_argument("--side-by-side", action="store_true", help="neighbouring outputs read neighbouring elements")
-    parser.add_argument("--op", default="sum", help="operator of a reduce (sum)")
-    parser.add_argument("--bins", type=int, default=256, help="number of bins of a histogram (256)")
+    parser.add_argument("--op", default="sum", help="operator of a reduce or scan")
+    parser.add_argument("--bins", type=count, metavar="N", default="256", help="number of bins of a histogram")
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Print the kernels of one primitive, or of all."""
+    """Print the choice of one primitive, or of all."""
     call = {name: getattr(chosen, name) for name in ("dtype", "size", "outputs", "side_by_side", "op", "bins")}
     names = [chosen.primitive] if chosen.primitive else REGISTRY.primitive_names
-    print("\n\n".join(str(explain(name, chosen.device, **call)) for name in names))
+    device = pick_device(None, chosen.device)
+    found = [explain(name, device, **call) for name in names]
+    if chosen.verbose:
+        for number, one in enumerate(found):
+            show(*([""] if number else []), *_everything(one))
+        return 0
+    show(f"{device.spec}, {device.capabilities.name}; every variant: -v")
+    show(table(("primitive", "variant", "why"), map(_line, found), cut=("why",)))
     return 0
+
+
+def _line(found: Explanation) -> tuple[str, str, str]:
+    """Return a primitive, its chosen variant, and why this one runs."""
+    if found.chosen is None:
+        return found.primitive, "none", found.reason or "this backend has no variant"
+    if found.tuned is not None:
+        return found.primitive, found.chosen.name, found.tuned.reason
+    able = sum(reason is None for _, reason in found.refusals)
+    rank = f"best rank of {able} able" if able > 1 else "the only one able"
+    refused = len(found.refusals) - able
+    others = f", {refused} refuse" if refused else ""
+    return found.primitive, found.chosen.name, f"{rank}{others}: {found.chosen.summary}"
+
+
+def _everything(found: Explanation) -> list[RenderableType]:
+    """Return a table of the variants, best rank first."""
+    rows: list[tuple[str, ...]] = []
+    for variant, reason in found.refusals:
+        chosen = found.chosen is not None and variant.entry == found.chosen.entry
+        word = "chosen" if chosen else "able" if reason is None else "refused"
+        rows.append((word, variant.name, str(variant.rank), variant.summary))
+        why = reason or (found.tuned.reason if chosen and found.tuned else "")
+        if why:
+            rows.append(("", "", "", f"- {why}"))
+    what = "what it does, and why it does not run"
+    parts: list[RenderableType] = [
+        f"{found.primitive} on {found.device}",
+        table(("", "variant", "rank", what), rows, right=("rank",), fold=(what,)),
+    ]
+    if found.capabilities is not None and any(variant.waits for variant, _ in found.refusals):
+        parts.append(f"groups of one launch run at the same time: {found.capabilities.progress}")
+    return parts

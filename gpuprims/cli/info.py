@@ -5,31 +5,76 @@ from __future__ import annotations
 import argparse
 
 import gpuprims
-from gpuprims.cli.terminal import Subparsers, table
+from gpuprims.cli.arguments import Subparsers, add_command
+from gpuprims.cli.terminal import indented, show, table
 from gpuprims.core.capabilities import remedy
 from gpuprims.core.device import Device, absences, devices
 from gpuprims.errors import shortened
 
-# a64: atomics on 64-bit integers; fwd: forward progress of waiting groups.
-_FLAGS = "fp64 fp16 a64  fwd"
-_HEADINGS = (
-    "device", "kind", "vendor", "name", "driver", "units", "group", "local", "warp", "memory", _FLAGS, "works",
-)  # fmt: skip
+_NAMES = "device", "name", "vendor", "driver", "works"
+_NUMBERS = "units", "memory", "group", "local", "warp"
+_FACTS = "device", "kind", *_NUMBERS, "fp64", "fp16", "a64", "fwd"
+_LEGEND = """\
+group: most work-items of a group; local: KiB of local memory of a group
+warp: work-items that run in step; a64: atomics on 64-bit integers
+fwd: groups of one launch run at the same time"""
 
 
 def add_parser(commands: Subparsers) -> None:
     """Add the command."""
-    commands.add_parser("info", help="list the devices, and what is missing for others")
+    add_command(
+        commands, "info", "list the devices, and what is missing for others",
+        about="A trial kernel runs on each device; `works` tells if its result is right. The first device is the one\n"
+        "that NumPy arrays go to.",
+        examples=[("gpuprims info", "devices, drivers, and how to install an absent backend")],
+    )  # fmt: skip
 
 
 def run(chosen: argparse.Namespace) -> int:
     """Print every device and every absent backend, with what to do about it."""
     found = (*devices(), Device("reference"))
     failures = [device.check() for device in found]
-    rows = [_row(device, failure) for device, failure in zip(found, failures, strict=True)]
-    lines = [f"gpuprims {gpuprims.__version__}", "", *table([_HEADINGS, *rows])]
-    if progress := [f"  {device.spec:12} {device.capabilities.progress}" for device in found[:-1]]:
-        lines += ["", "fwd, groups of one launch run at the same time:", *progress]
+    works = ["no" if failure else "yes" for failure in failures]
+    names = table(_NAMES, map(_names, found, works), fold=("name", "vendor", "driver"))
+    facts = table(_FACTS, map(_facts, found), right=_NUMBERS)
+    show(f"gpuprims {gpuprims.__version__}", "", names, "", facts, "", _LEGEND, *_progress(found), *_notes(found))
+    for device, failure in zip(found, failures, strict=True):
+        if failure:
+            show("", f"{device.spec} {failure}", indented(remedy(device.capabilities)))
+    for absence in absences():
+        show("", f"{absence.backend} is absent: {absence.reason}", indented(absence.remedy))
+    return 0
+
+
+def _names(device: Device, works: str) -> tuple[str, ...]:
+    able = device.capabilities
+    return device.spec, shortened(able.name, 26), shortened(able.vendor, 16), shortened(able.driver, 34), works
+
+
+def _facts(device: Device) -> tuple[str, ...]:
+    able = device.capabilities
+    flags = (able.fp64, able.fp16, able.int64_atomics, able.forward_progress)
+    return (
+        device.spec,
+        able.kind,
+        str(able.compute_units),
+        f"{able.memory / 2**30:.0f} GiB" if able.memory else "-",
+        str(able.group_limit),
+        str(able.local_memory >> 10),
+        str(able.subgroup_size or "-"),
+        *("yes" if flag else "no" for flag in flags),
+    )
+
+
+def _progress(found: tuple[Device, ...]) -> list[str]:
+    """Return why groups of each device run at the same time, or why they may not; the reference has no groups."""
+    lines = [f"  {device.spec} {device.capabilities.progress}" for device in found if device.backend != "reference"]
+    return ["", *lines] if lines else []
+
+
+def _notes(found: tuple[Device, ...]) -> list[str]:
+    """Return which parts of a call run in C here."""
+    lines: list[str] = []
     if any(device.backend == "cuda" for device in found):
         from gpuprims.backends.cuda.compiled import CUDA_CALLS
         from gpuprims.backends.cuda.lanes import LANES
@@ -40,29 +85,4 @@ def run(chosen: argparse.Namespace) -> int:
         from gpuprims.backends.opencl.quick import HOST_CALLS
 
         lines += ["", f"calls on small NumPy arrays that are like an earlier one run in {HOST_CALLS.said()}"]
-    for device, failure in zip(found, failures, strict=True):
-        if failure:
-            lines += ["", f"{device.spec} {failure}\n    {remedy(device.capabilities)}"]
-    for absence in absences():
-        lines += ["", f"{absence.backend} is absent: {absence.reason}\n    {absence.remedy}"]
-    print("\n".join(lines))
-    return 0
-
-
-def _row(device: Device, failure: str | None) -> tuple[str, ...]:
-    able = device.capabilities
-    flags = (able.fp64, able.fp16, able.int64_atomics, able.forward_progress)
-    return (
-        device.spec,
-        able.kind,
-        shortened(able.vendor, 20),
-        shortened(able.name, 26),
-        shortened(able.driver, 34),
-        str(able.compute_units),
-        str(able.group_limit),
-        f"{able.local_memory >> 10} KiB",
-        str(able.subgroup_size or "-"),
-        f"{able.memory / 2**30:.0f} GiB" if able.memory else "-",
-        "".join(f"{'yes' if flag else 'no':5}" for flag in flags).rstrip(),
-        "no" if failure else "yes",
-    )
+    return lines

@@ -9,25 +9,22 @@ import math
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import gpuprims
-from gpuprims.backends import PRELUDES
-from gpuprims.backends.reference.device import ReferenceDriver
-from gpuprims.cli.terminal import Subparsers, add_device
-from gpuprims.core.capabilities import Capabilities
-from gpuprims.core.codegen import kernel_source
+from gpuprims.cli.arguments import Subparsers, add_command, add_device, count
+from gpuprims.cli.terminal import show, table
+from gpuprims.cli.text_driver import TextDriver, usual_device
 from gpuprims.core.device import Device, devices
-from gpuprims.core.driver import Launch
-from gpuprims.core.kernel_spec import KernelSpec
-from gpuprims.core.layout import Form
-from gpuprims.core.memory import reach
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
 from gpuprims.errors import ArgumentError, BackendUnavailableError, UnknownDeviceError, did_you_mean, quoted
 from gpuprims.primitives import ROOMS
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 PACKAGE = Path(gpuprims.__file__).parent
 BACKENDS = {"cuda": "CUDA", "opencl": "OpenCL"}
@@ -66,28 +63,46 @@ CALLS = {
 }
 
 
+_LISTED = [
+    ("gpuprims kernels", "every kernel, in a sentence"),
+    ("gpuprims kernels list --device cuda", "those of CUDA"),
+    ("gpuprims kernels show reduce/warp", "the text that the compiler gets"),
+]
+_SHOWN = [
+    ("gpuprims kernels show reduce", "the kernel that a sum of 2^20 float32 runs"),
+    ("gpuprims kernels show reduce/warp --device cuda", "another one, as NVRTC gets it"),
+    ("gpuprims kernels show scan --call 'scan(float64[9, 30], axis=1)'", ""),
+]
+_PAGED = [("gpuprims kernels page opencl", "from the headers of the kernel files; prints the path")]
+
+
 def add_parser(commands: Subparsers) -> None:
     """Add the command and its arguments."""
-    parser = commands.add_parser("kernels", help="list the kernels, or show the text that a compiler gets")
-    actions = parser.add_subparsers(dest="action", metavar="{list,show,page}", help="list by default")
-    listed = actions.add_parser("list", help="list the kernels, of a device's backend or of all")
-    shown = actions.add_parser("show", help="print the text of a kernel, complete as the compiler gets it")
+    parser = add_command(
+        commands, "kernels", "list the kernels, or show the text that a compiler gets", examples=_LISTED
+    )
+    actions = parser.add_subparsers(dest="action", title="actions", metavar="ACTION")
+    listed = add_command(actions, "list", "list the kernels of a device's backend, or all (default)", examples=_LISTED)
+    shown = add_command(
+        actions, "show", "print the text of a kernel, complete as the compiler gets it",
+        about="Needs no GPU: where the device is absent, the text is that for a usual one.", examples=_SHOWN,
+    )  # fmt: skip
+    paged = add_command(actions, "page", "write the page KERNELS.md of a backend", examples=_PAGED)
     add_device(listed)
     add_device(shown)
     shown.add_argument("kernel", help="such as reduce/warp; reduce alone is the kernel that the call would run")
-    shown.add_argument("--call", help='such as "reduce(float32[1000000], op=max)"; by default a usual one')
-    shown.add_argument("--dtype", default="float32", help="dtype of the usual call's elements (float32)")
-    shown.add_argument("--size", type=int, default=2**20, help="number of the usual call's elements (2^20)")
-    shown.add_argument("--op", default="sum", help="operator of the usual call (sum)")
-    shown.add_argument("--warp", type=int, default=32, help="lanes of a warp, for a GPU that is not here (32)")
-    paged = actions.add_parser("page", help="write the page KERNELS.md of a backend")
+    shown.add_argument("--call", help='such as "reduce(float32[1000000], op=max)" (default: a usual one)')
+    shown.add_argument("--dtype", default="float32", help="dtype of the usual call's elements")
+    shown.add_argument("--size", type=count, metavar="N", default="2^20", help="elements of the usual call")
+    shown.add_argument("--op", default="sum", help="operator of the usual call")
+    shown.add_argument("--warp", type=count, metavar="N", default="32", help="lanes of a warp, for an absent GPU")
     paged.add_argument("backend", choices=BACKENDS)
 
 
 def run(chosen: argparse.Namespace) -> int:
     """Print a list or a text, or write a page."""
     if chosen.action in (None, "list"):
-        print(list_of(getattr(chosen, "device", None)))
+        show(list_of(getattr(chosen, "device", None)))
     elif chosen.action == "page":
         page_path(chosen.backend).write_text(page_of(chosen.backend))
         print(page_path(chosen.backend))
@@ -107,15 +122,15 @@ def kernels_of(backend: str) -> list[Variant]:
     return [variant for variant in known if isinstance(variant.source, Path)]
 
 
-def list_of(spec: str | None) -> str:
+def list_of(spec: str | None) -> Table:
     """Return a table of the kernels of a device's backend, or of all backends."""
     backends = tuple(BACKENDS) if spec is None else (spec.partition(":")[0].lower(),)
     rows: dict[str, tuple[list[str], Variant]] = {}
     for backend in backends:
         for variant in kernels_of(backend):
             rows.setdefault(f"{variant.primitive}/{variant.name}", ([], variant))[0].append(backend)
-    width = max(map(len, rows), default=0)
-    return "\n".join(f"{name:{width}}  {', '.join(on):12}  {variant.summary}" for name, (on, variant) in rows.items())
+    cells = ((name, ", ".join(on), variant.summary) for name, (on, variant) in rows.items())
+    return table(("kernel", "backends", "what it does"), cells, fold=("what it does",))
 
 
 def page_path(backend: str) -> Path:
@@ -221,44 +236,6 @@ def _value(node: ast.expr) -> Any:
     return node.id if isinstance(node, ast.Name) else ast.literal_eval(node)
 
 
-class IdleKernel:
-    """A kernel that does not run."""
-
-    def prepare(self, groups: int, layout: np.ndarray, *numbers: int, local: int = 0) -> Launch:
-        """Return a launch that does nothing."""
-        return lambda memories: None
-
-
-class TextDriver(ReferenceDriver):
-    """A device with the capabilities of another, which keeps what it should compile and runs nothing."""
-
-    def __init__(self, backend: str, able: Capabilities) -> None:
-        self.backend = backend
-        self.capabilities = able
-        self.shares_host_memory = able.kind == "cpu"
-        self.asked: list[tuple[Variant, KernelSpec]] = []
-
-    @property
-    def texts(self) -> list[tuple[Variant, str]]:
-        """What the backend's compiler would get, each text with its variant."""
-        prelude, warp = PRELUDES[self.backend], self.capabilities.warp
-        return [(variant, kernel_source(spec, variant, prelude, warp)) for variant, spec in self.asked]
-
-    def form(self, array: np.ndarray) -> Form:
-        """Say where an array's elements lie; memory of a GPU is aligned, so is an array's lowest address."""
-        low, _ = reach(array.shape, array.strides, array.itemsize)
-        return super().form(array)._replace(alignment=16, phase=-low % 16)
-
-    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-        """Return zeros, because no kernel writes results."""
-        return np.zeros(shape, dtype)
-
-    def build(self, variant: Variant, spec: KernelSpec) -> Any:
-        """Keep what the backend would compile."""
-        self.asked.append((variant, spec))
-        return IdleKernel()
-
-
 def _driver(spec: str, warp: int) -> TextDriver:
     """Return a driver like a device's; where `cuda`, `opencl:gpu` or `opencl:cpu` is absent, like a usual device's."""
     backend, _, kind = spec.lower().partition(":")
@@ -270,30 +247,3 @@ def _driver(spec: str, warp: int) -> TextDriver:
         if kind not in ("", "gpu", "cpu") or (backend, kind) == ("cuda", "cpu"):
             raise
     return TextDriver(backend, usual_device(kind, warp))
-
-
-def usual_device(kind: str, warp: int) -> Capabilities:
-    """Return the capabilities of a large GPU with such warps, or of a CPU if the kind is "cpu"."""
-    cpu = kind == "cpu"
-    bulk_copies = not cpu and warp == 32
-    return Capabilities(
-        kind="cpu" if cpu else "gpu",
-        name="a CPU that is not here" if cpu else f"a GPU that is not here, with warps of {warp} lanes",
-        vendor="",
-        driver="",
-        compute_units=132,
-        group_limit=1024,
-        local_memory=48 << 10,
-        asked_local_memory=(227 if bulk_copies else 48) << 10,
-        unit_local_memory=228 << 10,
-        memory=64 << 30,
-        largest_allocation=16 << 30,
-        subgroup_size=0 if cpu else warp,
-        subgroup_sizes=() if cpu else (warp,),
-        shuffles=not cpu and warp > 0,
-        fp64=True,
-        fp16=True,
-        int64_atomics=True,
-        tries_progress=lambda: True,
-        bulk_copies=bulk_copies,
-    )

@@ -4,29 +4,38 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
 from typing_extensions import override
 
 import gpuprims
-from gpuprims.cli import bench, demo, explain, info, kernels, spam, tune
-from gpuprims.cli.terminal import run_command
+from gpuprims.cli import bench, completion, demo, explain, info, kernels, spam, tune
+from gpuprims.cli.arguments import Help
+from gpuprims.cli.terminal import fail, run_command
 from gpuprims.errors import GpuprimsError, did_you_mean
 
 # All commands, in the order of ``gpuprims --help``. A module has ``add_parser(commands)``, which adds the parser that
 # has the module's name, and ``run(chosen)``, which takes the parsed arguments and returns the exit status.
-MODULES = info, explain, kernels, tune, bench, spam, demo
+MODULES = info, explain, kernels, tune, bench, spam, demo, completion
 COMMANDS = {module.__name__.rpartition(".")[2]: module for module in MODULES}
+
+_EPILOG = """\
+gpuprims COMMAND --help shows a command's options, defaults and examples.
+
+exit status:
+  0    the command did what it was asked
+  1    an error, told on standard error; in bench also: a result is wrong, or
+       a case became slower
+  2    wrong arguments
+  130  Ctrl-C
+  141  the program that reads the output ended
+
+NO_COLOR=1 turns colours off. GPUPRIMS_DEVICE names the device where --device does not."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return the exit status: 0, or 1 after an error, which is printed as one line.
-
-    ``bench`` also returns 1 if a result is wrong or a case became slower. The status is 130 after Ctrl-C, and 141 if
-    the program that reads the output has ended.
-    """
+    """Run a command and return the exit status that ``gpuprims --help`` lists; argparse exits with 2 by itself."""
     return run_command(lambda: _run(arguments))
 
 
@@ -35,14 +44,15 @@ class _Parser(argparse.ArgumentParser):
 
     @override
     def error(self, message: str) -> NoReturn:
-        """Print the usage and the message, and exit."""
+        """Print the message and where help is, and exit."""
         hint = ""
         if found := re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message):
             hint = did_you_mean(found[1], [name.strip(" '") for name in found[2].split(",")])
         elif found := re.search(r"unrecognized arguments: (\S+)", message):
             option, options = found[1].partition("=")[0], self._options()
             hint = " (an option of another command)" if option in options else did_you_mean(option, options)
-        super().error(message + hint)
+        fail(f"{message}{hint}\n{self.prog} --help shows what is known")
+        raise SystemExit(2)
 
     def _options(self) -> list[str]:
         """Return the options of all commands, because the command's own parser leaves the rest to this one."""
@@ -53,16 +63,26 @@ class _Parser(argparse.ArgumentParser):
         return sorted({option for parser in parsers for option in parser._option_string_actions})
 
 
-def _run(arguments: Sequence[str] | None) -> int:
-    parser = _Parser(prog="gpuprims", description="Parallel primitives on any device.")
-    parser.add_argument("--version", action="version", version=f"gpuprims {gpuprims.__version__}")
-    commands = parser.add_subparsers(dest="command", required=True)
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
+    about = "Parallel primitives for any array on any GPU, or on the CPU you already have."
+    made = _Parser(prog="gpuprims", description=about, epilog=_EPILOG, formatter_class=Help)
+    made.add_argument("--version", action="version", version=f"gpuprims {gpuprims.__version__}")
+    commands = made.add_subparsers(dest="command", title="commands", metavar="COMMAND")
     for module in MODULES:
         module.add_parser(commands)
-    chosen = parser.parse_args(arguments)
+    return made
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    known = parser()
+    chosen = known.parse_args(arguments)
+    if chosen.command is None:
+        known.print_help()
+        return 0
     try:
         status: int = COMMANDS[chosen.command].run(chosen)
     except GpuprimsError as error:
-        print(f"gpuprims: {error}", file=sys.stderr)
+        fail(str(error))
         return 1
     return status

@@ -8,22 +8,35 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
-from gpuprims.cli.terminal import Subparsers, add_device
+from gpuprims.cli.arguments import Subparsers, add_command, add_device, count
 from gpuprims.errors import ArgumentError
 
 # Lines to label at a time, so that memory need not hold the features of a long input.
 _LINES = 4096
 
+_ABOUT = """\
+Training prints the rates of errors on the texts that it holds out, and the times of the stages. Labelling prints a
+line for each line of standard input: the label, a tab, and the probability of spam. Needs gpuprims[models]."""
+_EXAMPLES = [
+    ("gpuprims spam messages.tsv --save filter.npz", "train, test and save"),
+    ("gpuprims spam --load filter.npz < new.txt", "label"),
+]
+
 
 def add_parser(commands: Subparsers) -> None:
     """Add the command and its arguments. An option that is not given is None: the library has the defaults."""
-    parser = commands.add_parser("spam", help="train a spam filter on a file, or label the lines of standard input")
+    parser = add_command(
+        commands, "spam", "train a spam filter on a file, or label the lines of standard input", about=_ABOUT,
+        examples=_EXAMPLES,
+    )  # fmt: skip
     add_device(parser)
     parser.add_argument("file", metavar="FILE", nargs="?", help="lines of a label, a tab and a text, in UTF-8")
-    parser.add_argument("--features", type=int, help="number of columns that words are hashed to (1024)")
-    parser.add_argument("--test-share", type=float, help="share of the texts to hold out (0.2)")
-    parser.add_argument("--seed", type=int, help="seed of the split (0)")
-    parser.add_argument("--threshold", type=float, help="lowest probability of spam (chosen by cross-validation)")
+    parser.add_argument("--features", type=count, metavar="N", help="columns that words are hashed to (default: 1024)")
+    parser.add_argument("--test-share", type=float, help="share of the texts to hold out (default: 0.2)")
+    parser.add_argument("--seed", type=count, metavar="N", help="seed of the split (default: 0)")
+    parser.add_argument(
+        "--threshold", type=float, help="lowest probability of spam (default: chosen by cross-validation)"
+    )
     parser.add_argument("--save", metavar="MODEL.npz", help="file to save the filter in")
     parser.add_argument("--load", metavar="MODEL.npz", help="filter to label the lines of standard input with")
 

@@ -3,30 +3,52 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpuprims import __version__
-from gpuprims.cli.terminal import Subparsers, add_device, table
+from gpuprims.cli.arguments import Subparsers, add_command, add_device, count
+from gpuprims.cli.terminal import progress, show, table
 from gpuprims.core.device import Device, devices, pick_device
 from gpuprims.core.tuned_choices import Entries, Entry, Place, read_entries, reset, tuning_path
 from gpuprims.tuning.cases import PRIMITIVES
 from gpuprims.tuning.search import DTYPES, Found, tune
 
-_SECONDS = 60.0
-_HEADINGS = ("primitive", "dtype", "by rank", "ms", "best", "ms", "gain", "tried")
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+_HEADINGS = ("primitive", "dtype", "by rank", "its ms", "best", "best ms", "gain", "tried")
+_NUMBERS = "its ms", "best ms", "gain", "tried"
+_ABOUT = """\
+Each candidate is checked against NumPy before it is timed. The choices are kept in a file of the user's cache folder,
+or in the one that GPUPRIMS_TUNING names, and calls like the measured ones use them. Leave the machine idle meanwhile.
+Ctrl-C ends the search and keeps the choices so far."""
+_EXAMPLES = [
+    ("gpuprims tune", "one minute for the fastest device"),
+    ("gpuprims tune --device opencl:cpu --primitive stencil --seconds 20", ""),
+    ("gpuprims tune --show", "the choices, and whether calls use them"),
+    ("gpuprims tune --reset", "forget them"),
+]
 
 
 def add_parser(commands: Subparsers) -> None:
     """Add the command and its arguments."""
-    parser = commands.add_parser("tune", help="search for faster kernels on a device, and use them from then on")
+    parser = add_command(
+        commands, "tune", "search for faster kernels on a device, and use them from then on", about=_ABOUT,
+        examples=_EXAMPLES,
+    )  # fmt: skip
     add_device(parser)
-    parser.add_argument("--primitive", nargs="+", choices=PRIMITIVES, default=PRIMITIVES, help="all of them by default")
-    parser.add_argument("--dtype", nargs="+", default=DTYPES, help=f"dtypes of the elements ({' '.join(DTYPES)})")
-    parser.add_argument("--seconds", type=float, default=_SECONDS, help=f"duration of the search ({_SECONDS:.0f})")
-    parser.add_argument("--size", type=int, help="number of elements to measure with (2^26, on CPUs 2^24)")
+    parser.add_argument(
+        "--primitive", nargs="+", choices=PRIMITIVES, default=PRIMITIVES, metavar="NAME",
+        help=f"{', '.join(PRIMITIVES)} (default: all)",
+    )  # fmt: skip
+    dtypes = f"dtypes of the elements (default: {' '.join(DTYPES)})"
+    parser.add_argument("--dtype", nargs="+", default=DTYPES, help=dtypes)
+    parser.add_argument("--seconds", type=float, default=60, help="duration of the search")
+    sizes = "number of elements to measure with (default: 2^26, on CPUs 2^24)"
+    parser.add_argument("--size", type=count, metavar="N", help=sizes)
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument("--show", action="store_true", help="list the choices in the file, and whether they are used")
     instead.add_argument("--reset", action="store_true", help="delete all choices, or those of --device")
@@ -50,26 +72,25 @@ def _search(chosen: argparse.Namespace) -> None:
     device = pick_device(None, chosen.device)
     print(f"{device.spec} {device.capabilities.name} ({device.capabilities.driver}), {chosen.seconds:g} s")
     results: list[Found] = []
-    search = tune(
-        device, chosen.primitive, chosen.dtype, seconds=chosen.seconds, size=chosen.size, say=_progress(chosen.seconds)
-    )
     try:
-        for found in search:
-            results.append(found)  # noqa: PERF402 - Ctrl-C leaves the ones before it
+        with progress(chosen.seconds) as tell:
+            start = time.monotonic()
+            search = tune(
+                device, chosen.primitive, chosen.dtype, seconds=chosen.seconds, size=chosen.size,
+                say=lambda text: tell(time.monotonic() - start, text),
+            )  # fmt: skip
+            for found in search:
+                results.append(found)  # noqa: PERF402 - Ctrl-C leaves the ones before it
     except KeyboardInterrupt:
-        _clear()
-        print(f"{table_of(results)}\ninterrupted; the choices above are saved\n\nsaved in {tuning_path()}")
+        show(*told(results), "interrupted; the choices above are saved", "", f"saved in {tuning_path()}")
         raise
-    finally:
-        _clear()
-    print(f"{table_of(results)}\n\nsaved in {tuning_path()}")
+    show(*told(results), "", f"saved in {tuning_path()}")
 
 
-def table_of(results: Sequence[Found]) -> str:
-    """Return a line for each primitive and dtype, then the candidates that were dropped, with the reasons."""
-    lines = table([_HEADINGS, *map(_row, results)])
+def told(results: Sequence[Found]) -> list[RenderableType]:
+    """Return a table with a line for each primitive and dtype, then the dropped candidates, with the reasons."""
     dropped = [f"dropped: {found.primitive}/{named}, {reason}" for found in results for named, reason in found.dropped]
-    return "\n".join([*lines, *dropped])
+    return [table(_HEADINGS, map(_row, results), right=_NUMBERS, fold=("by rank", "best")), *dropped]
 
 
 def _row(found: Found) -> tuple[str, ...]:
@@ -117,20 +138,3 @@ def _reset(path: Path, spec: str | None) -> None:
         device = Device(spec)
         reset(path, device.backend, device.capabilities.name)
         print(f"{path}: nothing is tuned for {device.backend} {device.capabilities.name}")
-
-
-def _progress(seconds: float) -> Callable[[str], None]:
-    """Return a function that shows the current candidate and the time left in one line, if stderr is a terminal."""
-    end = time.monotonic() + seconds
-
-    def say(text: str) -> None:
-        if sys.stderr.isatty():
-            left = max(end - time.monotonic(), 0)
-            print(f"\r\x1b[K{left:4.0f} s left  {text}", end="", file=sys.stderr, flush=True)
-
-    return say
-
-
-def _clear() -> None:
-    if sys.stderr.isatty():
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)

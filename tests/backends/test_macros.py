@@ -9,7 +9,8 @@ from pathlib import Path
 from kernel_calls import calls
 
 import gpuprims
-from gpuprims.cli.kernels import PACKAGE, TextDriver, kernels_of, usual_device
+from gpuprims.cli.kernels import PACKAGE, kernels_of
+from gpuprims.cli.text_driver import TextDriver, usual_device
 from gpuprims.errors import ArgumentError, NoVariantError
 
 HEADERS = [

@@ -22,7 +22,7 @@ from kernel_cases import extreme_shapes
 import gpuprims
 from gpuprims.backends import PRELUDES
 from gpuprims.backends.cuda.options import options_of
-from gpuprims.cli.kernels import usual_device
+from gpuprims.cli.text_driver import usual_device
 from gpuprims.core.codegen import kernel_source
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.registry import REGISTRY

@@ -11,6 +11,7 @@ import pytest
 import gpuprims
 from gpuprims.cli import kernels
 from gpuprims.cli.main import main
+from gpuprims.cli.text_driver import TextDriver
 from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import BackendUnavailableError
 
@@ -85,7 +86,7 @@ def test_the_text_is_what_the_devices_compiler_gets(call: str, monkeypatch: pyte
     real._kernels.clear()
     function, arguments, keywords = kernels._parsed(call)
     function(*arguments, **keywords, device=real)
-    assert kernels.texts_of(call.partition("(")[0], call, kernels.TextDriver("opencl", real.capabilities)) == written
+    assert kernels.texts_of(call.partition("(")[0], call, TextDriver("opencl", real.capabilities)) == written
 
 
 @pytest.mark.parametrize(
@@ -108,7 +109,8 @@ def test_a_wrong_request_is_refused(arguments: list[str], message: str, capsys: 
 
 def test_the_list_has_every_kernel(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["kernels", "list"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    headings, *lines = capsys.readouterr().out.splitlines()
+    assert headings.split() == ["kernel", "backends", "what", "it", "does"]
     assert {line.partition("/")[0] for line in lines} == set(REGISTRY.primitive_names)
     (warp,) = (line for line in lines if line.startswith("reduce/warp "))
     assert "cuda, opencl  " in warp

@@ -12,7 +12,7 @@ from idle_arrays import resident
 from kernel_calls import CompilingDriver
 
 import gpuprims
-from gpuprims.cli.kernels import usual_device
+from gpuprims.cli.text_driver import usual_device
 from gpuprims.core import together as module
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.lifetime import EndingDriver

@@ -13,7 +13,7 @@ from kernel_cases import AFFINE, FLAT, affine_scan, need
 from scan_cases import affine_pair
 
 import gpuprims
-from gpuprims.cli.kernels import usual_device
+from gpuprims.cli.text_driver import usual_device
 from gpuprims.core.geometry import Geometry
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant

@@ -12,7 +12,7 @@ from kernel_calls import CompilingDriver
 from kernel_cases import assert_equal, need
 
 import gpuprims
-from gpuprims.cli.kernels import usual_device
+from gpuprims.cli.text_driver import usual_device
 from gpuprims.errors import NoVariantError
 
 GPU = dataclasses.replace(usual_device("gpu", 32), asked_local_memory=227 * 1024)

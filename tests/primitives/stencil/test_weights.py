@@ -12,7 +12,7 @@ from scipy import ndimage
 from stencil_cases import by_kernels
 
 import gpuprims
-from gpuprims.cli.kernels import usual_device
+from gpuprims.cli.text_driver import usual_device
 
 MODES = ("nearest", "reflect", "mirror", "wrap", "constant")
 KERNELS = ("dense", "columns", "planes", "cpu_dense", "cpu_rows", "rolling", "separable", None)
