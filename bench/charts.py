@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -42,6 +43,21 @@ def _on(report: Report) -> str:
     return f"{device['name']}{runtime}, {device['backend']}, {report['date']}"
 
 
+def _title(figure: Any, text: str, report: Report) -> None:
+    """Write a title over the whole figure, in lines that fit: names of devices may be longer than the axes."""
+    lines = [line for part in (text, _on(report)) for line in textwrap.wrap(part, 90)]
+    figure.suptitle("\n".join(lines), fontsize=10)
+
+
+def _legend(figure: Any, axes: Any, columns: int) -> None:
+    """Write one legend under all axes, with each name once."""
+    named: dict[str, Any] = {}
+    for one in axes:
+        handles, labels = one.get_legend_handles_labels()
+        named |= {label: handle for handle, label in zip(handles, labels, strict=True) if label not in named}
+    figure.legend(named.values(), named, fontsize=7.5, loc="outside lower center", ncols=columns)
+
+
 def roofline(report: Report) -> Any:
     """Draw GB/s of gpuprims, the fastest peer and the memory for each case."""
     lines = largest(report)
@@ -62,8 +78,8 @@ def roofline(report: Report) -> Any:
     axes.set_ylim(-0.6, len(shown) - 0.4)
     axes.margins(x=0.14)
     axes.set_xlabel("GB/s of the bytes that must be moved (device's time)")
-    axes.set_title(f"gpuprims (blue), the fastest peer (grey), and the limit\n{_on(report)}", fontsize=10)
-    figure.legend(fontsize=7, loc="outside lower center", ncols=2)
+    _title(figure, "gpuprims (blue), the fastest peer (grey), and the limit", report)
+    _legend(figure, [axes], 2)
     return figure
 
 
@@ -103,22 +119,22 @@ def _swept(report: Report, key: str, scale: float, unit: str, title: str) -> Any
     looks = {name: (_COLOURS[k % 10], _MARKERS[k % 10], 1.0) for k, name in enumerate(peers)}
     ours = {"gpuprims": (_OURS, "o", 2.2), "gpuprims, NumPy array": ("#6fa0dc", "s", 1.6)}
     limits = {"map 2*x+1": "copy", "scan sum": "copy", "reduce sum": "read", "histogram 256": "read"}
-    for axes, case in zip(figure.subplots(2, 2).flat, _SWEPT, strict=True):
+    panels = list(figure.subplots(2, 2).flat)
+    for axes, case in zip(panels, _SWEPT, strict=True):
         for name, (colour, marker, width) in (looks | ours).items():
             points = sorted((r["size"], r[key] * scale) for r in rows if (r["case"], r["contender"]) == (case, name))
             if points:
                 axes.plot(*zip(*points, strict=True), color=colour, marker=marker, ms=3, lw=width, label=name)
         if key == "gb_per_s" and limits[case] in report["limits"]:
             limit = report["limits"][limits[case]]["bytes_per_s"] / 1e9
-            axes.axhline(limit, color=_LIMIT, ls="--", lw=1, label=f"memory, {limits[case]}")
+            axes.axhline(limit, color=_LIMIT, ls="--", lw=1, label="memory: copy, or read")
         axes.set(xscale="log", yscale="log", title=case)
         axes.set_xscale("log", base=2)
         axes.grid(alpha=0.3)
         axes.set_xlabel("elements, float32")
         axes.set_ylabel(unit)
-        if axes.lines:
-            axes.legend(fontsize=6.5)
-    figure.suptitle(f"{title}\n{_on(report)}", fontsize=10)
+    _title(figure, title, report)
+    _legend(figure, panels, 5)
     return figure
 
 
@@ -135,7 +151,7 @@ def ladder(report: Report) -> Any:
     lines = _ladder_lines(report)
     if not lines:
         return None
-    figure = _figure(8, 5)
+    figure = _figure(8, 5.4)
     axes = figure.subplots()
     numpy = lines.pop("NumPy", None)
     for k, (rung, points) in enumerate(lines.items()):
@@ -151,8 +167,8 @@ def ladder(report: Report) -> Any:
     axes.set_xlabel("work-items")
     axes.set_ylabel("iterations per second (device's time)")
     axes.grid(alpha=0.3)
-    axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
-    axes.set_title(f"Batch gradient descent, 2048 x 8, by number of work-items\n{_on(report)}", fontsize=10)
+    _title(figure, "Batch gradient descent, 2048 x 8, by number of work-items", report)
+    _legend(figure, [axes], 4)
     return figure
 
 
@@ -173,7 +189,7 @@ def rungs(report: Report) -> Any:
     axes.set_xscale("log")
     axes.set_xlim(min(best[name][1] for name in names) / 2, max(best[name][1] for name in names) * 12)
     axes.set_xlabel("iterations per second (device's time), each rung at its best number of work-items")
-    axes.set_title(f"The ladder: batch gradient descent, 2048 x 8\n{_on(report)}", fontsize=10)
+    _title(figure, "The ladder: batch gradient descent, 2048 x 8", report)
     return figure
 
 
@@ -201,9 +217,9 @@ def threads(report: Report) -> Any:
     axes.set_xlabel("threads requested: threads per datapoint x datapoints per block")
     axes.set_ylabel("ms of training")
     axes.grid(alpha=0.3, which="both")
-    axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
     shape = f"{points[0]['rows']:,} x {points[0]['features']:,} generated mail, {_epochs(points[0]['epochs'])}"
-    axes.set_title(f"Stochastic gradient descent: {shape}\n{_on(report)}", fontsize=10)
+    _title(figure, f"Stochastic gradient descent: {shape}", report)
+    _legend(figure, [axes], 3)
     return figure
 
 
@@ -228,7 +244,7 @@ def histogram(report: Report) -> Any:
     axes.set_yticks(range(len(points)), labels)
     axes.set_xlim(0, 1.45 * max(point["gb_per_s"] for point in points))
     axes.set_xlabel("GB/s of bytes read")
-    axes.set_title(f"A histogram of bytes, 256 bins\n{_on(report)}", fontsize=10)
+    _title(figure, "A histogram of bytes, 256 bins", report)
     return figure
 
 

@@ -12,10 +12,15 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from gpuprims.cli.terminal import show
 
 from .results import Report, ReportError, load, row_key
-from .tables import seconds, text_table
+from .tables import aligned, seconds
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 BAND = 0.1
 
@@ -45,14 +50,19 @@ def changes(old: Report, new: Report, band: float = BAND) -> list[Change]:
     ReportError
         The reports are of different devices, or have no row in common.
     """
-    for key in ("name", "backend", "platform"):
-        if old["device"][key] != new["device"][key]:
-            raise ReportError(f"compare: one device's reports; got {old['device'][key]!r} and {new['device'][key]!r}")
+    check_devices(old, new)
     before = {row_key(row): row for row in old["rows"] if row["ours"]}
     pairs = [(before[row_key(row)], row) for row in new["rows"] if row["ours"] and row_key(row) in before]
     if not pairs:
         raise ReportError("compare: a row that both reports have; got none")
     return [_change(one, other, _drift(old, new, one), band) for one, other in pairs]
+
+
+def check_devices(old: Report, new: Report) -> None:
+    """Raise ReportError if two reports are of different devices."""
+    for key in ("name", "backend", "platform"):
+        if old["device"][key] != new["device"][key]:
+            raise ReportError(f"compare: one device's reports; got {old['device'][key]!r} and {new['device'][key]!r}")
 
 
 def _drift(old: Report, new: Report, row: dict[str, Any]) -> float:
@@ -67,7 +77,7 @@ def _change(old: dict[str, Any], new: dict[str, Any], drift: float, band: float)
     return Change(f"{new['label']}, {new['contender']}", *times, times[1] * drift / times[0], max(band, noise))
 
 
-def told(found: Sequence[Change], *, everything: bool = False) -> list[str]:
+def told(found: Sequence[Change], *, everything: bool = False) -> list[RenderableType]:
     """Return a table of the rows that changed, and the number of the others."""
     moved = [change for change in found if change.word or everything]
     rows = [
@@ -75,14 +85,16 @@ def told(found: Sequence[Change], *, everything: bool = False) -> list[str]:
         for c in sorted(moved, key=lambda change: -change.ratio)
     ]
     same = len(found) - sum(bool(change.word) for change in found)
-    lines = text_table(("gpuprims' rows", "old", "new", "new / old", "band", ""), rows) if rows else []
-    return [*lines, f"{same} of {len(found)} within the band"]
+    parts: list[RenderableType] = (
+        [aligned(("gpuprims' rows", "old", "new", "new / old", "band", ""), rows)] if rows else []
+    )
+    return [*parts, f"{same} of {len(found)} within the band"]
 
 
 def compare(old: Path, new: Path, band: float = BAND) -> int:
     """Print the rows that changed; returns 1 if a row became slower beyond the band."""
     found = changes(load(old), load(new), band)
-    print("\n".join(told(found)))
+    show(*told(found))
     return int(any(change.word == "slower" for change in found))
 
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gpuprims.cli.terminal import text_of
+
 from .cases import Case
 from .contenders import Contender, peers_of
-from .session import SESSION, Options, Session, open_session
+from .session import SESSION, Options, Session, label_of, open_session
 from .tables import summary
-
-os.environ["GPUPRIMS_TUNING"] = "off"  # measure the library as it ships
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -95,7 +94,16 @@ class Playback:
 PLAYBACK = Playback()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "label(text): what --cases is compared with")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    session = session_of(config)
+    if isinstance(session, Session):
+        left_out = [item for item in items if not session.asked(label_of(item) or "*")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
     for item in items:
         item.add_marker(pytest.mark.benchmark(timer=PLAYBACK.tick))
 
@@ -152,5 +160,5 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     if isinstance(session, Session) and session.report["rows"]:
         able = session.user_device.capabilities
         terminalreporter.section(f"{session.user_device.spec}, {able.name}, {able.driver}")
-        for line in summary(session.report):
+        for line in text_of(*summary(session.report)).splitlines():
             terminalreporter.line(line)

@@ -9,18 +9,35 @@ from pathlib import Path
 from typing import Any
 
 from .results import slug
-from .tables import HEADINGS, TARGET_HEADINGS, cells, lines_of, percent, seconds, speed, target_cells
+from .tables import HEADINGS, TARGET_HEADINGS, cells, legend, lines_of, percent, seconds, share, speed, target_cells
 
 Report = dict[str, Any]
 
 _STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 980px; margin: 2em auto; padding: 0 1em; color: #222; }
-table { border-collapse: collapse; font-size: 13px; margin: 1em 0; display: block; overflow-x: auto; }
-th, td { padding: 3px 10px; border-bottom: 1px solid #ddd; text-align: right; white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; }
-th { border-bottom: 2px solid #888; }
-img { max-width: 100%; display: block; margin: 1em 0; }
-.reached { color: #1e7d3c; } .missed { color: #b03a2e; font-weight: bold; } .not { color: #888; }
+:root { color-scheme: light dark; --text: #222; --back: #fff; --line: #ddd; --strong: #888; --soft: #666;
+  --reached: #1e7d3c; --missed: #b03a2e; }
+@media (prefers-color-scheme: dark) {
+  :root { --text: #ddd; --back: #161616; --line: #383838; --strong: #777; --soft: #999;
+    --reached: #6cc98a; --missed: #f08a7e; }
+  img { filter: invert(0.91) hue-rotate(180deg); }
+}
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 1000px; margin: 2em auto; padding: 0 1em;
+  color: var(--text); background: var(--back); }
+h1 { font-size: 1.7em; line-height: 1.2; } h2 { font-size: 1.25em; margin-top: 2em; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: 2px 1.2em; font-size: 13px; }
+dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
+.wide { overflow-x: auto; margin: 1em 0; }
+table { border-collapse: collapse; font-size: 13px; }
+th, td { padding: 3px 10px; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }
+th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: var(--back); }
+th { border-bottom: 2px solid var(--strong); }
+img { display: block; width: 100%; max-width: 800px; }
+.reached { color: var(--reached); } .missed { color: var(--missed); font-weight: bold; }
+@media (max-width: 600px) {
+  dl { grid-template-columns: 1fr; } dd { margin-bottom: 6px; }
+  table { font-size: 12px; } th, td { padding: 3px 6px; }
+  td:first-child, th:first-child { white-space: normal; min-width: 8em; max-width: 12em; }
+}
 """
 _TITLES = {
     "roofline.png": "Beside the limit",
@@ -55,11 +72,14 @@ def write_page(report: Report, folder: Path) -> str:
 
 def html(report: Report, drawn: dict[str, bytes]) -> str:
     """Return the page."""
-    device = report["device"]
+    device, lines = report["device"], lines_of(report)
+    cache = device.get("cache")
+    rows = [cells(line, cache) for line in lines]
+    every = [_row_cells(row, cache) for row in report["rows"]]
     title = f"gpuprims on {device['name']}, {device['backend']}"
     parts = [
         f"<h1>{escape(title)}</h1>",
-        _table(("", ""), _about(report)),
+        _list(_about(report)),
         "<h2>Targets</h2>",
         _targets(report),
         *(_picture(file, drawn[file]) for file in _TITLES if file in drawn),
@@ -67,12 +87,16 @@ def html(report: Report, drawn: dict[str, bytes]) -> str:
         "<p>Speed counts the bytes that the work must move, by the device's own clock, of calls one after the other;"
         " <i>waited for</i> is one call and the wait for it. The last column is the speed of gpuprims relative to the"
         " best peer: by the device's clock, or by the whole call if the peer has no device time.</p>",
-        _table(HEADINGS, [cells(line) for line in lines_of(report)]),
+        _legend(row[HEADINGS.index("of the limit")] for row in rows),
+        _table(HEADINGS, rows),
         "<h2>Every row</h2>",
-        _table(_ROW_HEADINGS, [_row_cells(row) for row in report["rows"]]),
+        _legend(row[_ROW_HEADINGS.index("of the limit")] for row in every),
+        _table(_ROW_HEADINGS, every),
         _absent(report),
     ]
-    head = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title><style>{_STYLE}</style>'
+    head = '<!doctype html><html lang="en"><meta charset="utf-8">'
+    head += '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    head += f"<title>{escape(title)}</title><style>{_STYLE}</style>"
     return "\n".join([head, *parts, "</html>\n"])
 
 
@@ -83,6 +107,8 @@ def _about(report: Report) -> Iterable[tuple[str, str]]:
     yield "host", f"{host['cores']} cores, {host['system']}, Python {host['python']}"
     yield "measured", f"{report['date']}, gpuprims {report['gpuprims']}, commit {report['commit'] or 'unknown'}"
     yield "libraries", ", ".join(f"{name} {version}" for name, version in report["versions"].items())
+    if device.get("cache"):
+        yield "cache", f"{device['cache'] / 2**20:.0f} MiB"
     for name, limit in report["limits"].items():
         everyone = ", ".join(f"{who} {rate / 1e9:,.1f}" for who, rate in limit["all"].items())
         yield f"memory, {name}", f"{limit['bytes_per_s'] / 1e9:,.1f} GB/s by {limit['by']} (GB/s: {everyone})"
@@ -91,24 +117,25 @@ def _about(report: Report) -> Iterable[tuple[str, str]]:
 def _targets(report: Report) -> str:
     rows = target_cells(report)
     if not rows:
-        return "<p>No target was set for this device.</p>"
+        return "<p>No target of this device was measured.</p>"
     words = [row[-1] for row in rows]
-    counted = ", ".join(f"{words.count(word)} {word}" for word in ("reached", "missed", "not measured"))
+    counted = ", ".join(f"{words.count(word)} {word}" for word in ("reached", "missed"))
     return f"<p>{counted}.</p>" + _table(TARGET_HEADINGS, rows)
 
 
 def _picture(file: str, content: bytes) -> str:
     kind = file.rpartition(".")[2]
     inline = base64.b64encode(content).decode()
-    return f'<h2>{escape(_TITLES[file])}</h2><img alt="{escape(file)}" src="data:image/{kind};base64,{inline}">'
+    image = f'<img alt="{escape(_TITLES[file])}" src="data:image/{kind};base64,{inline}">'
+    return f'<h2>{escape(_TITLES[file])}</h2><div class="wide">{image}</div>'
 
 
 _ROW_HEADINGS = ("case", "contender", "speed", "device", "waited for", "of the limit", "rounds", "spread", "clock")
 
 
-def _row_cells(row: dict[str, Any]) -> tuple[str, ...]:
+def _row_cells(row: dict[str, Any], cache: int | None) -> tuple[str, ...]:
     times = seconds(row["device_s"]), seconds(row["wall_s"])
-    said = percent(row["fraction"]), str(row["rounds"]), percent(row["spread"]), row["clock"]
+    said = share(row, cache), str(row["rounds"]), percent(row["spread"]), row["clock"]
     return (row["label"], row["contender"], speed(row), *times, *said)
 
 
@@ -120,9 +147,16 @@ def _absent(report: Report) -> str:
 def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     head = "".join(f"<th>{escape(name)}</th>" for name in headings)
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
-    return f"<table><tr>{head}</tr>{body}</table>"
+    return f'<div class="wide"><table><tr>{head}</tr>{body}</table></div>'
+
+
+def _list(entries: Iterable[tuple[str, str]]) -> str:
+    return f"<dl>{''.join(f'<dt>{escape(name)}</dt><dd>{escape(text)}</dd>' for name, text in entries)}</dl>"
+
+
+def _legend(shares: Iterable[str]) -> str:
+    return "".join(f"<p>{escape(line)}</p>" for line in legend(shares))
 
 
 def _cell(text: str) -> str:
-    kind = {"reached": "reached", "missed": "missed", "not measured": "not"}.get(text)
-    return f'<td class="{kind}">{text}</td>' if kind else f"<td>{escape(text)}</td>"
+    return f'<td class="{text}">{text}</td>' if text in ("reached", "missed") else f"<td>{escape(text)}</td>"

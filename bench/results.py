@@ -15,6 +15,7 @@ from typing import Any
 
 import gpuprims
 
+from .caches import cache_bytes
 from .clocks import queue_of
 
 SCHEMA = 1
@@ -41,6 +42,7 @@ def new_report(device: gpuprims.Device, *, full: bool, commit: str | None = None
         "driver": able.driver,
         "units": able.compute_units,
         "memory": able.memory,
+        "cache": cache_bytes(device),
         "platform": _platform(device),
     }
     host = {"cores": os.cpu_count(), "system": platform.platform(), "python": platform.python_version()}

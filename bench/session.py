@@ -24,6 +24,8 @@ from .contenders import Contender, contenders, peers_of
 from .limits import measure_limits
 from .measuring import Arrays, Measured, Times, measure
 
+os.environ["GPUPRIMS_TUNING"] = "off"  # measure the library as it ships
+
 # Seconds of rounds for a case, by default and with --full.
 _SECONDS = {False: 0.8, True: 1.5}
 
@@ -186,6 +188,14 @@ class Session:
 
 
 SESSION = pytest.StashKey[Session | str]()
+
+
+def label_of(item: pytest.Item) -> str | None:
+    """Return the label of a benchmark, which ``--cases`` selects by; None for one that is no case."""
+    if (marker := item.get_closest_marker("label")) is not None:
+        return str(marker.args[0])
+    case = getattr(item, "callspec", None) and item.callspec.params.get("case")  # type: ignore[attr-defined]
+    return case.label if isinstance(case, Case) else None
 
 
 def open_session(options: Options) -> Session | str:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from gpuprims.cli.terminal import table, text_of
 
 from .targets import verdicts
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
 
 Row = dict[str, Any]
 
@@ -82,28 +88,51 @@ def percent(value: float | None) -> str:
     return "" if value is None else f"{value:.0%}"
 
 
+def share(row: Row, cache: int | None) -> str:
+    """Return the part of the limit that a row reaches, with a word of MARKS where the memory does not bound it."""
+    fraction = row["fraction"]
+    if fraction is None:
+        return ""
+    if cache is not None and row["bytes"] <= cache:
+        return f"{percent(fraction)}, cache"
+    return f"{percent(fraction)}, above" if round(fraction, 2) > 1 else percent(fraction)
+
+
+MARKS = {
+    "cache": "the data fit in the device's cache, which is faster than the memory that the limit is of",
+    "above": "the data lie in a cache in part, or the memory was faster than while its limit was measured",
+}
+
 HEADINGS = ("case", "speed", "device", "waited for", "of the limit", "best peer", "its speed", "x peer")
 
 
-def cells(line: Line) -> tuple[str, ...]:
-    """Return the cells of a line, under HEADINGS."""
+def cells(line: Line, cache: int | None = None) -> tuple[str, ...]:
+    """Return the cells of a line, under HEADINGS; ``cache`` is the size of the device's cache in bytes."""
     ours, best = line.ours, line.best
     peer = (best["contender"], speed(best), f"{line.ratio:.2f}") if best else ("", "", "")
     times = seconds(ours["device_s"]), seconds(ours["wall_s"])
-    return (line.label, speed(ours), *times, percent(ours["fraction"]), *peer)
+    return (line.label, speed(ours), *times, share(ours, cache), *peer)
+
+
+def legend(shares: Iterable[str]) -> list[str]:
+    """Return the meaning of each word of MARKS in a column of :func:`share`."""
+    used = {text.partition(", ")[2] for text in shares}
+    return [f"{word}: {meaning}" for word, meaning in MARKS.items() if word in used]
 
 
 TARGET_HEADINGS = ("target", "bound", "measured", "")
 
 
 def target_cells(report: dict[str, Any]) -> list[tuple[str, ...]]:
-    """Return a row for each target of the device."""
+    """Return a row for each target of the device that was measured."""
     found: list[tuple[str, ...]] = []
     for verdict in verdicts(report):
         target, got = verdict.target, verdict.got
+        if got is None:
+            continue
         unit = "x" if target.measure.startswith("x ") else target.measure
         case = f"{target.case}, {_size(target.size)}"
-        found.append((case, str(target), "" if got is None else f"{got:,.3g} {unit}", verdict.word))
+        found.append((case, str(target), f"{got:,.3g} {unit}", verdict.word))
     return found
 
 
@@ -112,25 +141,29 @@ def _size(size: int) -> str:
     return f"2^{power}" if size == 1 << power and power > 11 else f"{size:,}"
 
 
-def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return aligned lines; all columns but the first are aligned right."""
-    widths = [max(len(row[k]) for row in (headings, *rows)) for k in range(len(headings))]
-    return [
-        "  ".join(
-            cell.rjust(width) if k else cell.ljust(width)
-            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in (headings, *rows)
-    ]
+def aligned(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """Return a table of numbers: all columns but the first are aligned right."""
+    return table(headings, rows, right=headings[1:], fold=headings[:1])
 
 
-def summary(report: dict[str, Any]) -> list[str]:
+def text_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return the lines of such a table."""
+    return text_of(aligned(headings, rows)).splitlines()
+
+
+def summary(report: dict[str, Any]) -> list[RenderableType]:
     """Return the summary of a run: limits, cases, targets, and absent peers."""
-    limits = [
+    parts: list[RenderableType] = [
         f"limit: {name} {limit['bytes_per_s'] / 1e9:,.1f} GB/s by {limit['by']}"
         for name, limit in report["limits"].items()
     ]
-    lines = [*limits, "", *text_table(HEADINGS, [cells(line) for line in lines_of(report)])]
+    lines = lines_of(report)
+    rows = [cells(line, report["device"].get("cache")) for line in lines]
+    rows = [(row[0].removesuffix(" float32"), *row[1:]) for row in rows]
+    shown = len(HEADINGS) if any(line.best for line in lines) else HEADINGS.index("best peer")
+    parts += ["", aligned(HEADINGS[:shown], (row[:shown] for row in rows))]
+    if words := legend(row[HEADINGS.index("of the limit")] for row in rows):
+        parts += ["", *words]
     if targets := target_cells(report):
-        lines += ["", *text_table(TARGET_HEADINGS, targets)]
-    return [*lines, "", *report["absent"].values()]
+        parts += ["", aligned(TARGET_HEADINGS, targets)]
+    return [*parts, *(["", *report["absent"].values()] if report["absent"] else [])]

@@ -72,9 +72,8 @@ def _double(x: Any, **keywords: Any) -> Any:
 CASES = ("warm call, reduce sum", "warm call, map 2*x+1", "warm call, scan sum", "warm call to a Python float")
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [pytest.param(case, marks=pytest.mark.label(case)) for case in CASES])
 def test_warm_call(run: Session, play: Play, case: str) -> None:
-    _skip_unless_asked(run, case)
     calls = _warm(run.user_device, peers=run.options.peers)[case]
     host = Elements().host(SMALL)[0]
     expected = {"map": 2 * host + 1, "scan": np.cumsum(host, dtype=np.float64)}.get(case[11:].split()[0], host.sum())
@@ -84,11 +83,13 @@ def test_warm_call(run: Session, play: Play, case: str) -> None:
     _told(run, play, case, SMALL, times)
 
 
-@pytest.mark.parametrize("way", ["to the device", "to the host", "and a sum"])
+WAYS = ("to the device", "to the host", "and a sum")
+
+
+@pytest.mark.parametrize("way", [pytest.param(way, marks=pytest.mark.label(f"transfer {way}")) for way in WAYS])
 def test_transfer(run: Session, play: Play, way: str) -> None:
     """Copy a NumPy array to a GPU; a CPU needs no copy."""
     case = f"transfer {way}"
-    _skip_unless_asked(run, case)
     device = run.user_device
     if device.capabilities.kind != "gpu":
         pytest.skip("a CPU computes with NumPy's arrays where they lie")
@@ -129,10 +130,10 @@ print(built - there, done - there, there - start)
 """
 
 
+@pytest.mark.label("first call of a process")
 @pytest.mark.parametrize("cache", ["empty cache", "cache on the disk"])
 def test_first_call(run: Session, play: Play, cache: str, tmp_path: Path) -> None:
     """Time the first call of a process after the imports, and the build of its kernel."""
-    _skip_unless_asked(run, "first call of a process")
     if run.user_device.backend == "reference":
         pytest.skip("the reference builds nothing")
     caches = {name: str(tmp_path) for name in ("CUPY_CACHE_DIR", "XDG_CACHE_HOME", "CUDA_CACHE_PATH", "POCL_CACHE_DIR")}
@@ -149,11 +150,6 @@ def test_first_call(run: Session, play: Play, cache: str, tmp_path: Path) -> Non
     for case, part in (("first call, building alone", 0), ("imports and finding the device", 2)):
         _add(run, case, SMALL, f"gpuprims, {cache}", [one[part] for one in tries])
     _told(run, play, "first call of a process", SMALL, {f"gpuprims, {cache}": [one[1] for one in tries]})
-
-
-def _skip_unless_asked(run: Session, case: str) -> None:
-    if not run.asked(case):
-        pytest.skip(f"--cases leaves out {case!r}")
 
 
 def _add(run: Session, case: str, size: int, name: str, walls: list[float], nbytes: float = 0) -> None:

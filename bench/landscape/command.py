@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
 import gpuprims
+from gpuprims.cli.terminal import progress
 from gpuprims.core.device import pick_device
 from gpuprims.errors import ArgumentError
 
@@ -42,12 +42,13 @@ def run(chosen: argparse.Namespace) -> int:
     report = _new_report(chosen, user_device, bench, bounds)
     kind = "known" if cliffs else "landscape"
     path: Path = (chosen.out or Path("gpuprims-bench")) / f"{kind}-{results.slug(report)}.json"
-    for row in bench.rows([(cliff.call, cliff.sample) for cliff in cliffs] or _random(chosen, bounds)):
-        rows.append(row)
-        report["rows"].append(as_data(row))
-        results.write(path, report | {"summary": summary_of(rows)})
-        if sys.stderr.isatty():
-            print(f"\r{len(rows)} calls", end="", file=sys.stderr, flush=True)
+    drawn_calls = [(cliff.call, cliff.sample) for cliff in cliffs] or _random(chosen, bounds)
+    with progress(1 if chosen.only is not None else len(cliffs) or chosen.calls) as tell:
+        for row in bench.rows(drawn_calls):
+            rows.append(row)
+            report["rows"].append(as_data(row))
+            results.write(path, report | {"summary": summary_of(rows)})
+            tell(len(rows), f"{len(rows)} calls, {row.primitive}")
     print(*_opening(chosen, user_device, clock.name, bounds, limits), *bench.absent.values(), "", sep="\n")
     print(*(known_lines(cliffs, rows) if cliffs else lines(rows)), sep="\n")
     title = f"{device.capabilities.name}, {device.backend}, seed {chosen.seed}, {len(rows)} calls"

@@ -1,0 +1,68 @@
+"""The command ``gpuprims bench``."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from children import child_environment
+
+import gpuprims
+from bench import results
+from gpuprims.cli import bench as benching
+from gpuprims.cli import main as cli
+
+
+def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "gpuprims", "bench", *arguments]
+    outside = dict.fromkeys(name for name in os.environ if name.startswith("PYTEST_"))  # else it is a worker
+    return subprocess.run(command, capture_output=True, text=True, env=child_environment(**outside))
+
+
+def test_the_command_says_what_it_needs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(benching, "find_spec", lambda name: None)
+    assert cli.main(["bench"]) == 1
+    assert "pip install 'gpuprims[bench]'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--from", "--compare"])
+def test_the_command_refuses_what_is_no_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    pytest.importorskip("pytest_benchmark", reason="pytest-benchmark, which gpuprims bench needs, is not installed")
+    monkeypatch.setattr("bench.command._measured", lambda *given: pytest.fail("it measured first"))
+    path = tmp_path / "none.json"
+    assert cli.main(["bench", option, str(path), "--html"]) == 1
+    assert "a report that gpuprims bench wrote" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("cases", ["nothinglikeit", "reduce sum; nothinglikeit"])
+def test_the_command_refuses_cases_that_there_are_not(tmp_path: Path, cases: str) -> None:
+    pytest.importorskip("pytest_benchmark", reason="pytest-benchmark, which gpuprims bench needs, is not installed")
+    ran = bench("--device", "reference", "--cases", cases, "--out", str(tmp_path))
+    assert (ran.returncode, ran.stdout, list(tmp_path.iterdir())) == (1, "", [])
+    assert ran.stderr.startswith("gpuprims: bench: --cases with parts of a case's name, such as map 2*x+1")
+    assert ran.stderr.endswith("; got 'nothinglikeit'\n")
+
+
+def test_the_command_measures_and_appends(device: gpuprims.Device, tmp_path: Path) -> None:
+    pytest.importorskip("pytest_benchmark", reason="pytest-benchmark, which gpuprims bench needs, is not installed")
+    if device.backend == "reference":
+        pytest.skip("the reference has no suite of its own")
+    for pattern in ("reduce sum, 2^10", "map 2*x+1, 2^10;log-likelihood"):
+        given = ["--device", device.spec, "--cases", pattern, "--out", str(tmp_path), "--append"]
+        ran = bench(*given)
+        assert (ran.returncode, ran.stderr) == (0, ""), ran.stdout
+        assert "SKIPPED" not in ran.stdout
+        assert "test session starts" not in ran.stdout
+    assert re.search(r"^reduce sum, 2\^10 +\S+ GB/s", ran.stdout, re.MULTILINE)
+    assert f"measured: {tmp_path}" in ran.stdout
+    (path,) = tmp_path.glob("*.json")
+    found = results.load(path)
+    assert [one["case"] for one in found["rows"] if one["contender"] == "gpuprims"] == ["reduce sum", "map 2*x+1"]
+    assert found["limits"]["copy"]["bytes_per_s"] > 0
+    assert len(found["series"]["log-likelihood"]) > 100
