@@ -102,7 +102,10 @@ def _measured(chosen: argparse.Namespace, old: results.Report | None) -> tuple[i
     with progress(1) as tell:
         plugin = _Progress(session, tell)
         status = int(pytest.main([*quiet, *where], plugins=[plugin]))
+    written = session.path if session.path and session.path.exists() else None
     if plugin.interrupted:
+        if written:
+            show(f"interrupted; measured so far: {written}")
         raise KeyboardInterrupt  # pytest turned it into a status
     if plugin.unknown:
         names = [work.name for work in WORKS]
@@ -111,7 +114,6 @@ def _measured(chosen: argparse.Namespace, old: results.Report | None) -> tuple[i
     _print(session.report)
     if plugin.failures:
         show("", f"failed: {len(plugin.failures)}", *plugin.failures)
-    written = session.path if session.path and session.path.exists() else None
     if written:
         show("", f"measured: {written}")
     return status, written

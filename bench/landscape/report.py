@@ -16,6 +16,7 @@ from .measure import Row
 
 _PERCENTS = (5, 25, 50, 75)
 _WORST = 25
+_ABOVE = "above 1: arrays lie in a cache, are only read, or launches hide behind each other"
 # A call is slower than a peer if the peer needs less than this share of its time.
 _SLOWER = 1 / 1.1
 _FIRST = (50, 95)
@@ -58,7 +59,8 @@ def _summary(rows: Sequence[Row]) -> dict[str, Any]:
 def lines(rows: Sequence[Row]) -> list[str]:
     """Return the report as lines of text."""
     found = summary_of(rows)
-    told = ["fraction of the limit", *_table(found, "fraction", "calls"), ""]
+    above = [_ABOVE] if any(row.fraction > 1 for row in rows if row.timed) else []
+    told = ["fraction of the limit", *_table(found, "fraction", "calls"), *above, ""]
     told += ["best peer's time over ours", *_table(found, "peer", "raced"), ""]
     told += ["first calls, which compile", *_first_calls(found), ""]
     total = found["all"]

@@ -172,6 +172,8 @@ def test_percentiles_of_a_list() -> None:
     assert (found["all"]["slower"], found["all"]["raced"]) == (1, 3)
     assert found["all"]["first_s"] == pytest.approx({"50": 0.15, "95": 0.285})
     told = report.lines(rows)
+    assert report._ABOVE not in told
+    assert report._ABOVE in report.lines([*rows, row(4, 1.2)])
     assert told[told.index("first calls, which compile") + 4].split() == ["all", "150", "ms", "285", "ms"]
 
 
