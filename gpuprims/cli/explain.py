@@ -58,7 +58,7 @@ def run(chosen: argparse.Namespace) -> int:
             show(*([""] if number else []), *_everything(one))
         return 0
     show(f"{device.spec}, {device.capabilities.name}; every variant: -v")
-    show(table(("primitive", "variant", "why"), map(_line, found), cut=("why",)))
+    show(table(("primitive", "variant", "why"), map(_line, found), cut=("why",)), piped=100)
     return 0
 
 

@@ -33,9 +33,9 @@ _STYLES = {
 _UNBOUNDED = 10_000
 
 
-def show(*parts: RenderableType) -> None:
-    """Print texts and tables: at most as wide as the terminal and in colour, or whole and plain to a pipe."""
-    out = console(sys.stdout)
+def show(*parts: RenderableType, piped: int = _UNBOUNDED) -> None:
+    """Print texts and tables: in colour and at most as wide as the terminal, or plain and ``piped`` wide to a pipe."""
+    out = console(sys.stdout, piped)
     with out.capture() as held:
         out.print(*parts, sep="\n")
     text = held.get()
@@ -47,7 +47,8 @@ def show(*parts: RenderableType) -> None:
 
 def text_of(*parts: RenderableType) -> str:
     """Return texts and tables as lines without colour."""
-    out = console(StringIO(), width=_UNBOUNDED)
+    out = console(StringIO())
+    out.width = _UNBOUNDED
     with out.capture() as held:
         out.print(*parts, sep="\n")
     return "\n".join(line.rstrip() for line in held.get().splitlines())
@@ -86,19 +87,18 @@ def indented(text: str) -> Padding:
     return Padding(Text(text), (0, 0, 0, 4))
 
 
-def console(stream: TextIO | None, width: int | None = None) -> Console:
+def console(stream: TextIO | None, piped: int = _UNBOUNDED) -> Console:
     """Return a console in memory with a stream's width and colours; rich reads NO_COLOR, FORCE_COLOR, COLUMNS and TERM.
 
-    It writes nothing itself, because rich ends the program if the reader goes away.
+    It writes nothing itself, because rich ends the program if the reader goes away. ``piped`` is the width of a pipe
+    where COLUMNS does not tell.
     """
     from rich.console import Console
 
     real = Console(file=stream)
-    if width is None:
-        width = real.width if real.is_terminal or "COLUMNS" in os.environ else _UNBOUNDED
     return Console(
-        file=StringIO(), force_terminal=real.is_terminal, width=width, legacy_windows=False, markup=False,
-        highlight=False, emoji=False,
+        file=StringIO(), force_terminal=real.is_terminal, legacy_windows=False, markup=False, highlight=False,
+        emoji=False, width=real.width if real.is_terminal or "COLUMNS" in os.environ else piped,
     )  # fmt: skip
 
 
