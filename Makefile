@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 RUN = $(VENV)/bin/python -m
 
-.PHONY: demo test test-all docs lint oclgrind sanitize hard soak fuzz clean
+.PHONY: demo test test-all docs docs-test lint oclgrind sanitize hard soak fuzz clean
 
 demo: $(VENV)/demo
 	$(RUN) gpuprims demo
@@ -34,9 +34,15 @@ lint: $(VENV)/lint
 	$(RUN) mypy
 	$(VENV)/bin/basedpyright --pythonpath $(VENV)/bin/python tests/public_api.py
 
-# The documentation site, in docs/_build.
+# The documentation site, in docs/_build; the gallery's programs compute on the CPU. Then the examples of docstrings.
+SPHINX = $(RUN) sphinx --fail-on-warning --quiet --doctree-dir docs/_build/.doctrees
 docs: $(VENV)/docs
-	$(RUN) sphinx --fail-on-warning --quiet docs docs/_build
+	$(SPHINX) docs docs/_build
+	$(SPHINX) --builder doctest docs docs/_build/doctest
+
+# Each page in Chromium, by the width of a desk and of a phone, light and dark; needs `apt-get install chromium` or so.
+docs-test: $(VENV)/docs-test docs
+	GPUPRIMS_SHOTS=docs/_build/shots $(RUN) pytest tests/docs
 
 # Every OpenCL kernel on a simulated device that reports data races, uninitialised reads and accesses out of bounds.
 # Its own environment, because Oclgrind's wheel would add its device to the other one.
@@ -60,7 +66,11 @@ $(VENV)/test: $(VENV)/bin/python pyproject.toml
 	touch $@
 
 $(VENV)/docs: $(VENV)/bin/python pyproject.toml
-	$(RUN) pip install --quiet --editable ".[docs]"
+	$(RUN) pip install --quiet --editable ".[cpu,docs]"
+	touch $@
+
+$(VENV)/docs-test: $(VENV)/bin/python pyproject.toml
+	$(RUN) pip install --quiet --editable ".[cpu,docs-test]"
 	touch $@
 
 $(VENV)/lint: $(VENV)/test

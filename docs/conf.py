@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-import re
+import sys
+from pathlib import Path
 from typing import Any
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
+
+from tools import charts, inline, links
 
 import gpuprims
 
@@ -12,14 +17,35 @@ author = "The gpuprims developers"
 project_copyright = author
 release = version = gpuprims.__version__
 
-extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary"]
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.doctest",
+    "sphinx_gallery.gen_gallery",
+]
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
-exclude_patterns = ["_build", "decisions/README.md"]
+exclude_patterns = ["_build", "decisions/README.md", "programs/GALLERY_HEADER.rst"]
 templates_path = ["_templates"]
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"gpuprims {release}"
-html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False, "header_links_before_dropdown": 6}
+html_theme_options = {
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "header_links_before_dropdown": 8,
+    "navbar_align": "left",
+    "navbar_persistent": [],
+    "navbar_end": ["search-button", "theme-switcher"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+# Pages without others below them need no list at the left.
+html_sidebars = {name: [] for name in ("index", "quickstart", "performance", "story")}
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_context = {"default_mode": "auto"}
 html_show_sourcelink = False
 
 myst_heading_anchors = 4
@@ -27,36 +53,28 @@ autosummary_generate = True
 autodoc_typehints = "none"  # docstrings say the types
 numpydoc_show_class_members = False
 
-# Pages of the repository beside docs/, and pages of the site that include them.
-_INCLUDED = {"CONTRIBUTING": "contributing", "RELEASING": "releasing", "SECURITY": "security", "CHANGELOG": "changelog"}
-_LINK = re.compile(r"\]\((?:\.\./)*(docs/)?([\w./-]+)(#[\w-]+)?\)")
-_EXAMPLE = re.compile(r"\[([^\]]+)\]\((?:\.\./)*examples/[^)]*\)")
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples/gallery",
+    "gallery_dirs": "programs",
+    "image_scrapers": ("tools.films.stored",),
+    "abort_on_example_error": True,
+    "backreferences_dir": "programs/uses",
+    "download_all_examples": False,
+    "min_reported_time": 3600,
+    "show_signature": False,
+    "within_subsection_order": "FileNameSortKey",
+    "write_computation_times": False,
+}
 
 
-def _link(found: re.Match[str], depth: int) -> str:
-    """Return a link as the site needs it: from the repository's root to docs/, and to pages that are included."""
-    inside, path, anchor = found[1], found[2], found[3] or ""
-    if path.rstrip("/") == "decisions":
-        path = "decisions/index.md"
-    up = "../" * depth
-    page = _INCLUDED.get(path.removesuffix(".md"))
-    if page is not None:
-        return f"]({up}{page}.md{anchor})"
-    return f"]({up}{path}{anchor})" if inside else found[0]
-
-
-def _read(app: Any, name: str, source: list[str]) -> None:
-    """Change the links of a page; those to examples, which the site does not have, become text."""
-    source[0] = _EXAMPLE.sub(r"\1", source[0])
-    source[0] = _LINK.sub(lambda found: _link(found, name.count("/")), source[0])
-
-
-def _include(app: Any, path: Any, name: str, source: list[str]) -> None:
-    """Change the links of a page that another one includes."""
-    _read(app, name, source)
+def _draw(app: Any) -> None:
+    """Draw the charts before the pages are read."""
+    charts.write(Path(app.srcdir) / "pictures")
 
 
 def setup(app: Any) -> None:
-    """Register the changes of links."""
-    app.connect("source-read", _read)
-    app.connect("include-read", _include)
+    """Register what the site does beyond its extensions."""
+    app.connect("builder-inited", _draw)
+    app.connect("source-read", links.read)
+    app.connect("include-read", links.include)
+    app.connect("doctree-resolved", inline.resolve)

@@ -12,7 +12,7 @@ from device_matrix import WORKS, Work
 
 PAGE = Path(__file__).parents[1] / "docs" / "devices.md"
 
-_HEAD = """# Devices
+_HEAD = """# GPUs of other vendors
 
 gpuprims is measured on NVIDIA GPUs and on CPUs. For the other GPUs below, the tests use doubles. A double is the
 OpenCL driver of a CPU with the limits of such a GPU. It

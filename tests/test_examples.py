@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -19,10 +20,11 @@ from gpuprims.core.device import absences
 ROOT = Path(__file__).parent.parent
 PROGRAMS = sorted((ROOT / "examples").glob("*.py"))
 PACKAGES = sorted(path.parent for path in (ROOT / "examples").glob("*/pyproject.toml"))
+GALLERY = sorted((ROOT / "examples" / "gallery").glob("*.py"))
 # The blocks of Python of each page.
 PAGES = {
-    page.stem: blocks
-    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+    page.relative_to(ROOT).with_suffix("").as_posix(): blocks
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs").glob("[gh]*/*.md")))
     if (blocks := re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
 }
 # Runs each of its arguments as a program of its own, under the name of the one before.
@@ -33,8 +35,8 @@ for name, code in zip(sys.argv[1::2], sys.argv[2::2]):
 """
 
 
-def run(arguments, device):
-    environment = child_environment(GPUPRIMS_DEVICE=device.spec)
+def run(arguments, device, **variables):
+    environment = child_environment(GPUPRIMS_DEVICE=device.spec, **variables)
     return subprocess.run(
         [sys.executable, "-W", "error", *arguments], env=environment, capture_output=True, text=True, check=False
     )
@@ -53,6 +55,24 @@ def test_an_example_runs_and_prints(program, spec):
     done = run([program], gpuprims.Device(spec))
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
+
+
+@pytest.mark.parametrize("drawing", GALLERY, ids=lambda path: path.stem)
+def test_a_program_of_the_gallery_runs(drawing):
+    """The site's build draws; here matplotlib's backend "template" does not."""
+    device = next(iter(gpuprims.devices()), gpuprims.Device("reference"))
+    done = run([drawing], device, MPLBACKEND="template")
+    assert done.returncode == 0, done.stderr
+
+
+def test_programs_of_the_gallery_are_short_and_say_what_is_seen():
+    assert len(GALLERY) >= 12
+    for program in GALLERY:
+        text = program.read_text()
+        title, line, _, words = (ast.get_docstring(ast.parse(text)) or "").split("\n", 3)
+        assert 20 <= len(text.splitlines()) <= 60, program
+        assert line == "=" * len(title), program
+        assert len(words) > 120, program
 
 
 def installed(package, folder):
@@ -102,8 +122,8 @@ def test_the_example_of_a_primitive_is_short():
 
 
 def test_every_page_of_functions_has_examples():
-    assert PAGES.keys() >= {"README", "guide", "kernels", "models"}
-    assert sum(map(len, PAGES.values())) >= 20
+    assert PAGES.keys() >= {"README", "docs/guide/map", "docs/howto/cuda-graphs", "docs/kernels", "docs/models"}
+    assert sum(map(len, PAGES.values())) >= 24
 
 
 @pytest.mark.parametrize("page", PAGES)

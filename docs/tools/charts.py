@@ -1,0 +1,104 @@
+"""The charts of the site, drawn from the reports in bench/results as SVG whose colours follow the page."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from bench import charts
+
+Report = dict[str, Any]
+
+_RESULTS = Path(__file__).parents[2] / "bench" / "results"
+_INK, _PAPER = "#010203", "#040506"
+# What a chart draws, and what the page shows in its place.
+_COLOURS = {
+    _INK: "currentColor",
+    "#333333": "currentColor",
+    "#000000": "currentColor",
+    _PAPER: "var(--pst-color-background)",
+    "#ffffff": "var(--pst-color-background)",
+    "#1f4e9c": "var(--gp-ours)",
+    "#555555": "var(--pst-color-text-muted)",
+}
+_STYLE = {
+    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), _INK),
+    "axes.facecolor": _PAPER,
+    "legend.facecolor": _PAPER,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "gpuprims",
+    "font.family": "sans-serif",
+}
+_PAGES = {
+    "h200": ("cuda-nvidia-h200", ("ladder", "rungs", "threads", "histogram", "throughput", "latency")),
+    "cpu": ("opencl-amd-epyc-intel", ("ladder", "threads", "histogram", "throughput", "latency")),
+}
+
+
+def write(folder: Path) -> None:
+    """Draw every chart into a folder."""
+    with mpl.rc_context(_STYLE):
+        for name, figure in _figures():
+            (folder / f"chart-{name}.svg").write_text(_svg(figure), encoding="utf-8")
+
+
+def _figures() -> Iterator[tuple[str, Figure]]:
+    reports = {place: json.loads((_RESULTS / f"{file}.json").read_text()) for place, (file, _) in _PAGES.items()}
+    for place, (_, names) in _PAGES.items():
+        for name in names:
+            yield f"{name}-{place}", charts.CHARTS[name](reports[place])
+    yield "log-likelihood", _log_likelihood(reports["h200"])
+    yield "when-a-gpu-pays", _when_a_gpu_pays(reports["h200"], reports["cpu"])
+
+
+def _svg(figure: Figure) -> str:
+    """Return a figure with the page's colours, as wide as its place."""
+    # Smaller than in a report, so that letters are larger beside it.
+    figure.set_size_inches(figure.get_size_inches() * 0.8)
+    held = io.StringIO()
+    figure.savefig(held, format="svg", transparent=True, metadata={"Date": None})
+    text = held.getvalue()
+    for drawn, shown in _COLOURS.items():
+        text = text.replace(drawn, shown)
+    return re.sub(r'(<svg [^>]*?)width="[^"]*" |(<svg [^>]*?)height="[^"]*" ', r"\1\2", text)
+
+
+def _log_likelihood(report: Report) -> Figure:
+    """Draw the log-likelihood of the article's regression after each iteration."""
+    points = report["series"]["log-likelihood"]
+    figure = Figure(figsize=(6, 3), layout="constrained")
+    axes = figure.subplots()
+    axes.plot([p["iteration"] for p in points], [p["log_likelihood"] for p in points], color="#1f4e9c")
+    axes.set(xlabel="iteration", ylabel="log-likelihood")
+    axes.grid(alpha=0.3)
+    return figure
+
+
+def _when_a_gpu_pays(gpu: Report, cpu: Report) -> Figure:
+    """Draw the time of a running sum by size: on two CPU cores, on a GPU, and on a GPU with the way there and back."""
+    case, bytes_per_s = "scan sum", 25e9  # each way, as docs/performance.md says
+
+    def times(report: Report, contender: str) -> tuple[list[int], list[float]]:
+        rows = [r for r in report["rows"] if r["case"] == case and r["contender"] == contender]
+        rows.sort(key=lambda row: row["size"])
+        return [row["size"] for row in rows], [row["wall_s"] * 1e6 for row in rows]
+
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axes = figure.subplots()
+    axes.loglog(*times(cpu, "NumPy"), "o-", color="#d1701f", label="NumPy, one CPU core", markersize=4)
+    axes.loglog(*times(cpu, "gpuprims"), "s-", color="#2e8b57", label="gpuprims, two CPU cores", markersize=4)
+    sizes, on_device = times(gpu, "gpuprims")
+    way = [time + 2 * 4 * size / bytes_per_s * 1e6 for size, time in zip(sizes, on_device, strict=True)]
+    axes.loglog(sizes, way, "--", color="#1f4e9c", label="gpuprims, H200, and 25 GB/s each way (computed)")
+    axes.loglog(sizes, on_device, "D-", color="#1f4e9c", label="gpuprims, H200, array on the device", markersize=4)
+    axes.set(xlabel="float32 elements of a running sum", ylabel="microseconds a call, with the wait")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=8)
+    return figure
