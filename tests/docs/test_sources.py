@@ -1,0 +1,48 @@
+"""What the site's sources must hold: pictures that are drawn, and every public name."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from docs.pages import ROOT
+
+import gpuprims
+import gpuprims.models
+import gpuprims.testing
+
+DOCS = ROOT / "docs"
+DRAWN: dict[str, Any] = runpy.run_path(str(DOCS / "tools" / "drawings.py"))
+
+
+@pytest.mark.parametrize("name", DRAWN["DRAWINGS"])
+def test_a_picture_is_what_its_script_draws(name: str) -> None:
+    assert (DOCS / "pictures" / f"{name}.svg").read_text() == DRAWN["svg"](name), "run python docs/tools/drawings.py"
+
+
+def test_each_primitive_has_a_picture() -> None:
+    for page in ("map", "reduce", "scan", "compact", "histogram", "stencil"):
+        assert re.search(r"!\[[^\]]{20,}\]\(\.\./pictures/[\w-]+\.svg\)", (DOCS / "guide" / f"{page}.md").read_text())
+
+
+def test_the_reference_has_every_public_name() -> None:
+    listed = set(re.findall(r"^   (\w+)$", (DOCS / "reference.md").read_text(), re.MULTILINE))
+    public = {*gpuprims.__all__, *gpuprims.models.__all__, *gpuprims.testing.__all__} - {"errors", "models"}
+    assert public - listed == set()
+
+
+def test_pages_name_no_file_that_is_absent() -> None:
+    absent = []
+    for page in (ROOT / "README.md", *DOCS.rglob("*.md")):
+        if not {"_build", "api", "programs"} & set(page.relative_to(ROOT).parts):
+            links = re.findall(r"\]\(((?:\.{0,2}/?[\w.-]+/?)+)(?:#[\w-]+)?\)", page.read_text())
+            absent += [f"{page.name}: {link}" for link in links if not _exists(page, link)]
+    assert absent == []
+
+
+def _exists(page: Path, link: str) -> bool:
+    """Return True for a file, or for a chart that the build draws."""
+    return (page.parent / link).exists() or bool(re.fullmatch(r"pictures/chart-[\w-]+\.svg", link))
