@@ -29,6 +29,7 @@ source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 exclude_patterns = ["_build", "decisions/README.md", "programs/GALLERY_HEADER.rst"]
 templates_path = ["_templates"]
 
+highlight_language = "none"  # blocks of Python say so
 html_theme = "pydata_sphinx_theme"
 html_title = f"gpuprims {release}"
 html_theme_options = {

@@ -63,7 +63,7 @@ def _svg(figure: Figure) -> str:
     # Smaller than in a report, so that letters are larger beside it.
     figure.set_size_inches(figure.get_size_inches() * 0.8)
     held = io.StringIO()
-    figure.savefig(held, format="svg", transparent=True, metadata={"Date": None})
+    figure.savefig(held, format="svg", bbox_inches="tight", transparent=True, metadata={"Date": None})
     text = held.getvalue()
     for drawn, shown in _COLOURS.items():
         text = text.replace(drawn, shown)
