@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from gpuprims.primitives.stencil import stencil
     from gpuprims.primitives.stencil.blur import blur
     from gpuprims.primitives.take import take
+    from gpuprims.profiling.profile import Profile, profile
 
 __version__ = "0.1.0"
 
@@ -46,6 +47,7 @@ __all__ = [
     "Op",
     "Plan",
     "Primitive",
+    "Profile",
     "Variant",
     "bincount",
     "blur",
@@ -62,6 +64,7 @@ __all__ = [
     "merge",
     "models",
     "plan",
+    "profile",
     "reduce",
     "register",
     "scan",
@@ -97,6 +100,7 @@ _HOMES = {
     "primitives.stencil": "stencil",
     "primitives.stencil.blur": "blur",
     "primitives.take": "take",
+    "profiling.profile": "Profile profile",
 }
 
 

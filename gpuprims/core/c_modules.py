@@ -26,7 +26,7 @@ import numpy as np
 
 from gpuprims.core import compile_cache
 from gpuprims.core.private_folder import private_folder
-from gpuprims.core.program_cache import forget_calls
+from gpuprims.core.program_cache import prepare_anew
 
 FAILURES: dict[Path, str] = {}  # why a module is not used, by C file
 _OPTIONS = ("-O2", "-shared", "-fPIC")
@@ -75,11 +75,8 @@ def _use(source: Path, binary: bytes, use: Callable[[ModuleType], None]) -> None
 class CModule:
     """The functions of a C file; ``calls`` is None where those in Python serve.
 
-    ``prepare`` gets the module before its first use. ``used`` counts the modules that do the work so far, of those
-    whose functions are ``in_calls`` that are kept.
+    ``prepare`` gets the module before its first use. Calls that are kept have functions of modules ``in_calls``.
     """
-
-    used = 0
 
     def __init__(self, source: Path, prepare: Callable[[Any], None], *, in_calls: bool = True) -> None:
         self.source, self._prepare, self._in_calls = source, prepare, in_calls
@@ -97,8 +94,7 @@ class CModule:
         self._prepare(calls)
         self.calls = calls
         if self._in_calls:
-            CModule.used += 1
-            forget_calls()
+            prepare_anew()
 
     def said(self) -> str:
         """Return what does the work, and why."""

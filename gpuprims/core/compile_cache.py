@@ -13,7 +13,9 @@ import os
 import shutil
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TypeVar
 
@@ -30,6 +32,9 @@ _ABANDONED = 3600  # seconds after which an unfinished file is a killed process'
 # Read only; follow no link, and do not wait for the writer of a pipe.
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
+# The keys of binaries that calls have loaded, for those who ask by :func:`found_within`.
+_FOUND: ContextVar[list[str] | None] = ContextVar("binaries found", default=None)
+
 
 def key_of(*facts: str) -> str:
     """Return the key of a binary, a hash of the facts that decide it."""
@@ -45,13 +50,27 @@ def cached(key: str, load: Callable[[bytes], T], build: Callable[[], tuple[T, by
     """
     if (binary := fetch(key)) is not None:
         try:
-            return load(binary)
+            program = load(binary)
+            if (found := _FOUND.get()) is not None:
+                found.append(key)
+            return program
         except refused as error:
             discard(key, f"that the driver refuses ({error})")
     program, binary = build()
     if binary:
         keep(key, binary)
     return program
+
+
+@contextmanager
+def found_within() -> Iterator[list[str]]:
+    """Give a list that gets the keys of binaries that :func:`cached` loads from the disk in the block."""
+    found: list[str] = []
+    token = _FOUND.set(found)
+    try:
+        yield found
+    finally:
+        _FOUND.reset(token)
 
 
 def fetch(key: str) -> bytes | None:

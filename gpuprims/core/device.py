@@ -18,12 +18,13 @@ from gpuprims.core.device_specs import find_driver
 from gpuprims.core.driver import Driver, Kernel, WithConstants
 from gpuprims.core.faults import Faults
 from gpuprims.core.kernel_spec import KernelSpec
-from gpuprims.core.lifetime import EndingDriver, ForkedDriver, after_fork, refuse_at_exit, wait_for_calls
+from gpuprims.core.lifetime import EndingDriver, ForkedDriver, StandIn, after_fork, refuse_at_exit, wait_for_calls
 from gpuprims.core.program_cache import Kernels
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.tuned_choices import tuned_on
 from gpuprims.core.variant import Explanation, Variant
+from gpuprims.core.watched import WatchedDriver, unwatched, watched
 from gpuprims.errors import (
     BackendUnavailableError,
     DeviceMismatchError,
@@ -86,11 +87,11 @@ class Device:
 
     @classmethod
     def _of(cls, driver: Driver) -> Device:
-        key = id(driver.real if isinstance(driver, ForkedDriver) else driver)
+        key = id(driver.real if isinstance(driver, StandIn) else driver)
         with cls._lock:
             if key not in cls._known:
                 device = super().__new__(cls)
-                device.driver = driver
+                device.driver = watched(driver)
                 device._kernels = Kernels()
                 device.faults = Faults()
                 cls._known[key] = device
@@ -104,7 +105,7 @@ class Device:
         for device in list(cls._known.values()):
             device._kernels.after_fork()
             if not isinstance(device.driver, ForkedDriver) and not getattr(device.driver, "survives_fork", False):
-                device.driver, device.faults = ForkedDriver(device.driver), Faults()  # every method raises
+                device.driver, device.faults = ForkedDriver(unwatched(device.driver)), Faults()  # every method raises
 
     @classmethod
     def _at_exit(cls) -> None:
@@ -171,6 +172,8 @@ class Device:
         """Return a compiled kernel, building it the first time; constants are arguments, not compiled in."""
         lifted, constants = spec.lifted()
         kernel: Kernel = self._kernels.find((variant, lifted), lambda: self.driver.build(variant, lifted))
+        if isinstance(driver := self.driver, WatchedDriver):
+            kernel = driver.watch(kernel, variant, lifted)
         return WithConstants(kernel, constants) if constants.size else kernel
 
     def asarray(self, array: np.ndarray) -> Any:

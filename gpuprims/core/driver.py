@@ -97,6 +97,9 @@ class Driver(Protocol):
     allocates to :func:`gpuprims.core.capture.keep`. During a capture, transfers and reports raise
     :class:`~gpuprims.errors.CaptureError`.
 
+    A driver whose device tells when kernels run may have ``clock()``, which returns a new
+    :class:`~gpuprims.core.clock.Clock`, for profiles.
+
     A driver whose transfers run beside kernels and beside each other may have ``begin_asarray(array)``, which starts
     :meth:`asarray`; the function that it returns waits until the host array has been read, and returns the copy, which
     later work finds complete. ``begin_to_host(array, host, new=...)`` starts to copy a C-contiguous array, as the work

@@ -80,8 +80,8 @@ class Discovery(Generic[D]):
         self._broken = self._broken or self._looking
 
 
-class _StandIn:
-    """A driver's backend and index, which need no call of the driver."""
+class StandIn:
+    """Replaces a device's driver: its backend and index, which need no call of the real one."""
 
     def __init__(self, driver: Driver) -> None:
         self.real = driver
@@ -89,7 +89,7 @@ class _StandIn:
         self.index = driver.index
 
 
-class ForkedDriver(_StandIn):
+class ForkedDriver(StandIn):
     """Replaces the driver of a parent's device in a forked child: every use raises."""
 
     @property
@@ -108,7 +108,7 @@ class ForkedDriver(_StandIn):
         self._refuse()
 
 
-class EndingDriver(_StandIn):
+class EndingDriver(StandIn):
     """Replaces a driver while the interpreter ends: exit functions may use it, and a daemon thread that does ends."""
 
     def __init__(self, driver: Driver) -> None:

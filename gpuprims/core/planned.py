@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from gpuprims.core.arrays import unchanged
-from gpuprims.core.c_modules import CModule
 from gpuprims.core.capture import Captured
 from gpuprims.core.device import DEFAULT, Device
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out, check_out, result_forms, written_forms
-from gpuprims.core.program_cache import forgets_calls
+from gpuprims.core.program_cache import Prepared, forgets_calls
 from gpuprims.core.scalars import scalars_on
 from gpuprims.core.warm_calls import Key, WarmCalls
 from gpuprims.errors import ArgumentError, CaptureError
@@ -51,7 +50,7 @@ class Plan:
         self.device: Device = operands.device
         self.variant = launch_plan.variant
         launch_plan.compiled()
-        self._launch_plan, self._modules = launch_plan, CModule.used
+        self._launch_plan, self._prepared = launch_plan, Prepared.times
         given = len(operands.natives) - beside
         self._forms, self._beside = operands.forms[:given], operands.natives[given:]
         new = launch_plan.results
@@ -90,8 +89,6 @@ class Plan:
 
     def _checked(self, arrays: tuple[Any, ...], out: Any, key: Key | None) -> Any:
         """Run on arrays that no earlier call was like, and keep how."""
-        if self._modules != CModule.used:  # what runs in C since the plan was made
-            self._launch_plan, self._modules = self._launch_plan.fresh(), CModule.used
         operands, given = self._bound(arrays, out)
         if not self._needs_out or given is not None:
             self._calls.keep(key, self._launch_plan, operands, out=given)
@@ -172,9 +169,11 @@ _PLANS: weakref.WeakSet[Plan] = weakref.WeakSet()
 
 @forgets_calls
 def _forget() -> None:
-    """Let plans find again what runs their calls; each keeps its kernel."""
+    """Let plans find again what runs their calls; each keeps its launches unless they are prepared in another way."""
     for plan in list(_PLANS):
         plan._calls.clear()
+        if plan._prepared != Prepared.times:
+            plan._launch_plan, plan._prepared = plan._launch_plan.fresh(), Prepared.times
 
 
 def _alike(given: Sequence[Form], planned: Sequence[Form]) -> bool:

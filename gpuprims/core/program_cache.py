@@ -45,6 +45,21 @@ def forget_calls() -> None:
         forget()
 
 
+class Prepared:
+    """Counts how often launches were to be prepared in another way, as functions in C or to be timed.
+
+    Those who keep launches when calls are forgotten prepare them again if the number has changed.
+    """
+
+    times = 0
+
+
+def prepare_anew() -> None:
+    """Let all calls prepare their launches again."""
+    Prepared.times += 1
+    forget_calls()
+
+
 class Kernels:
     """Compiled kernels of one device; beyond ``GPUPRIMS_KERNELS`` it releases the least recently used."""
 

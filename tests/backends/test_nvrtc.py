@@ -32,7 +32,8 @@ from gpuprims.primitives.fold_variants import FoldVariant
 from gpuprims.tuning.cases import case_of
 
 VARIANTS = [variant for name in REGISTRY.primitive_names for variant in REGISTRY.variants(name, "cuda")]
-KERNELS = Path(gpuprims.__file__).parent / "primitives"
+PACKAGE = Path(gpuprims.__file__).parent
+KERNELS = PACKAGE / "primitives"
 
 nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="cuda-bindings is not installed")
 
@@ -72,7 +73,10 @@ def asked_for(variant: Variant, call: Callable[..., Any]) -> list[tuple[Variant,
 
 def compile_cuda(variant: Variant, spec: KernelSpec, architecture: int) -> tuple[list[str], bool]:
     """Compile as the CUDA backend does; return what the compiler says, and whether machine code came out."""
-    text = kernel_source(spec, variant, PRELUDES["cuda"], 32)
+    return compile_text(kernel_source(spec, variant, PRELUDES["cuda"], 32), architecture)
+
+
+def compile_text(text: str, architecture: int) -> tuple[list[str], bool]:
     options = [one.encode() for one in (*options_of(nvrtc.nvrtcVersion()[1:]), f"-arch=sm_{architecture}")]
     _, program = nvrtc.nvrtcCreateProgram(text.encode(), b"generated.cu", 0, [], [])
     nvrtc.nvrtcCompileProgram(program, len(options), options)
@@ -167,6 +171,11 @@ def test_complex_numbers_are_moved_in_vectors(architecture: int) -> None:
     (variant,) = (variant for variant in VARIANTS if variant.entry == "map_grid")
     (alone,) = specs_of(variant, MAPS["complex64"])  # memory of the host, of no alignment
     assert compile_cuda(variant, dataclasses.replace(alone, vector=2), architecture) == ([], True)
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_the_kernel_ahead_of_timed_launches_compiles(architecture: int) -> None:
+    assert compile_text((PACKAGE / "backends/cuda/idle.cu").read_text(), architecture) == ([], True)
 
 
 def ptx_of(variant: Variant, spec: KernelSpec) -> str:

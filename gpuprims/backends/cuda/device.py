@@ -15,6 +15,7 @@ from gpuprims.backends import PRELUDES
 from gpuprims.backends.cuda.arrays import new_array
 from gpuprims.backends.cuda.capabilities import capabilities_of
 from gpuprims.backends.cuda.capture import is_capturing, memory_key, stream_of
+from gpuprims.backends.cuda.clock import CudaClock
 from gpuprims.backends.cuda.kernel import CudaKernel, alongside, compiled, current_device
 from gpuprims.backends.cuda.runs import into_new
 from gpuprims.backends.cuda.transfer import Transfer
@@ -48,7 +49,7 @@ class CudaDriver(OwnMemory):
         memory = StreamMemory(lambda count, dtype: self.zeros((count,), dtype), partial(memory_key, index))
         self.counters, self.tile_statuses = memory.counters, memory.tile_statuses
         self.stream_memory = memory
-        self.is_capturing = partial(is_capturing, index)
+        self.is_capturing, self.clock = partial(is_capturing, index), partial(CudaClock, self.device)
 
     @cached_property
     def capabilities(self) -> Capabilities:

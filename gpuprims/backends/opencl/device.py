@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import pyopencl.array as cl_array
 from gpuprims.backends import PRELUDES
 from gpuprims.backends.opencl.arrays import Arrays, place_of
 from gpuprims.backends.opencl.capabilities import capabilities_of
+from gpuprims.backends.opencl.clock import OpenCLClock
 from gpuprims.backends.opencl.compiling import compiled
 from gpuprims.backends.opencl.kernel import Launches, OpenCLKernel
 from gpuprims.backends.opencl.queues import turn_of
@@ -27,8 +28,6 @@ from gpuprims.core.stream_memory import StreamMemory
 from gpuprims.core.variant import Variant
 from gpuprims.errors import BuildError
 
-_INT64 = np.dtype(np.int64)
-
 
 class OpenCLDriver:
     """One device, its context and one in-order queue."""
@@ -42,6 +41,7 @@ class OpenCLDriver:
         transfer, self._launches = Transfer(queue), Launches(queue)
         # Bound once, because a warm call pays for each of Python's calls.
         self._send, self.to_host, self.wait = transfer.send, transfer.receive, self._launches.wait
+        self.clock = partial(OpenCLClock, queue, self._launches)
         self._reports: list[CopiedReport] = []  # that no call uses
         memory = StreamMemory(lambda *asked: self.arrays.kept_zeros(*asked), int)  # int() is the key of its one queue
         self.stream_memory, self.counters, self.tile_statuses = memory, memory.counters, memory.tile_statuses
@@ -142,7 +142,7 @@ class OpenCLDriver:
         try:
             return self._reports.pop()
         except IndexError:
-            return CopiedReport(self.queue, self.empty((1,), _INT64), self._reports)
+            return CopiedReport(self.queue, self.empty((1,), np.dtype(np.int64)), self._reports)
 
     def synchronize(self) -> None:
         """Wait for the queue."""

@@ -21,7 +21,7 @@ from gpuprims.core.quick_keys import KEYS
 # pyopencl writes code for each new kernel object; two threads that do so at the same time get a warning of pytools.
 _CREATING = Lock()
 # Most memories of the host that launches without a wait leave held.
-_MOST_HELD = 256
+MOST_HELD = 256
 # Bytes of a call of several groups that the calling thread runs alone (measurements.md: near-groups).
 _NEAR_BYTES = 1 << 15
 
@@ -85,6 +85,10 @@ class OpenCLKernel:
             KEYS.ask()
             HOST_CALLS.ask()
 
+    def on(self, queue: cl.CommandQueue, launches: Launches) -> OpenCLKernel:
+        """Return the kernel on another queue of its device."""
+        return OpenCLKernel(queue, self._program, self._entry, self._block, self._inputs, launches)
+
     def prepare(self, groups: int, layout: np.ndarray, *numbers: int, local: int = 0) -> Launch:
         """Fix a launch with its own kernel object, whose last arguments stay set."""
         ordered = self._queue if in_order(self._queue) else None
@@ -97,7 +101,7 @@ class OpenCLKernel:
         def launch(memories: Sequence[Any]) -> None:
             pending: list[cl.Event] = []
             with turn:  # the kernel object holds the arguments, and is of this queue alone
-                if len(held) > _MOST_HELD:
+                if len(held) > MOST_HELD:
                     launches.wait()
                 first = memories[0]
                 pointed = isinstance(first, np.ndarray) or (type(first) is Beside and first.is_pointer)

@@ -1,0 +1,77 @@
+"""``gpuprims profile``: run a script or a module, and show what its calls cost."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import runpy
+import sys
+import traceback
+from pathlib import Path
+from types import TracebackType
+
+from gpuprims.cli.terminal import Subparsers, add_device
+from gpuprims.core.use_device import use_device
+from gpuprims.errors import ArgumentError
+from gpuprims.profiling.profile import profile
+
+
+def add_parser(commands: Subparsers) -> None:
+    """Add the command and its arguments."""
+    parser = commands.add_parser("profile", help="run a script, and show what its calls launch, copy and compile")
+    add_device(parser)
+    parser.add_argument("--json", metavar="FILE", help="write all records to a file")
+    parser.add_argument("--trace", metavar="FILE", help="write a trace for https://ui.perfetto.dev to a file")
+    parser.add_argument("-m", dest="module", action="store_true", help="run a module, as python -m does")
+    parser.add_argument("script", help="a file with a program in Python, or with -m a module")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own arguments")
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Run the script, print the table, also if the script fails, and return the script's exit status."""
+    if not chosen.module and not Path(chosen.script).exists():
+        raise ArgumentError(f"profile: the file of a script; got {chosen.script!r} (for a module: profile -m)")
+    for file in filter(None, (chosen.json, chosen.trace)):  # now, because the script may run for long
+        if not Path(file).resolve().parent.is_dir():
+            raise ArgumentError(f"profile: a file in a folder that exists; got {file!r}")
+    if chosen.device is not None:
+        use_device(chosen.device)
+    seen = profile()
+    try:
+        with seen:
+            status = _run_script(chosen.script, chosen.arguments, is_module=chosen.module)
+    finally:  # also after Ctrl-C
+        print(seen)
+        if chosen.json is not None:
+            seen.to_json(chosen.json)
+        if chosen.trace is not None:
+            seen.to_chrome_trace(chosen.trace)
+    return status
+
+
+def _run_script(script: str, arguments: list[str], *, is_module: bool) -> int:
+    """Run a script as Python does, and return its exit status; an error is printed."""
+    sys.argv = [script, *arguments]
+    sys.path.insert(0, os.getcwd() if is_module else str(Path(script).resolve().parent))
+    try:
+        if is_module:
+            runpy.run_module(script, run_name="__main__", alter_sys=True)
+        else:
+            runpy.run_path(script, run_name="__main__")
+    except SystemExit as end:
+        if end.code is None or isinstance(end.code, int):
+            return end.code or 0
+        print(end.code, file=sys.stderr)
+        return 1
+    except Exception as error:
+        traceback.print_exception(error.with_traceback(_from_script(error.__traceback__)))
+        return 1
+    return 0
+
+
+def _from_script(trace: TracebackType | None) -> TracebackType | None:
+    """Return the part of a traceback that Python would show: from the script on, without what runs it."""
+    outer = trace
+    while outer is not None and outer.tb_frame.f_globals.get("__name__") in (__name__, "runpy"):
+        outer = outer.tb_next
+    return outer

@@ -1,0 +1,85 @@
+"""The public call that this thread is in, read from Python's frames: calls themselves need no code for it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from itertools import count
+from types import FrameType
+from typing import Any, NamedTuple
+
+_NUMBERS = count(1)
+_KEPT = "(gpuprims call)"  # among a frame's locals, where no variable of Python has such a name
+_SHOWN = 3  # arrays of a label
+# The call that a thread of ours works for.
+_ELSEWHERE: ContextVar[Call | None] = ContextVar("gpuprims call", default=None)
+
+
+class Call(NamedTuple):
+    """A call of a public function: a number that no other call has, and a label such as ``reduce(float32[1000])``."""
+
+    number: int
+    label: str
+
+
+def current_call() -> Call:
+    """Return the outermost call of this package that the caller is in."""
+    if (elsewhere := _ELSEWHERE.get()) is not None:
+        return elsewhere
+    frame = _outermost(sys._getframe(1))
+    kept = frame.f_locals  # another frame of the same function has other locals, so these tell two calls apart
+    call: Call | None = kept.get(_KEPT)
+    if call is None:
+        call = kept[_KEPT] = Call(next(_NUMBERS), _label(frame))
+    return call
+
+
+def in_current_call(function: Callable[[], Any]) -> Callable[[], Any]:
+    """Return a function that works for this call in another thread."""
+    call = current_call()
+
+    def run() -> Any:
+        token = _ELSEWHERE.set(call)
+        try:
+            return function()
+        finally:
+            _ELSEWHERE.reset(token)
+
+    return run
+
+
+def _outermost(frame: FrameType) -> FrameType:
+    """Return the last frame outwards of those of this package that follow each other."""
+    outer = frame.f_back
+    while outer is not None and _is_ours(outer):
+        frame, outer = outer, outer.f_back
+    return frame
+
+
+def _is_ours(frame: FrameType) -> bool:
+    name = str(frame.f_globals.get("__name__"))
+    return name.partition(".")[0] == "gpuprims" and frame.f_code.co_name != "<module>"
+
+
+def _label(frame: FrameType) -> str:
+    """Return the function's name and its arrays; of plans and of ``plans.run``, the primitive's name."""
+    given = dict(_arguments(frame))
+    name = frame.f_code.co_qualname.removesuffix(".__call__")
+    primitive = given.get("primitive", getattr(given.get("self"), "primitive", None))
+    if isinstance(primitive, str):
+        name = primitive if name == "run" else f"{name} of {primitive}"
+    arrays = [one for value in given.values() for one in (value if isinstance(value, tuple) else (value,))]
+    told = [f"{one.dtype}{list(one.shape)}" for one in arrays if hasattr(one, "dtype") and hasattr(one, "shape")]
+    more = [f"{len(told) - _SHOWN} more"] if len(told) > _SHOWN else []
+    return f"{name}({', '.join(told[:_SHOWN] + more)})"
+
+
+def _arguments(frame: FrameType) -> Iterator[tuple[str, Any]]:
+    """Return the parameters that a function's frame has, and their values."""
+    code, local = frame.f_code, frame.f_locals
+    count = code.co_argcount + code.co_kwonlyargcount
+    has_rest = bool(code.co_flags & 0x04)  # CO_VARARGS: *arrays follow the other parameters
+    names = code.co_varnames[: count + has_rest]
+    rest = names[count:]
+    return ((name, local[name]) for name in (*rest, *names[:count]) if name in local)

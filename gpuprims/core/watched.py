@@ -1,0 +1,203 @@
+"""Drivers that are watched: what their devices launch, copy and compile is told to those who ask.
+
+While anybody watches, a :class:`WatchedDriver` replaces each device's driver. Otherwise calls pay nothing for it: the
+drivers are the real ones, and launches that were prepared for watchers are forgotten.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from gpuprims.core.clock import Clock, Span, clock_of
+from gpuprims.core.compile_cache import found_within
+from gpuprims.core.current_call import in_current_call
+from gpuprims.core.driver import Driver, Kernel, Launch
+from gpuprims.core.kernel_spec import KernelSpec
+from gpuprims.core.lifetime import StandIn
+from gpuprims.core.variant import Variant
+
+
+class Launched(NamedTuple):
+    """A launch of a kernel; ``finish`` waits for it. ``host`` is when the host started it.
+
+    ``prepared`` is the same number for launches that :meth:`Kernel.prepare` made as one.
+    """
+
+    kernel: str
+    prepared: int
+    nbytes: int  # of the operands that it is given
+    host: Span
+    finish: Callable[[], Span]
+
+
+class Copied(NamedTuple):
+    """A copy between the host and a device; an ``overlapping`` one may have waited for other work."""
+
+    up: bool
+    nbytes: int
+    host: Span
+    overlapping: bool
+
+
+class Built(NamedTuple):
+    """A kernel that was compiled, or loaded ``from_disk``."""
+
+    kernel: str
+    host: Span
+    from_disk: bool
+
+
+class Watcher(Protocol):
+    """Is told what happens, by the thread that does it."""
+
+    def note(self, driver: WatchedDriver, happened: Launched | Copied | Built) -> None:
+        """Remember what a driver's device does."""
+
+
+WATCHERS: list[Watcher] = []
+_PREPARED = count(1)
+
+
+def watched(driver: Driver) -> Driver:
+    """Return what replaces a driver while anybody watches; else the driver."""
+    return WatchedDriver(driver) if WATCHERS else driver
+
+
+def unwatched(driver: Driver) -> Driver:
+    """Return the real driver."""
+    return driver.real if isinstance(driver, WatchedDriver) else driver
+
+
+class WatchedDriver(StandIn):
+    """Does what the real driver does, and tells the watchers."""
+
+    @cached_property
+    def clock(self) -> Clock:
+        """What times the device's launches."""
+        return clock_of(self.real)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.real, name)  # raises for what the real driver lacks
+        return partial(_WATCHED[name], self, found) if name in _WATCHED else found
+
+    def build(self, variant: Variant, spec: KernelSpec) -> Kernel:
+        """Compile a variant; functions of Python need no compiler."""
+        began = time.perf_counter()
+        with found_within() as found:
+            kernel = self.real.build(variant, spec)
+        if isinstance(variant.source, Path):
+            self.tell(Built(_name(variant), Span(began, time.perf_counter()), bool(found)))
+        return kernel
+
+    def watch(self, kernel: Kernel, variant: Variant, spec: KernelSpec) -> Kernel:
+        """Return the kernel with launches that are told."""
+        return _WatchedKernel(self, kernel, _name(variant), len(spec.inputs) + max(len(spec.outputs), 1))
+
+    def tell(self, happened: Launched | Copied | Built) -> None:
+        """Tell all who watch."""
+        for watcher in tuple(WATCHERS):
+            watcher.note(self, happened)
+
+    @property
+    def captures(self) -> bool:
+        """True while a graph captures the launches: nothing runs then, so there is nothing to time."""
+        return hasattr(self.real, "is_capturing") and self.real.is_capturing()
+
+
+class _WatchedKernel(NamedTuple):
+    driver: WatchedDriver
+    kernel: Kernel
+    name: str
+    operands: int
+
+    def prepare(self, groups: int, layout: np.ndarray, *numbers: int, local: int = 0) -> Launch:
+        """Fix a launch."""
+        driver, name, operands, number = self.driver, self.name, self.operands, next(_PREPARED)
+        plain = self.kernel.prepare(groups, layout, *numbers, local=local)
+        timed = driver.clock.prepare(self.kernel, groups, layout, *numbers, local=local)
+
+        def launch(memories: Sequence[Any]) -> None:
+            if not WATCHERS or driver.captures:  # a call that began while somebody watched, or one for a graph
+                plain(memories)
+                return
+            nbytes, began = sum(map(_nbytes, memories[:operands])), time.perf_counter()
+            finish = timed(memories)
+            driver.tell(Launched(name, number, nbytes, Span(began, time.perf_counter()), finish))
+
+        return launch
+
+
+def _name(variant: Variant) -> str:
+    return f"{variant.primitive}/{variant.name}"
+
+
+def _nbytes(memory: Any) -> int:
+    """Return the bytes of an operand, an array or a buffer; 0 for other memory, which is the library's own."""
+    return int(getattr(memory, "nbytes", getattr(memory, "size", 0)))
+
+
+def _settle(driver: WatchedDriver) -> None:
+    """Wait for earlier work, so that a copy's time is its own; in a capture the copy raises."""
+    if not driver.captures:
+        driver.real.synchronize()
+
+
+def _asarray(driver: WatchedDriver, copy: Callable[[np.ndarray], Any], host: np.ndarray) -> Any:
+    _settle(driver)
+    began = time.perf_counter()
+    array = copy(host)
+    if array is not host and host.nbytes:
+        _settle(driver)
+        driver.tell(Copied(True, host.nbytes, Span(began, time.perf_counter()), False))
+    return array
+
+
+def _to_host(driver: WatchedDriver, copy: Callable[[Any], np.ndarray], array: Any) -> np.ndarray:
+    _settle(driver)
+    began = time.perf_counter()
+    host = copy(array)
+    if host is not array and host.nbytes:
+        driver.tell(Copied(False, host.nbytes, Span(began, time.perf_counter()), False))
+    return host
+
+
+def _begin_asarray(driver: WatchedDriver, begin: Callable[[np.ndarray], Any], host: np.ndarray) -> Callable[[], Any]:
+    began = time.perf_counter()
+    return partial(_finish, driver, begin(host), True, host.nbytes, began)
+
+
+def _begin_to_host(
+    driver: WatchedDriver, begin: Callable[..., Any], array: Any, host: np.ndarray, *, new: bool
+) -> Callable[[], Any]:
+    began = time.perf_counter()
+    return partial(_finish, driver, begin(array, host, new=new), False, host.nbytes, began)
+
+
+def _finish(driver: WatchedDriver, finish: Callable[[], Any], up: bool, nbytes: int, began: float) -> Any:
+    result = finish()
+    if nbytes:
+        driver.tell(Copied(up, nbytes, Span(began, time.perf_counter()), True))
+    return result
+
+
+def _alongside(
+    driver: WatchedDriver, alongside: Callable[..., Callable[[], Any]], function: Callable[[], Any]
+) -> Callable[[], Any]:
+    return alongside(in_current_call(function))
+
+
+# What watched drivers do in place of a real one's methods, where it has them.
+_WATCHED: dict[str, Callable[..., Any]] = {
+    "asarray": _asarray,
+    "to_host": _to_host,
+    "begin_asarray": _begin_asarray,
+    "begin_to_host": _begin_to_host,
+    "alongside": _alongside,
+}

@@ -1,0 +1,1 @@
+"""What calls cost: profiles of launches, copies and compiled kernels, and their reports."""
