@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from itertools import count
+from itertools import count, groupby
 from types import FrameType
 from typing import Any, NamedTuple
 
 _NUMBERS = count(1)
 _KEPT = "(gpuprims call)"  # among a frame's locals, where no variable of Python has such a name
-_SHOWN = 3  # arrays of a label
+_SHOWN = 3  # kinds of arrays in a label
+_TRIAL = "Device.check"
 # The call that a thread of ours works for.
 _ELSEWHERE: ContextVar[Call | None] = ContextVar("gpuprims call", default=None)
 
@@ -50,16 +51,22 @@ def in_current_call(function: Callable[[], Any]) -> Callable[[], Any]:
 
 
 def _outermost(frame: FrameType) -> FrameType:
-    """Return the last frame outwards of those of this package that follow each other."""
+    """Return the last frame outwards of this package, but for its command line, which may run the program.
+
+    The trial of a device is a call of its own, though the first call of a program may bring it about.
+    """
     outer = frame.f_back
-    while outer is not None and _is_ours(outer):
-        frame, outer = outer, outer.f_back
+    while outer is not None and frame.f_code.co_qualname != _TRIAL:
+        if _is_ours(outer):
+            frame = outer
+        outer = outer.f_back
     return frame
 
 
 def _is_ours(frame: FrameType) -> bool:
-    name = str(frame.f_globals.get("__name__"))
-    return name.partition(".")[0] == "gpuprims" and frame.f_code.co_name != "<module>"
+    package, _, rest = str(frame.f_globals.get("__name__")).partition(".")
+    room = rest.partition(".")[0]
+    return package == "gpuprims" and room not in ("cli", "__main__") and frame.f_code.co_name != "<module>"
 
 
 def _label(frame: FrameType) -> str:
@@ -69,10 +76,17 @@ def _label(frame: FrameType) -> str:
     primitive = given.get("primitive", getattr(given.get("self"), "primitive", None))
     if isinstance(primitive, str):
         name = primitive if name == "run" else f"{name} of {primitive}"
-    arrays = [one for value in given.values() for one in (value if isinstance(value, tuple) else (value,))]
-    told = [f"{one.dtype}{list(one.shape)}" for one in arrays if hasattr(one, "dtype") and hasattr(one, "shape")]
-    more = [f"{len(told) - _SHOWN} more"] if len(told) > _SHOWN else []
-    return f"{name}({', '.join(told[:_SHOWN] + more)})"
+    values = [value for parameter, value in given.items() if parameter != "out"]
+    arrays = [one for value in values for one in (value if isinstance(value, tuple) else (value,))]
+    shown = [_array(one) for one in arrays if isinstance(getattr(one, "shape", None), tuple)]
+    alike = [(kind, len(list(some))) for kind, some in groupby(shown)]
+    told = [kind if many == 1 else f"{many} x {kind}" for kind, many in alike]
+    return f"{name}({', '.join([*told[:_SHOWN], *['...'] * (len(told) > _SHOWN)])})"
+
+
+def _array(array: Any) -> str:
+    """Return dtype and shape; of a table with several dtypes, its class and shape."""
+    return f"{getattr(array, 'dtype', type(array).__name__)}{list(array.shape)}"
 
 
 def _arguments(frame: FrameType) -> Iterator[tuple[str, Any]]:

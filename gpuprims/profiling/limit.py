@@ -15,7 +15,7 @@ from gpuprims.profiling.records import Launch
 # Elements of an array that is larger than the caches.
 _LENGTHS = {"gpu": 1 << 26}
 _USUAL = 1 << 24
-_TIMES = 4  # there and back
+_TIMES = 8  # there and back
 
 
 @lru_cache

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import threading
 import time
 from typing import Any
 
@@ -63,3 +65,43 @@ def test_launches_without_a_wait_hold_few_arrays(device: gpuprims.Device, rng: n
         device.synchronize()
     assert total[0] == plan(x)
     assert len(seen.launches) == 600
+
+
+def test_arrays_live_longer_than_the_clock(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    if device.backend != BACKEND.name:
+        pytest.skip("has no OpenCL queue")
+    x = rng.random(1000, dtype=np.float32)
+    array = device.asarray(x)
+    with gpuprims.profile() as seen:
+        kept = gpuprims.map("2 * x", array)
+    assert seen.launches
+    del seen
+    gc.collect()
+    assert [event.command_queue for event in kept.events] == [device.driver.queue]
+    np.testing.assert_array_equal(device.to_host(gpuprims.map("x - y", kept, array)), x)
+
+
+@pytest.mark.parametrize("queue", [0], ids=["in order"], indirect=True)
+def test_a_timed_launch_waits_for_its_counters(
+    queue: Any, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new queue has none yet; here they are zero only after a while."""
+    x, fill, late = rng.integers(0, 9, 1_000_000), cl.enqueue_fill_buffer, cl.UserEvent(queue.context)
+
+    other = cl.CommandQueue(queue.context)
+    timer = threading.Timer(0.3, late.set_status, [cl.command_execution_status.COMPLETE])
+
+    def fill_late(*arguments: Any) -> Any:
+        fill(other, arguments[1], b"\xff", 0, arguments[4]).wait()
+        if timer.ident is None:
+            timer.start()
+        return fill(*arguments[:5], [*(arguments[5] if len(arguments) > 5 else []), late])
+
+    array = cl_array.to_device(queue, x)
+    with gpuprims.profile() as seen:
+        gpuprims.map("x", array)  # opens the clock, which fills memory of its own
+        monkeypatch.setattr(cl, "enqueue_fill_buffer", fill_late)
+        total = gpuprims.reduce(array)
+        monkeypatch.undo()
+    assert int(total.get()) == x.sum()
+    assert [launch.call.partition("(")[0] for launch in seen.launches] == ["map", "reduce"]

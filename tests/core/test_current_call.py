@@ -6,6 +6,7 @@ import threading
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from gpuprims.core.current_call import Call, in_current_call
@@ -16,7 +17,7 @@ from gpuprims.core.current_call import current_call, in_current_call
 def inner():
     return current_call()
 
-def fold(*arrays, axis=None):
+def fold(*arrays, axis=None, out=None):
     return inner(), [inner() for _ in range(2)][-1]
 
 def run(primitive, arrays):
@@ -30,6 +31,13 @@ class Plan:
 
     def item(self, x):
         return inner()
+
+class Device:
+    def check(self):
+        return inner()
+
+def first(x, device):
+    return device.check(), current_call()
 
 def twice(function, x):
     return current_call(), function(), current_call()
@@ -61,8 +69,11 @@ def test_each_call_has_a_number_of_its_own(package: Any) -> None:
 def test_a_label_has_a_few_arrays_in_the_callers_order(package: Any) -> None:
     y = np.zeros(4)
     assert package["fold"](X, y, 3)[0].label == "fold(int8[2, 3], float64[4])"
-    assert package["fold"](X, y, y, y, X)[0].label == "fold(int8[2, 3], float64[4], float64[4], 2 more)"
-    assert package["fold"]([1, 2])[0].label == "fold()"
+    assert package["fold"](X, y, y, X)[0].label == "fold(int8[2, 3], 2 x float64[4], int8[2, 3])"
+    assert package["fold"](X, y, y, X, y)[0].label == "fold(int8[2, 3], 2 x float64[4], int8[2, 3], ...)"
+    assert package["fold"](X, out=y)[0].label == "fold(int8[2, 3])"
+    assert package["fold"](pd.DataFrame(X))[0].label == "fold(DataFrame[2, 3])"
+    assert package["fold"]([1, 2], axis=np.float32)[0].label == "fold()"  # a class has descriptors of dtype and shape
 
 
 def test_plans_and_primitives_by_name_say_which(package: Any) -> None:
@@ -72,11 +83,22 @@ def test_plans_and_primitives_by_name_say_which(package: Any) -> None:
     assert plan.item(X).label == "Plan.item of scan(int8[2, 3])"
 
 
-def test_a_call_from_a_function_of_the_user_is_another(package: Any) -> None:
+def test_the_trial_of_a_device_is_no_part_of_the_call_that_needs_it(package: Any) -> None:
+    trial, call = package["first"](X, package["Device"]())
+    assert (trial.label, call.label) == ("Device.check()", "first(int8[2, 3])")
+
+
+def test_what_a_call_calls_through_other_packages_is_part_of_it(package: Any) -> None:
     outer, inner, outer_again = package["twice"](lambda: package["fold"](X)[0], X)
-    assert outer is outer_again
-    assert inner.number != outer.number
-    assert (outer.label, inner.label) == ("twice(int8[2, 3])", "fold(int8[2, 3])")
+    assert outer is inner is outer_again
+    assert outer.label == "twice(int8[2, 3])"
+
+
+@pytest.mark.parametrize("module", ["gpuprims.__main__", "gpuprims.cli.profile"])
+def test_the_command_line_makes_no_call(package: Any, module: str) -> None:
+    command: dict[str, Any] = {"__name__": module}
+    exec("def run(script): return script()", command)  # noqa: S102 - it stands here
+    assert command["run"](lambda: package["fold"](X)[0]).label == "fold(int8[2, 3])"
 
 
 def test_another_thread_can_work_for_a_call(package: Any) -> None:

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 import pyopencl as cl
+import pyopencl.array as cl_array
 
+from gpuprims.backends.opencl.arrays import Beside
 from gpuprims.backends.opencl.kernel import MOST_HELD, Launches, OpenCLKernel
 from gpuprims.backends.opencl.queues import turn_of
 from gpuprims.core.clock import Span, TimedLaunch
@@ -50,20 +52,24 @@ class OpenCLClock:
 
         def start(memories: Sequence[Any]) -> Callable[[], Span]:
             with self._turn:
+                _make_beside(memories)
                 cl.enqueue_barrier(self._timed, wait_for=[cl.enqueue_marker(self._queue)])
                 self._queue.flush()  # or the other queue might wait for ever
                 launch(memories)
                 event = self._on_timed.last
                 self._timed.flush()
-                self._follow(event)
+                self._follow(event, memories)
             return lambda: self._span(event)
 
         return start
 
-    def _follow(self, event: cl.Event) -> None:
+    def _follow(self, event: cl.Event, memories: Sequence[Any]) -> None:
         """Let later work of the queue wait for a timed launch, and its end let go of the launch's memory."""
         launches, taken = self._launches, self._on_timed.held
         launches.last, launches.idle = cl.enqueue_barrier(self._queue, wait_for=[event]), False
+        for memory in memories:
+            if isinstance(memory, cl_array.Array) and event in memory.events:
+                memory.events[:] = [launches.last]  # arrays may live longer than the queue that keeps times
         launches.held.extend(taken)
         taken.clear()
         if len(launches.held) > MOST_HELD:
@@ -81,6 +87,15 @@ class OpenCLClock:
         event = cl.enqueue_fill_buffer(self._timed, memory, bytes(4), 0, 4)
         event.wait()
         return float(event.profile.end * 1e-9 - time.perf_counter())
+
+
+def _make_beside(memories: Sequence[Any]) -> None:
+    """Make the memory beside a call's arrays: its own queue fills it, and the launch has to come after that."""
+    first = memories[0]
+    pointed = isinstance(first, np.ndarray) or (type(first) is Beside and first.is_pointer)
+    for memory in memories:
+        if type(memory) is Beside:
+            memory.taken(pointed=pointed)
 
 
 def _host_cache() -> int:
