@@ -10,15 +10,26 @@ import traceback
 from pathlib import Path
 from types import TracebackType
 
-from gpuprims.cli.terminal import Subparsers, add_device
+from gpuprims.cli.arguments import Subparsers, add_command, add_device
 from gpuprims.core.use_device import use_device
 from gpuprims.errors import ArgumentError
 from gpuprims.profiling.profile import profile
 
+_ABOUT = """\
+Prints each kernel's launches, device time, bytes and rate, as a fraction of a copy's, also if the script fails, whose
+exit status it keeps. Options of profile go before the script."""
+_EXAMPLES = [
+    ("gpuprims profile train.py --epochs 3", "the table, after the script's own output"),
+    ("gpuprims profile --trace trace.json -m package.train", "a module, and a timeline for Perfetto"),
+]
+
 
 def add_parser(commands: Subparsers) -> None:
     """Add the command and its arguments."""
-    parser = commands.add_parser("profile", help="run a script, and show what its calls launch, copy and compile")
+    parser = add_command(
+        commands, "profile", "run a script, and show what its calls launch, copy and compile", about=_ABOUT,
+        examples=_EXAMPLES,
+    )  # fmt: skip
     add_device(parser)
     parser.add_argument("--json", metavar="FILE", help="write all records to a file")
     parser.add_argument("--trace", metavar="FILE", help="write a trace for https://ui.perfetto.dev to a file")
