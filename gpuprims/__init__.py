@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from gpuprims.primitives.scan import cumprod, cumsum, scan
     from gpuprims.primitives.searchsorted import searchsorted
     from gpuprims.primitives.searchsorted.isin import isin
+    from gpuprims.primitives.sort import argsort, lexsort, sort, sort_by_key
     from gpuprims.primitives.stencil import stencil
     from gpuprims.primitives.stencil.blur import blur
     from gpuprims.primitives.take import take
@@ -49,6 +50,7 @@ __all__ = [
     "Primitive",
     "Profile",
     "Variant",
+    "argsort",
     "bincount",
     "blur",
     "compact",
@@ -60,6 +62,7 @@ __all__ = [
     "hash_counts",
     "histogram",
     "isin",
+    "lexsort",
     "map",
     "merge",
     "models",
@@ -69,6 +72,8 @@ __all__ = [
     "register",
     "scan",
     "searchsorted",
+    "sort",
+    "sort_by_key",
     "stencil",
     "take",
     "unregister",
@@ -97,6 +102,7 @@ _HOMES = {
     "primitives.scan": "cumprod cumsum scan",
     "primitives.searchsorted": "searchsorted",
     "primitives.searchsorted.isin": "isin",
+    "primitives.sort": "argsort lexsort sort sort_by_key",
     "primitives.stencil": "stencil",
     "primitives.stencil.blur": "blur",
     "primitives.take": "take",

@@ -24,7 +24,20 @@ from gpuprims.errors import BackendUnavailableError, UnknownDeviceError
 
 sys.path.insert(0, str(Path(__file__).parent))  # importlib mode leaves it out, and tests share kernel_cases
 from covering import LEFT, covering, pytest_addoption, pytest_sessionfinish, pytest_testnodedown  # noqa: F401 - hooks
-from kernel_cases import AROUND, ASKED, BYTES, COUNTED, FLAT, MANY_BINS, Kernel, able_variants, as_it_stands, is_guest
+from kernel_cases import (
+    AROUND,
+    ASKED,
+    BYTES,
+    COUNTED,
+    FLAT,
+    LONG_ROW,
+    MANY_BINS,
+    SHORT_ROWS,
+    Kernel,
+    able_variants,
+    as_it_stands,
+    is_guest,
+)
 
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import CallTraits
@@ -192,6 +205,12 @@ def hogwild_kernel(request: pytest.FixtureRequest) -> Kernel:
     return _kernel("hogwild", *request.param)
 
 
+@pytest.fixture(scope="session")
+def sort_kernel(request: pytest.FixtureRequest) -> Kernel:
+    """Each variant of ``sort`` on each device that it is meant for."""
+    return _kernel("sort", *request.param)
+
+
 # What fixtures give every able variant of: primitives, and the calls that one is able to run; see `able_variants`.
 KERNELS: dict[str, tuple[str, tuple[CallTraits, ...]]] = {
     "map_kernel": ("map", ()),
@@ -207,6 +226,7 @@ KERNELS: dict[str, tuple[str, tuple[CallTraits, ...]]] = {
     "csr_kernel": ("csr", ()),
     "sgd_kernel": ("sgd", ()),
     "hogwild_kernel": ("hogwild", ()),
+    "sort_kernel": ("sort", (SHORT_ROWS, LONG_ROW)),
 }
 
 

@@ -11,6 +11,7 @@ from histogram_calls import BYTES, HISTOGRAMS, LOCAL, MANY_BINS
 from idle_arrays import ones, resident
 from kernel_cases import AFFINE, DTYPES
 from place_calls import PLACES
+from sort_calls import SORTS
 
 import gpuprims
 from gpuprims.cli.text_driver import TextDriver
@@ -375,6 +376,8 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
         return DESCENTS
     if variant.primitive == "csr":
         return PRODUCTS
+    if variant.primitive == "sort":
+        return SORTS
     if variant.primitive in PLACES:
         return PLACES[variant.primitive]
     if variant.primitive in ("sgd", "hogwild"):

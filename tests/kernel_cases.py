@@ -46,6 +46,7 @@ _ROWS = CallTraits((np.dtype(np.float32),), 300, 4096)
 # an argmax,
 _PICKING = CallTraits((np.dtype(np.float32), np.dtype(np.int64)), 1, value_bytes=12, picks=True)
 # a long array,
+SHORT_ROWS, LONG_ROW = CallTraits((np.dtype(np.uint32),), 100, 9), CallTraits((np.dtype(np.uint32),), 2**20)
 FLAT = CallTraits((np.dtype(np.float32),), 5000)
 COUNTED = HistogramTraits((np.dtype(np.float32),), 5000)
 BYTES = HistogramTraits((np.dtype(np.uint8),), 5000)

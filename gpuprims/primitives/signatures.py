@@ -92,6 +92,13 @@ class StencilKeywords(AtBorders, total=False):
     dtype: npt.DTypeLike | None
 
 
+class SortKeywords(Where, total=False):
+    """Keywords of sort and argsort, but ``out``."""
+
+    descending: bool
+    stable: bool
+
+
 class HistogramKeywords(Where, total=False):
     """Keywords of histogram that cannot be positional."""
 

@@ -248,14 +248,15 @@ def test_every_kernel_file_is_compiled() -> None:
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.entry)
 def test_an_error_names_the_kernels_own_file_and_line(variant: Variant, tmp_path: Any) -> None:
     lines = variant.source.read_text().splitlines()
-    number = next(k for k, line in enumerate(lines, 1) if re.search(r"const (int tid|where_t where) = ", line))
-    lines[number - 1] = "    const int tid = no_such_name;"
+    numbers = [k for k, line in enumerate(lines, 1) if re.search(r"const (int tid|where_t where) = ", line)]
+    for number in numbers:  # a spec compiles one of them
+        lines[number - 1] = "    const int tid = no_such_name;"
     broken = tmp_path / variant.source.name
     broken.write_text("\n".join(lines))
     spec = specs_of(variant, next(iter(calls(variant).values())))[0]
     said, compiled = compile_cuda(dataclasses.replace(variant, source=broken), spec, SINCE.get(variant.entry, 80))
     assert not compiled
-    assert said[0] == f'{broken.name}({number}): error: identifier "no_such_name" is undefined'
+    assert said[0] in {f'{broken.name}({k}): error: identifier "no_such_name" is undefined' for k in numbers}
 
 
 def test_a_warning_about_a_kernel_is_seen(tmp_path: Any) -> None:

@@ -1,19 +1,36 @@
-"""sort: elements of rows in order, by one digit of their bits after the other."""
+"""sort: elements in order, by the bits of their keys or by merging."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Unpack, overload
+
+from numpy.typing import NDArray
 
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
+from gpuprims.primitives.signatures import Array, Element, Host, HostArray, Out, SortKeywords, Where
 from gpuprims.primitives.sort.plan import Wanted, bind, plan_call, sample
+from gpuprims.primitives.sort.several import by_complex, by_key, by_keys, is_complex
 from gpuprims.primitives.sort.variants import VARIANTS
 
-PRIMITIVE = Primitive("sort", VARIANTS, plan_call, sample, bind)
+PRIMITIVE = Primitive("sort", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case", tuned=False)
 _WARM = WarmCalls()
+
+
+@overload
+def sort(
+    x: NDArray[Element], axis: int | None = -1, *, out: None = None, **keywords: Unpack[SortKeywords]
+) -> NDArray[Element]: ...
+@overload
+def sort(x: Host, axis: int | None = -1, *, out: None = None, **keywords: Unpack[SortKeywords]) -> HostArray: ...
+@overload
+def sort(x: Array, axis: int | None = -1, *, out: None = None, **keywords: Unpack[SortKeywords]) -> Array: ...
+@overload
+def sort(x: Any, axis: int | None = -1, *, out: Out, **keywords: Unpack[SortKeywords]) -> Out: ...
 
 
 @named_keywords
@@ -28,10 +45,70 @@ def sort(
     variant: str | None = None,
     **unknown: Any,
 ) -> Any:
-    """Return the elements in order, as :func:`numpy.sort`."""
+    """Return the elements in order, as :func:`numpy.sort` with ``stable=True`` does.
+
+    Parameters
+    ----------
+    x : array_like
+        The elements. Complex ones are sorted by their real parts, then by the imaginary ones, and have one axis.
+    axis : int, optional
+        The axis to sort along, by default the last. With None the elements are sorted in C order, and the result is
+        flat.
+    descending : bool, default False
+        True for the greatest first. Equal elements keep their order all the same.
+    stable : bool, default True
+        False allows equal elements to change places. Present variants never do.
+    out : array, optional
+        Where to write: of the result's shape and dtype, on the device of ``x``, apart from it in memory. By default a
+        new array.
+    device : str or Device, optional
+        Where to compute, for host arrays.
+    variant : str, optional
+        The kernel to use, instead of the best one.
+
+    Returns
+    -------
+    array
+        ``out``, or a new array of the dtype of ``x``, in C order.
+
+    Raises
+    ------
+    AxisError, ArgumentError, DtypeError, ShapeError
+        An axis that ``x`` does not have; keywords or an ``out`` that do not fit.
+    ArrayError, DeviceMismatchError, NoVariantError
+        As :func:`gpuprims.map`.
+
+    Notes
+    -----
+    NaN is greater than all numbers, so it comes last, with ``descending`` first; -0.0 and 0.0 are equal. All bits of
+    elements are kept, those of NaN too.
+
+    GPUs sort long rows by radix: a launch counts every digit of all keys, and one for each digit moves the elements
+    (A. Adinets and D. Merrill, "Onesweep: a faster least significant digit radix sort for GPUs", 2022). Short rows, and
+    those of GPUs whose groups cannot wait for each other, are merged (O. Green, R. McColl and D. Bader, "GPU merge
+    path: a GPU merging algorithm", 2012). ``gpuprims.explain("sort")`` shows which.
+
+    Examples
+    --------
+    >>> import gpuprims, numpy as np
+    >>> x = np.float32([[3, 1, 2], [5, np.nan, 4]])
+    >>> gpuprims.sort(x, device="reference")
+    array([[ 1.,  2.,  3.],
+           [ 4.,  5., nan]], dtype=float32)
+    >>> gpuprims.sort(x, axis=None, descending=True, device="reference")
+    array([nan,  5.,  4.,  3.,  2.,  1.], dtype=float32)
+    """
     if unknown:
         refuse_keywords("sort", keywords_of(sort), unknown)
     return _sorted("sort", "keys", (x,), axis, descending, out, device, variant)
+
+
+@overload
+def argsort(x: Host, axis: int | None = -1, *, out: None = None, **keywords: Unpack[SortKeywords]) -> HostArray: ...
+@overload
+def argsort(x: Array, axis: int | None = -1, *, out: None = None, **keywords: Unpack[SortKeywords]) -> Array: ...
+@overload
+def argsort(x: Any, axis: int | None = -1, *, out: Out, **keywords: Unpack[SortKeywords]) -> Out: ...
 
 
 @named_keywords
@@ -46,10 +123,117 @@ def argsort(
     variant: str | None = None,
     **unknown: Any,
 ) -> Any:
-    """Return the indices that would put the elements in order, as :func:`numpy.argsort`."""
+    """Return the indices that put the elements in order, as :func:`numpy.argsort` with ``stable=True`` does.
+
+    Parameters
+    ----------
+    x, axis, descending, stable, out, device, variant
+        As for :func:`sort`.
+
+    Returns
+    -------
+    array of int64
+        ``out``, or a new array of the shape of :func:`sort`'s result: for each place the index, along ``axis``, of the
+        element that goes there. Of equal elements, the first one's index comes first.
+
+    Examples
+    --------
+    >>> import gpuprims, numpy as np
+    >>> gpuprims.argsort(np.int32([30, 10, 20, 10]), device="reference")
+    array([1, 3, 2, 0])
+    """
     if unknown:
         refuse_keywords("argsort", keywords_of(argsort), unknown)
     return _sorted("argsort", "indices", (x,), axis, descending, out, device, variant)
+
+
+@named_keywords
+def sort_by_key(
+    keys: Any,
+    *values: Any,
+    axis: int | None = -1,
+    descending: bool = False,
+    device: str | Device | None = None,
+    variant: str | None = None,
+    **unknown: Any,
+) -> tuple[Any, ...]:
+    """Return keys in order, and values in the order of their keys.
+
+    Parameters
+    ----------
+    keys : array_like
+        What to sort by.
+    *values : array_like
+        One or more arrays of the shape of ``keys``, of any dtype. Complex values of 128 bits have one axis.
+    axis, descending, device, variant
+        As for :func:`sort`.
+
+    Returns
+    -------
+    tuple of arrays
+        The keys as :func:`sort` returns them, then the values. Values of equal keys keep their order.
+
+    Examples
+    --------
+    >>> import gpuprims, numpy as np
+    >>> keys, names = np.int32([3, 1, 2]), np.array([30.5, 10.5, 20.5])
+    >>> gpuprims.sort_by_key(keys, names, device="reference")
+    (array([1, 2, 3], dtype=int32), array([10.5, 20.5, 30.5]))
+    """
+    if unknown:
+        refuse_keywords("sort_by_key", keywords_of(sort_by_key), unknown)
+
+    def pairs(keys: Any, beside: Any) -> tuple[Any, Any]:
+        found: tuple[Any, Any] = _sorted(
+            "sort_by_key", "pairs", (keys, beside), axis, descending, None, device, variant
+        )
+        return found
+
+    def order(keys: Any) -> Any:
+        return argsort(keys, axis, descending=descending, device=device, variant=variant)
+
+    return by_key(keys, values, axis, device, pairs, order)
+
+
+@overload
+def lexsort(keys: Sequence[Host] | NDArray[Any], **keywords: Unpack[Where]) -> HostArray: ...
+@overload
+def lexsort(keys: Sequence[Array], **keywords: Unpack[Where]) -> Array: ...
+
+
+@named_keywords
+def lexsort(
+    keys: Any,
+    *,
+    device: str | Device | None = None,
+    variant: str | None = None,
+    **unknown: Any,
+) -> Any:
+    """Return the indices that sort by several keys, the last one first, as :func:`numpy.lexsort` does.
+
+    Parameters
+    ----------
+    keys : sequence of array_like
+        Arrays of one axis and one length, or the rows of an array. Elements are in the order of the last key; those
+        that it has alike, in the order of the one before; and so on.
+    device, variant
+        As for :func:`sort`.
+
+    Returns
+    -------
+    array of int64
+        The indices.
+
+    Examples
+    --------
+    >>> import gpuprims, numpy as np
+    >>> first, second = np.int32([9, 4, 0]), np.int32([1, 5, 1])
+    >>> gpuprims.lexsort((first, second), device="reference")
+    array([2, 0, 1])
+    """
+    if unknown:
+        refuse_keywords("lexsort", keywords_of(lexsort), unknown)
+    return by_keys(keys, device, lambda key: argsort(key, device=device, variant=variant))
 
 
 def _sorted(
@@ -63,10 +247,13 @@ def _sorted(
     variant: str | None,
 ) -> Any:
     key = None
-    if type(axis) in AS_GIVEN:
+    if type(axis) in AS_GIVEN and type(descending) is bool:
         key, given, run = _WARM.find_into((wanted, axis, descending, variant), arrays, out, device)
         if run is not None:
             return run(given)
+    if is_complex(arrays[0]):
+        how = {"descending": descending, "device": device, "variant": variant}
+        return by_complex(label, arrays, axis, out, device, lambda part: argsort(part, 0, **how))(wanted)
     operands, request, result, chosen = bind(arrays, axis, descending, out, device, variant, wanted=wanted, label=label)
     plan = find_plan(plan_call, operands, request, result, chosen)
     _WARM.keep(key, plan, operands, out=result)

@@ -28,13 +28,13 @@ T = TypeVar("T")
 class Rows(NamedTuple):
     """Rows that are sorted by themselves."""
 
-    count: int
+    many: int
     length: int
 
     @property
     def size(self) -> int:
         """Elements of all rows."""
-        return self.count * self.length
+        return self.many * self.length
 
 
 class Four(NamedTuple, Generic[T]):
@@ -115,7 +115,7 @@ def _by_chunks(work: Work) -> Passes:
     parts = max(work.variant.groups(-(-rows.length // work.variant.items), device.capabilities), 1)
     chunk = -(-rows.length // parts)
     count, move = device.kernel(work.variant, work.spec(2, "counts")), device.kernel(work.variant, work.spec(5))
-    groups, shared = rows.count * parts, (rows.length, chunk, parts)
+    groups, shared = rows.many * parts, (rows.length, chunk, parts)
     last = work.keys.nbytes - 1
     launches = []
     for digit in range(last + 1):
@@ -147,16 +147,14 @@ def _by_sweeps(work: Work) -> Passes:
     nbytes = work.keys.nbytes
     chosen, local = fitted_to_sweep(work.variant, rows, max(nbytes, work.carried.itemsize if work.carried else 0), able)
     tiles = -(-rows.length // chosen.tile)
-    groups = chosen.groups(tiles * rows.count, able)
-    parts = max(groups // rows.count, 1)
+    groups = chosen.groups(tiles * rows.many, able)
+    parts = max(groups // rows.many, 1)
     count, sweep = together(
         device,
         lambda: device.kernel(chosen, work.spec(3, "counts")),
         lambda: device.kernel(chosen, work.spec(6, lanes_in_order=lanes_in_order(device, work.variant))),
     )
-    counting = count.prepare(
-        rows.count * parts, work.layout, rows.length, parts, begins.keys, local=4 * nbytes * DIGITS
-    )
+    counting = count.prepare(rows.many * parts, work.layout, rows.length, parts, begins.keys, local=4 * nbytes * DIGITS)
     launches = []
     for byte in range(nbytes):
         ends = byte == 0, byte == nbytes - 1
@@ -167,13 +165,13 @@ def _by_sweeps(work: Work) -> Passes:
 
     def start(memories: Four[Any]) -> None:
         driver = device.driver
-        places = driver.scratch(4 * DIGITS * nbytes * rows.count)
-        counting([memories.keys, places, driver.counters(rows.count * (nbytes * DIGITS + 1))])
+        places = driver.scratch(4 * DIGITS * nbytes * rows.many)
+        counting([memories.keys, places, driver.counters(rows.many * (nbytes * DIGITS + 1))])
         keys, values = memories.keys, memories.values
         sides = [_side(work) for _ in range(min(nbytes - 1, 2))]
         for byte, launch in enumerate(launches):
             to = (memories.sorted, memories.kept) if byte == nbytes - 1 else sides[byte % 2]
-            launch([keys, values, places, *to, driver.tile_statuses(1 + tiles * rows.count * DIGITS)])
+            launch([keys, values, places, *to, driver.tile_statuses(1 + tiles * rows.many * DIGITS)])
             keys, values = to
 
     return start
@@ -184,20 +182,16 @@ def _by_merging(work: Work) -> Passes:
     device, rows, begins = work.device, work.rows, work.begins
     chosen = fitted_to_merge(work.variant, rows.length)
     tiles = -(-rows.length // chosen.tile)
-    groups, runs = (
-        chosen.groups(tiles * rows.count, device.capabilities),
-        [chosen.tile << k for k in range(tiles.bit_length())],
-    )
-    runs = [run for run in runs if run < rows.length]
+    groups = chosen.groups(tiles * rows.many, device.capabilities)
+    runs = [chosen.tile << k for k in range((tiles - 1).bit_length())]
     first = device.kernel(chosen, work.spec(4, "tiles")).prepare(
         groups, work.layout, *rows, tiles, int(not runs), begins.keys, begins.values, *_ends(begins, last=not runs)
     )
-    merges = device.kernel(chosen, work.spec(4)) if runs else None
     launches = [first]
-    for run in runs if merges else ():
+    for run in runs:
         last = run == runs[-1]
         numbers = (*rows, tiles, run, int(last), *_ends(begins, last=last))
-        launches.append(merges.prepare(groups, work.layout, *numbers))
+        launches.append(device.kernel(chosen, work.spec(4)).prepare(groups, work.layout, *numbers))
 
     def start(memories: Four[Any]) -> None:
         keys, values = memories.keys, memories.values

@@ -58,10 +58,8 @@ def bind(
             raise AxisError(f"axis: an int or None; got {quoted(axis)}")
         axis = int(axis)
         if not -first.ndim <= axis < first.ndim:
-            hint = " (pass axis=None)" if not first.ndim else ""
-            raise AxisError(
-                f"axis: from {-first.ndim} to {first.ndim - 1} for {first.ndim} dimension(s); got {axis}{hint}"
-            )
+            among = f"from {-first.ndim} to {first.ndim - 1}" if first.ndim else "None"
+            raise AxisError(f"axis: {among} for {first.ndim} dimension(s); got {axis}")
         axis %= first.ndim
     for other in operands.natives[1:]:
         if other.shape != first.shape:
@@ -100,7 +98,7 @@ def plan_call(
     carried = _carried(request, forms, rows)
     keys = Keys(form.dtype, request.descending)
     nbytes = keys.nbytes + (carried.itemsize if carried else 0)
-    traits = CallTraits((keys.word,), rows.length, rows.count, value_bytes=nbytes)
+    traits = CallTraits((keys.word,), rows.length, rows.many, value_bytes=nbytes)
 
     def compiling(chosen: Variant) -> Launch:
         if not size:

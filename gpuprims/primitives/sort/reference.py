@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from gpuprims.primitives.sort.spec import SortSpec
 
@@ -21,7 +22,10 @@ def sort_numpy(
     """Sort the rows' keys as unsigned integers, by NumPy's stable sort."""
 
     def rows_of(k: int, dtype: np.dtype[Any]) -> np.ndarray:
-        return memories[k].reshape(-1).view(dtype)[begins[k] : begins[k] + rows * n].reshape(rows, n)
+        memory, end = memories[k], begins[k] + rows * n
+        if memory.itemsize == dtype.itemsize:  # rows lie side by side, whatever the order of the array's axes
+            memory = as_strided(memory, (end,), (dtype.itemsize,))
+        return memory.view(dtype)[begins[k] : end].reshape(rows, n)
 
     keys = rows_of(0, spec.keys.word)
     order = np.argsort(spec.keys.of(keys), axis=1, kind="stable")

@@ -1,0 +1,29 @@
+"""Calls that cover the texts of kernels that sort."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from idle_arrays import resident
+
+import gpuprims
+
+_SIZE = 100_000
+
+SORTS: dict[str, Callable[..., Any]] = {
+    "float32, in both orders": lambda **where: [
+        gpuprims.sort(resident(_SIZE), descending=descending, **where) for descending in (False, True)
+    ],
+    "keys of every width": lambda **where: [
+        gpuprims.sort(resident(_SIZE, dtype=dtype), **where) for dtype in ("?", "i2", "f2", "u4", "i8", "f8")
+    ],
+    "indices": lambda **where: [
+        gpuprims.argsort(resident(_SIZE, dtype=dtype), **where) for dtype in ("u1", "f4", "i8")
+    ],
+    "values beside keys": lambda **where: [
+        gpuprims.sort_by_key(resident(_SIZE, dtype=key), resident(_SIZE, dtype=value), **where)
+        for key, value in (("f4", "u1"), ("u1", "c8"), ("i8", "f2"))
+    ],
+    "columns": lambda **where: gpuprims.sort(resident(17_000, 6), 0, **where),
+}
