@@ -211,6 +211,24 @@ def sort_kernel(request: pytest.FixtureRequest) -> Kernel:
     return _kernel("sort", *request.param)
 
 
+@pytest.fixture(scope="session")
+def take_kernel(request: pytest.FixtureRequest) -> Kernel:
+    """Each variant of ``take`` on each device that it is meant for."""
+    return _kernel("take", *request.param)
+
+
+@pytest.fixture(scope="session")
+def searchsorted_kernel(request: pytest.FixtureRequest) -> Kernel:
+    """Each variant of ``searchsorted`` on each device that it is meant for."""
+    return _kernel("searchsorted", *request.param)
+
+
+@pytest.fixture(scope="session")
+def merge_kernel(request: pytest.FixtureRequest) -> Kernel:
+    """Each variant of ``merge`` on each device that it is meant for."""
+    return _kernel("merge", *request.param)
+
+
 # What fixtures give every able variant of: primitives, and the calls that one is able to run; see `able_variants`.
 KERNELS: dict[str, tuple[str, tuple[CallTraits, ...]]] = {
     "map_kernel": ("map", ()),
@@ -227,6 +245,9 @@ KERNELS: dict[str, tuple[str, tuple[CallTraits, ...]]] = {
     "sgd_kernel": ("sgd", ()),
     "hogwild_kernel": ("hogwild", ()),
     "sort_kernel": ("sort", (SHORT_ROWS, LONG_ROW)),
+    "take_kernel": ("take", ()),
+    "merge_kernel": ("merge", ()),
+    "searchsorted_kernel": ("searchsorted", ()),
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from idle_arrays import resident
 
 import gpuprims
@@ -14,7 +15,7 @@ LONG = 1 << 22
 TAKES: dict[str, Callable[..., Any]] = {
     "float32 by int64, in every mode": lambda **where: [
         gpuprims.take(resident(LONG), resident(LONG, dtype="i8"), mode=mode, **where)
-        for mode in ("raise", "wrap", "clip")
+        for mode in list[Any](("raise", "wrap", "clip"))
     ],
     "every width of elements and indices": lambda **where: [
         gpuprims.take(resident(LONG, dtype=dtype), resident(LONG, dtype=integer), mode="wrap", **where)
@@ -30,12 +31,17 @@ TAKES: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 SEARCHES: dict[str, Callable[..., Any]] = {
     "float32, on both sides": lambda **where: [
-        gpuprims.searchsorted(resident(LONG), resident(LONG), side, **where) for side in ("left", "right")
+        gpuprims.searchsorted(resident(LONG), resident(LONG), **where),
+        gpuprims.searchsorted(resident(LONG), resident(LONG), "right", **where),
     ],
     "short arrays": lambda **where: gpuprims.searchsorted(resident(100), resident(LONG), **where),
     "elements of every width, keys of another dtype": lambda **where: [
         gpuprims.searchsorted(resident(100_000, dtype=dtype), resident(LONG, dtype=key), **where)
         for dtype, key in (("?", "i1"), ("u1", "f2"), ("f2", "f2"), ("u8", "i8"), ("f8", "f4"), ("c16", "f4"))
+    ],
+    "whether keys are elements": lambda **where: [
+        gpuprims.isin(resident(LONG, dtype=dtype), np.arange(count) / 2, invert=count > 9, kind="sort", **where)
+        for dtype, count in (("f4", 9), ("c8", 100_000))
     ],
     "arrays that begin anywhere, keys that lie apart": lambda **where: gpuprims.searchsorted(
         resident(LONG + 1)[1:], resident(2000, 3000)[:, ::2], **where

@@ -35,7 +35,10 @@ CUT = ("scan", "segments", "segscan", "histogram", "stencil")
 # idle or not. It has no shuffles, so a group of n has n warps, and each work-item folds the values of all of them.
 # Under compute-sanitizer groups stay as large as in use, to have several warps. A group of stencil/dense computes many
 # elements beyond small arrays; those of scans by columns fold the values of all warps above their own, too.
-NARROWED = ("reduce", "scan", "segments", "segscan", "compact", "histogram", "csr", "stencil")
+NARROWED = (
+    *("reduce", "scan", "segments", "segscan", "compact", "histogram", "csr", "stencil"),
+    *("take", "searchsorted", "merge"),
+)
 WIDEST, NARROW_ENTRIES = 64, {"scan_columns": 32, "scan_column_runs": 32, "stencil_dense": 32}
 
 
@@ -72,7 +75,7 @@ def small(variant: Variant) -> Variant:
     )
     if variant.primitive in ("reduce", "scan") and variant.tile > LARGEST:
         few = {"reduce": 2100, "scan": 2048}[variant.primitive]  # a part of reduce/cpu_best has several spans
-    if variant.entry in ("map_cpu_chunks", "csr_cpu_rows"):
+    if variant.entry in ("map_cpu_chunks", "csr_cpu_rows", "take_cpu_runs", "merge_cpu_runs"):
         few = 2048
     refuse: Refusal = lambda *_: None  # noqa: E731 - a rule like the two below
     if variant.primitive == "stencil":  # a kernel that cannot do it in one launch takes two

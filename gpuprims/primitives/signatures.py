@@ -113,19 +113,6 @@ class BincountKeywords(Where, total=False):
     deterministic: bool
 
 
-class TakeKeywords(Where, total=False):
-    """Keywords of take, but ``axis`` and ``out``."""
-
-    mode: Literal["raise", "wrap", "clip"]
-
-
-class SearchKeywords(Where, total=False):
-    """Keywords of searchsorted."""
-
-    side: Literal["left", "right"]
-    sorter: Any
-
-
 class MergeKeywords(Where, total=False):
     """Keywords of merge, but ``out``."""
 
@@ -134,8 +121,6 @@ class MergeKeywords(Where, total=False):
 
 
 class IsinKeywords(Where, total=False):
-    """Keywords of isin."""
+    """Keywords of isin that cannot be positional."""
 
-    assume_unique: bool
-    invert: bool
     kind: Literal["sort", "table"] | None

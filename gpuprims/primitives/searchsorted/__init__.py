@@ -16,7 +16,7 @@ from gpuprims.errors import ShapeError
 from gpuprims.primitives.copies import copying, with_copies
 from gpuprims.primitives.searchsorted.plan import Side, bind, plan_call, sample
 from gpuprims.primitives.searchsorted.variants import VARIANTS
-from gpuprims.primitives.signatures import Array, Host, HostArray, SearchKeywords
+from gpuprims.primitives.signatures import Array, Host, HostArray, Where
 from gpuprims.primitives.take import take
 
 PRIMITIVE = Primitive("searchsorted", VARIANTS, plan_call, sample, tuning_case=f"{__name__}.tuning_case", tuned=False)
@@ -24,9 +24,11 @@ _WARM = WarmCalls()
 
 
 @overload
-def searchsorted(a: Host, v: Host, **keywords: Unpack[SearchKeywords]) -> HostArray: ...
+def searchsorted(a: Host, v: Host, side: Side = "left", sorter: Any = None, **keywords: Unpack[Where]) -> HostArray: ...
 @overload
-def searchsorted(a: Array, v: Array | complex, **keywords: Unpack[SearchKeywords]) -> Array: ...
+def searchsorted(
+    a: Array, v: Array | complex, side: Side = "left", sorter: Any = None, **keywords: Unpack[Where]
+) -> Array: ...
 
 
 @named_keywords

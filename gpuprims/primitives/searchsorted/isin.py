@@ -25,9 +25,21 @@ _MOST = 2**30
 
 
 @overload
-def isin(element: Host, test_elements: Any, **keywords: Unpack[IsinKeywords]) -> HostArray: ...
+def isin(
+    element: Host,
+    test_elements: Any,
+    assume_unique: bool = False,
+    invert: bool = False,
+    **keywords: Unpack[IsinKeywords],
+) -> HostArray: ...
 @overload
-def isin(element: Array, test_elements: Any, **keywords: Unpack[IsinKeywords]) -> Array: ...
+def isin(
+    element: Array,
+    test_elements: Any,
+    assume_unique: bool = False,
+    invert: bool = False,
+    **keywords: Unpack[IsinKeywords],
+) -> Array: ...
 
 
 @named_keywords

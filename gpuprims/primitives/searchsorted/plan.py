@@ -100,7 +100,7 @@ def plan_call(
             (elements._replace(shape=(), strides=()), keys, result), keys.shape, range(len(keys.shape))
         )
         own = layout.accesses[:2], layout.accesses[2:], (common,), unchanged((common,))
-        asked = {"right": request.side == "right", "member": request.member}
+        asked: dict[str, Any] = {"right": request.side == "right", "member": request.member}
         if SearchVariant.of(chosen).tree:
             return _by_tree(device, chosen, layout, size, own, n, asked)
         groups = chosen.groups(-(-n // chosen.tile), device.capabilities)

@@ -64,7 +64,7 @@ class TreeSpec(SearchSpec):
 
     def macros(self) -> dict[str, int | str]:
         """Define the tree."""
-        return super().macros() | {"FAN": self.fan, "LEVELS": self.levels, "TABLE": self.table}
+        return super().macros() | {"FAN": self.fan, "LEVELS": self.levels, "TOP": self.table}
 
     def text(self) -> list[str]:
         """Write the load of a node, or of as many entries as are known."""

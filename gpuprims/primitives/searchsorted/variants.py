@@ -8,7 +8,7 @@ from pathlib import Path
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.catalogue import Catalogue
 from gpuprims.core.geometry import Geometry, first_refusal
-from gpuprims.core.refusals import SPARE_LOCAL, double_precision, for_cpus, group_fits, lacks_local, not_for_cpus
+from gpuprims.core.refusals import SPARE_LOCAL, double_precision, for_cpus, group_fits, lacks_local
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.searchsorted.reference import search_numpy
@@ -65,7 +65,7 @@ VARIANTS = (
         rank=20,
         geometry=Geometry(512, 4, 4),
         tree=True,
-        refuse=lambda at: first_refusal(not_for_cpus, double_precision, group_fits(at.block), table_fits, many_keys),
+        refuse=lambda at: first_refusal(double_precision, group_fits(at.block), table_fits, many_keys),
     ),
     *_SEARCH.gpu(
         "binary",

@@ -11,7 +11,7 @@ from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.warm_calls import WarmCalls
-from gpuprims.primitives.signatures import Array, Element, Host, HostArray, Out, TakeKeywords
+from gpuprims.primitives.signatures import Array, Element, Host, HostArray, Out, Where
 from gpuprims.primitives.take.plan import Mode, OutsideError, bind, plan_call, raise_outside, sample
 from gpuprims.primitives.take.variants import VARIANTS
 
@@ -21,18 +21,27 @@ _WARM = WarmCalls()
 
 @overload
 def take(
-    x: NDArray[Element], indices: Any, axis: int | None = None, out: None = None, **keywords: Unpack[TakeKeywords]
+    x: NDArray[Element],
+    indices: Any,
+    axis: int | None = None,
+    out: None = None,
+    mode: Mode = "raise",
+    **keywords: Unpack[Where],
 ) -> NDArray[Element]: ...
 @overload
 def take(
-    x: Host, indices: Any, axis: int | None = None, out: None = None, **keywords: Unpack[TakeKeywords]
+    x: Host, indices: Any, axis: int | None = None, out: None = None, mode: Mode = "raise", **keywords: Unpack[Where]
 ) -> HostArray: ...
 @overload
 def take(
-    x: Array, indices: Any, axis: int | None = None, out: None = None, **keywords: Unpack[TakeKeywords]
+    x: Array, indices: Any, axis: int | None = None, out: None = None, mode: Mode = "raise", **keywords: Unpack[Where]
 ) -> Array: ...
 @overload
-def take(x: Any, indices: Any, axis: int | None = None, *, out: Out, **keywords: Unpack[TakeKeywords]) -> Out: ...
+def take(x: Any, indices: Any, axis: int | None, out: Out, mode: Mode = "raise", **keywords: Unpack[Where]) -> Out: ...
+@overload
+def take(
+    x: Any, indices: Any, axis: int | None = None, *, out: Out, mode: Mode = "raise", **keywords: Unpack[Where]
+) -> Out: ...
 
 
 @named_keywords

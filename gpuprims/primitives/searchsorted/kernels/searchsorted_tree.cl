@@ -3,7 +3,7 @@
  * in      INPUTS: x0 a sorted array of `size` elements, contiguous; x1 keys
  * out     OUTPUTS: y0 the answer for key j, for each j in [0, n): how many elements come before it, or if it is one
  * launch  two, of any number of groups of BLOCK: `step` 0 writes the tree, 1 searches; one without LEVELS
- * host    FAN, LEVELS, TABLE (at least the entries of the highest level), gp_load_node; ELEMENT(i), KEY(j),
+ * host    FAN, LEVELS, TOP (at least the entries of the highest level), gp_load_node; ELEMENT(i), KEY(j),
  *         gp_is_before, ANSWER (search.h)
  *
  * A level has the last element of each whole node of the level below; level 0 is the array, and a group keeps the
@@ -62,7 +62,7 @@ __kernel WORK_GROUP(BLOCK)
 void searchsorted_tree(INPUTS, OUTPUTS, GLOBAL element_t *tree, const layout_t layout, const i64 n, const i64 size,
                        const i64 step)
 {
-    __local element_t table[TABLE];
+    __local element_t table[TOP];
     const int tid = get_local_id(0);
     i64 counts[LEVELS + 1], starts[LEVELS + 1];
     find_levels(size, counts, starts);

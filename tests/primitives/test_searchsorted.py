@@ -1,0 +1,175 @@
+"""searchsorted and isin, by every variant, against NumPy's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_cases import COMPLEX, DTYPES, LAYOUTS, Kernel, assert_equal, on_device, on_host, poison
+from sorted_cases import in_order, numbers
+
+import gpuprims
+from gpuprims.errors import ArgumentError, DtypeError, IndicesError, NoVariantError, ShapeError, UnknownKeywordError
+
+SIDES: tuple[Any, ...] = ("left", "right")
+# On both sides of a node, of several, and of what local memory has room for, in one level and in two.
+SIZES = (0, 1, 2, 3, 7, 8, 9, 63, 64, 65, 2047, 4095, 4096, 4097, 4104, 32_767, 32_768, 40_001, 300_007)
+
+
+def search(kernel: Kernel, *arguments: Any, **keywords: Any) -> Any:
+    return gpuprims.searchsorted(*arguments, device=kernel.device, variant=kernel.variant.name, **keywords)
+
+
+@pytest.mark.optimised
+@pytest.mark.parametrize("side", SIDES)
+def test_every_size_of_the_sorted_array(searchsorted_kernel: Kernel, rng: np.random.Generator, side: Any) -> None:
+    keys = numbers(rng, np.float32, 10_001)
+    for size in SIZES:
+        poison(searchsorted_kernel.device) if size < 5 else None
+        a = in_order(rng, np.float32, size)
+        assert_equal(search(searchsorted_kernel, a, keys, side), np.searchsorted(a, keys, side))
+
+
+def test_every_number_of_keys(searchsorted_kernel: Kernel, rng: np.random.Generator) -> None:
+    a = in_order(rng, np.float32, 3000)
+    for size in [0, *searchsorted_kernel.boundary_sizes]:
+        keys = numbers(rng, np.float32, size)
+        assert_equal(search(searchsorted_kernel, a, keys), np.searchsorted(a, keys))
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, *COMPLEX])
+def test_every_dtype(searchsorted_kernel: Kernel, rng: np.random.Generator, dtype: str) -> None:
+    searchsorted_kernel.need(dtype)
+    for size in (100, 20_000):
+        a, keys = in_order(rng, dtype, size), numbers(rng, dtype, 3001)
+        for side in SIDES:
+            assert_equal(search(searchsorted_kernel, a, keys, side), np.searchsorted(a, keys, side))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "key"), [("i8", "u8"), ("f4", "i4"), ("f2", "i1"), ("c8", "f4"), ("u1", "f8"), ("?", "i2"), ("f4", "c16")]
+)
+def test_two_dtypes_are_compared_as_in_numpy(
+    searchsorted_kernel: Kernel, rng: np.random.Generator, dtype: str, key: str
+) -> None:
+    searchsorted_kernel.need(np.result_type(dtype, key))
+    for size in (50, 9000):
+        a, keys = in_order(rng, dtype, size), numbers(rng, key, 2001)
+        if dtype == "i8":
+            a, keys = a + 2**53, keys + np.uint64(2**53)
+        assert_equal(search(searchsorted_kernel, a, keys, "right"), np.searchsorted(a, keys, "right"))
+
+
+def test_equal_elements_and_sorted_keys(searchsorted_kernel: Kernel, rng: np.random.Generator) -> None:
+    for a in (np.zeros(20_000, np.int32), np.repeat(np.int32([3, 7]), 10_000), np.arange(20_000, dtype=np.int32)):
+        for keys in (np.arange(-5, 20_005, 7, dtype=np.int32), np.full(1000, 7, np.int32), np.arange(900, 0, -1)):
+            for side in SIDES:
+                assert_equal(search(searchsorted_kernel, a, keys, side), np.searchsorted(a, keys, side))
+
+
+def test_keys_of_any_shape(searchsorted_kernel: Kernel, rng: np.random.Generator) -> None:
+    a = in_order(rng, np.float64, 40)
+    for layout in ("strided", "reversed", "transposed", "one row for all", "byte-swapped", "a field of packed records"):
+        keys = LAYOUTS[layout](rng) * 100
+        assert_equal(search(searchsorted_kernel, a, keys), np.searchsorted(a, keys))
+    for key in (1.5, 2, [[0.0], [9.0]], np.float64(3), True):
+        assert_equal(search(searchsorted_kernel, a, key), np.searchsorted(a, key))
+
+
+def test_a_number_is_compared_in_its_own_dtype() -> None:
+    x = np.float32([0.1])
+    for side in SIDES:
+        assert gpuprims.searchsorted(x, 0.1, side, device="reference") == np.searchsorted(x, 0.1, side)
+
+
+def test_arrays_of_a_device(searchsorted_kernel: Kernel, rng: np.random.Generator) -> None:
+    device, a, keys = searchsorted_kernel.device, in_order(rng, np.float32, 9001), numbers(rng, np.float32, (90, 50))
+    there, sought = on_device(device, a), on_device(device, keys)
+    for cut in (slice(None), slice(1, None), slice(None, None, 3)):
+        for _ in range(2):
+            got = search(searchsorted_kernel, there[cut], sought[::2, ::-1])
+            assert type(got) is type(there)
+            assert_equal(on_host(device, got), np.searchsorted(a[cut], keys[::2, ::-1]))
+
+
+def test_a_sorter(searchsorted_kernel: Kernel, rng: np.random.Generator) -> None:
+    a, keys = numbers(rng, np.int32, 700), numbers(rng, np.int32, 900)
+    sorter = np.argsort(a, kind="stable")
+    assert_equal(search(searchsorted_kernel, a, keys, sorter=sorter), np.searchsorted(a, keys, sorter=sorter))
+    device = searchsorted_kernel.device
+    got = search(
+        searchsorted_kernel, *(on_device(device, one) for one in (a, keys)), "right", on_device(device, sorter)
+    )
+    assert_equal(on_host(device, got), np.searchsorted(a, keys, "right", sorter))
+
+
+def test_a_tree_is_for_many_keys(device: gpuprims.Device) -> None:
+    if device.backend == "reference":
+        pytest.skip("it has no tree")
+    a = np.arange(500_000, dtype=np.float32)
+    with pytest.raises(NoVariantError, match="it is for up to 32 elements a key, 320; this call has 500000"):
+        gpuprims.searchsorted(a, a[:10], device=device, variant="tree")
+
+
+def test_wrong_arguments_are_refused() -> None:
+    x = np.arange(3.0)
+    with pytest.raises(ArgumentError, match=r"side= 'left' or 'right'; got 'lft' \(did you mean 'left'"):
+        gpuprims.searchsorted(x, 1.0, "lft", device="reference")
+    with pytest.raises(ShapeError, match=r"a sorted array of one dimension; got shape \(1, 3\)"):
+        gpuprims.searchsorted(x[None], 1.0, device="reference")
+    with pytest.raises(ShapeError, match=r"sorter= of the shape of a, \(3,\); got \(2,\)"):
+        gpuprims.searchsorted(x, 1.0, sorter=[0, 1], device="reference")
+    with pytest.raises(IndicesError, match=r"got indices\[2\] = 3"):
+        gpuprims.searchsorted(x, 1.0, sorter=[0, 1, 3], device="reference")
+    with pytest.raises(UnknownKeywordError, match=r"searchsorted: keywords among .*; got out"):
+        gpuprims.searchsorted(x, 1.0, out=x, device="reference")
+
+
+# isin --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("dtype", "other"), [("f4", "f4"), ("c8", "c8"), ("i1", "i4"), ("u8", "u8"), ("?", "i2"), ("?", "?"), ("f2", "u1")]
+)
+def test_isin(device: gpuprims.Device, rng: np.random.Generator, dtype: str, other: str) -> None:
+    integers = np.dtype(dtype).kind in "iub" and np.dtype(other).kind in "iub"
+    for size, count in ((0, 3), (3, 0), (300, 5), (2001, 9001)):
+        x, among = numbers(rng, dtype, size), numbers(rng, other, count)
+        for kind in ("sort", "table", None) if integers else ("sort", None):
+            for invert in (False, True):
+                expected = np.isin(x, among, invert=invert)
+                assert_equal(gpuprims.isin(x, among, invert=invert, kind=kind, device=device), expected)
+                got = gpuprims.isin(on_device(device, x), among, invert=invert, kind=kind, device=device)
+                assert_equal(on_host(device, got), expected)
+
+
+def test_isin_by_every_search(searchsorted_kernel: Kernel, rng: np.random.Generator) -> None:
+    how = {"device": searchsorted_kernel.device, "variant": searchsorted_kernel.variant.name}
+    for count in (0, 1, 100, 20_000):
+        x, among = numbers(rng, np.float32, (40, 50)), rng.permutation(np.arange(count) / 4).astype(np.float32)
+        assert_equal(gpuprims.isin(x.T[::2], among, **how), np.isin(x.T[::2], among))
+
+
+def test_isin_at_the_ends_of_ranges(device: gpuprims.Device) -> None:
+    for dtype in (np.int64, np.uint64, np.int8):
+        least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+        x = np.array([least, least + 1, 0, 1, most - 1, most], dtype)
+        for among in ([least, least + 1], [most], [most - 1, most], [0]):
+            for kind in ("sort", "table"):
+                found = np.array(among, dtype)
+                assert_equal(gpuprims.isin(x, found, kind=kind, device=device), np.isin(x, found))
+
+
+def test_isin_refuses_wrong_arguments() -> None:
+    x = np.arange(3)
+    with pytest.raises(ArgumentError, match="isin: kind= 'sort', 'table' or None; got 'hash'"):
+        gpuprims.isin(x, x, kind="hash", device="reference")
+    with pytest.raises(DtypeError, match="isin: element of integers or bools with kind='table'; got dtype float64"):
+        gpuprims.isin(x / 2, x, kind="table", device="reference")
+    with pytest.raises(
+        ArgumentError, match="in a range of less than 1073741824 with kind='table'; got 0 to 1099511627776"
+    ):
+        gpuprims.isin(x, [0, 2**40], kind="table", device="reference")
+    with pytest.raises(ArgumentError, match="isin: variant= for searches; got one beside kind='table'"):
+        gpuprims.isin(x, x, kind="table", variant="numpy", device="reference")
