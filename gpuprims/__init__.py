@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from gpuprims.primitives.stencil.blur import blur
     from gpuprims.primitives.take import take
     from gpuprims.profiling.profile import Profile, profile
+    from gpuprims.primitives.top_k import top_k
 
 __version__ = "0.1.0"
 
@@ -76,6 +77,7 @@ __all__ = [
     "sort_by_key",
     "stencil",
     "take",
+    "top_k",
     "unregister",
     "use_device",
 ]
@@ -107,6 +109,7 @@ _HOMES = {
     "primitives.stencil.blur": "blur",
     "primitives.take": "take",
     "profiling.profile": "Profile profile",
+    "primitives.top_k": "top_k",
 }
 
 

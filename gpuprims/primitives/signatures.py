@@ -70,6 +70,14 @@ class ScanKeywords(Where, total=False):
     segments: Any
 
 
+class TopKKeywords(Where, total=False):
+    """Keywords of top_k, but ``out``."""
+
+    axis: int | None
+    largest: bool
+    segments: Any
+
+
 class AtBorders(Where, total=False):
     """Keywords of blur and stencil."""
 

@@ -100,6 +100,10 @@ class Segments:
         """True if a segment has no elements."""
         return bool((self._checked[1:] == self._checked[:-1]).any())
 
+    def lengths(self) -> np.ndarray:
+        """Return the number of elements of each segment, on the host."""
+        return np.diff(self._checked)
+
     @cached_property
     def _checked(self) -> np.ndarray:
         """The offsets on the host, checked."""

@@ -1,0 +1,72 @@
+/* Elements as unsigned integers in their order, and picks: an element's integer and its place, which are never equal. */
+#if ORDER_BITS > 32
+typedef u64 order_t;
+#else
+typedef u32 order_t;
+#endif
+#define ORDER_MASK ((order_t)~(order_t)0 >> (8 * sizeof(order_t) - ORDER_BITS))
+#define ORDER_SIGN ((order_t)1 << (ORDER_BITS - 1))
+
+/* The integer of a value: larger for later elements in NumPy's order, the same for zeros of both signs and for all NaN. */
+DEVICE order_t gp_order(const value_t value)
+{
+    const order_t raw = (order_t)(ORDER_RAW(value)) & ORDER_MASK;
+#if ORDER_FLOATS
+    const order_t size = raw & (ORDER_SIGN - 1), infinity = (ORDER_SIGN - 1) >> ORDER_FLOATS << ORDER_FLOATS;
+    const order_t below = raw & ORDER_SIGN ? ~raw & ORDER_MASK : raw | ORDER_SIGN;
+    return size > infinity ? ORDER_MASK : size ? below : ORDER_SIGN;
+#elif ORDER_SIGNED
+    return raw ^ ORDER_SIGN;
+#else
+    return raw;
+#endif
+}
+
+/* The same for the elements that come first: the largest, or the smallest. */
+DEVICE order_t gp_rank_order(const value_t value)
+{
+#if LARGEST
+    return gp_order(value);
+#else
+    return ~gp_order(value) & ORDER_MASK;
+#endif
+}
+
+/* A pick has the order of an element and the number of elements behind it in its row; of equal elements the first has the
+ * largest pick. */
+#if FAR
+typedef struct {
+    u64 order, behind;
+} pick_t;
+
+DEVICE pick_t gp_pick(const order_t order, const i64 behind)
+{
+    pick_t pick;
+    pick.order = order;
+    pick.behind = (u64)behind;
+    return pick;
+}
+
+DEVICE int gp_beats(const pick_t a, const pick_t b)
+{
+    return (a.order > b.order) | ((a.order == b.order) & (a.behind > b.behind));
+}
+
+#define ORDER_OF(pick) ((order_t)(pick).order)
+#define BEHIND_OF(pick) ((i64)(pick).behind)
+#else
+typedef u64 pick_t;
+#define gp_pick(order, behind) ((u64)(order) << 32 | (u32)(behind))
+#define gp_beats(a, b) ((a) > (b))
+#define ORDER_OF(pick) ((order_t)((pick) >> 32))
+#define BEHIND_OF(pick) ((i64)((pick) & 0xffffffffu))
+#endif
+
+/* Rows: the element at place `i` of row `o`, of `ROW_SIZE(o)`. */
+#if SEGMENTED
+#define ROW_FIRST(o) ((i64)x1[gp_at_x1(layout, o, 0)])
+#define ROW_SIZE(o) ((i64)x1[gp_at_x1(layout, (o) + 1, 0)] - ROW_FIRST(o))
+#else
+#define ROW_FIRST(o) ((i64)0)
+#define ROW_SIZE(o) n
+#endif

@@ -1,0 +1,109 @@
+"""The launches of top_k's variants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from gpuprims.core.counters import with_counters, with_scratch
+from gpuprims.core.device import Device
+from gpuprims.core.driver import Kernel, Launch
+from gpuprims.core.launch_plan import in_turn
+from gpuprims.core.layout import Layout
+from gpuprims.primitives.top_k.variants import TopKVariant
+
+# As in top_k_radix.cl.
+_CLEAR, _DIGIT, _COLLECT, _SORT, _FLIP, _MERGE, _STORE = range(7)
+_DIGIT_BITS, _STATE_BYTES, _TILE_ITEMS = 11, 32, 4
+# Picks of a work-item's room, beside twice those that it keeps; elements of a part for each that it keeps.
+_ROOM, _PART = 1024, 4
+
+
+class Rows(NamedTuple):
+    """Rows of at most ``n`` elements, of ``mean`` on average, from each of which a call takes ``k``."""
+
+    outputs: int
+    n: int
+    mean: int
+    k: int
+    order_bits: int
+
+    @property
+    def many(self) -> bool:
+        """True if 32 bits do not count the elements of a row."""
+        return self.n >= 2**32
+
+    @property
+    def far(self) -> bool:
+        """True if a pick needs more than 64 bits."""
+        return self.order_bits > 32 or self.many
+
+    @property
+    def pick_bytes(self) -> int:
+        """Bytes of a pick."""
+        return 16 if self.far else 8
+
+
+def launch_whole(device: Device, variant: TopKVariant, kernel: Kernel, layout: Layout, rows: Rows) -> Launch:
+    """Return one launch, for the reference backend."""
+    return kernel.prepare(1, layout.pack(0), rows.outputs, rows.n, rows.k)
+
+
+def launch_runs(device: Device, variant: TopKVariant, kernel: Kernel, layout: Layout, rows: Rows) -> Launch:
+    """Return the launches of top_k/cpu_runs: parts of rows, and rows."""
+    most = variant.groups(2**30, device.capabilities)
+    parts = max(min(-(-most // rows.outputs), rows.mean // max(_PART * rows.k, variant.items)), 1)
+    if rows.outputs >= most // _PART:
+        parts = 1
+    room = min(-(-rows.n // parts), 2 * rows.k + _ROOM)
+    tasks = rows.outputs * parts
+    groups = tasks if parts > 1 else min(most, tasks)
+    numbers = rows.outputs, rows.n, rows.k, parts, room
+    launches = [kernel.prepare(groups, layout.pack(0), *numbers, 0)]
+    if parts > 1:
+        launches.append(kernel.prepare(min(most, rows.outputs), layout.pack(0), *numbers, 1))
+    return with_scratch(device, in_turn(launches), groups * room * rows.pick_bytes)
+
+
+def launch_radix(device: Device, variant: TopKVariant, kernel: Kernel, layout: Layout, rows: Rows) -> Launch:
+    """Return the launches of top_k/radix."""
+    able, (outputs, k) = device.capabilities, (rows.outputs, rows.k)
+    most = variant.groups(2**30, able)
+    parts = max(min(-(-most // outputs), -(-rows.mean // variant.tile)), 1)
+    tile = _TILE_ITEMS * variant.block
+    packed = layout.pack(0)
+
+    def launch(tasks: int, step: int, at: int = 0) -> Launch:
+        return kernel.prepare(max(min(tasks, most), 1), packed, outputs, rows.n, k, parts, step, at)
+
+    by_item = -(-outputs * k // variant.block)
+    tiles = outputs * -(-k // tile)
+    launches = [launch(outputs * 8, _CLEAR)]
+    launches += [launch(outputs * parts, _DIGIT, at) for at in _digits(rows.order_bits, (rows.n - 1).bit_length())]
+    launches += [launch(outputs * parts, _COLLECT), launch(tiles, _SORT)]
+    sorted_ = tile
+    while sorted_ < k:
+        launches.append(launch(by_item, _FLIP, -sorted_))
+        stride = sorted_ // 2
+        while 2 * stride > tile:
+            launches.append(launch(by_item, _FLIP, stride))
+            stride //= 2
+        launches.append(launch(tiles, _MERGE))
+        sorted_ *= 2
+    launches.append(launch(by_item, _STORE))
+    counts = (8 if rows.many else 4) << _DIGIT_BITS
+    scratch = outputs * (_STATE_BYTES + counts + k * rows.pick_bytes)
+    return with_counters(device, in_turn(launches), outputs, scratch)
+
+
+def _digits(order_bits: int, place_bits: int) -> Iterator[int]:
+    """Return where digits begin, the first ones first: of the order, then, as -1 minus the shift, of the place."""
+    yield from reversed(range(0, order_bits, _DIGIT_BITS))
+    yield from (-1 - shift for shift in reversed(range(0, place_bits, _DIGIT_BITS)))
+
+
+LAUNCHES: dict[str, Callable[[Device, TopKVariant, Kernel, Layout, Rows], Launch]] = {
+    "whole": launch_whole,
+    "runs": launch_runs,
+    "radix": launch_radix,
+}

@@ -1,0 +1,160 @@
+"""The launch plan of a top_k."""
+
+from __future__ import annotations
+
+import math
+from operator import index
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpuprims.core.device import Device
+from gpuprims.core.driver import Launch
+from gpuprims.core.kernel_spec import Dtype
+from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing
+from gpuprims.core.layout import Form, contiguous, plan_layout
+from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.outputs import Out, as_out, result_forms
+from gpuprims.core.program_cache import keeps_calls
+from gpuprims.core.traits import CallTraits
+from gpuprims.core.variant import Variant
+from gpuprims.core.variant_checks import asked_by_name
+from gpuprims.errors import ArgumentError, AxisError, quoted
+from gpuprims.expressions import TypedExpr, trace, typed
+from gpuprims.primitives.axes import as_axis, axes_of
+from gpuprims.primitives.ordering import check_ordered, order_bits
+from gpuprims.primitives.top_k.launches import LAUNCHES, Rows
+from gpuprims.primitives.top_k.spec import TopKSpec
+from gpuprims.primitives.top_k.variants import TopKVariant
+
+_INT64 = np.dtype(np.int64)
+
+
+class TopKRequest(NamedTuple):
+    """The keywords of a call; ``segments`` counts the segments."""
+
+    k: int
+    axis: int | None
+    largest: bool
+    segments: int | None = None
+
+
+def bind(
+    arrays: tuple[Any, ...],
+    k: Any,
+    axis: Any = None,
+    largest: bool = True,
+    out: Any = None,
+    device: str | Device | None = None,
+    variant: str | Variant | None = None,
+) -> tuple[Operands, TopKRequest, Out | None, str | Variant | None]:
+    """Check the keywords, and find the device of a call."""
+    if len(arrays) != 1:
+        raise ArgumentError(f"top_k: one array; got {len(arrays)} of them")
+    if not isinstance(largest, bool | np.bool_):
+        raise ArgumentError(f"top_k: largest= True or False; got {quoted(largest)}")
+    along = as_axis(axis)
+    if isinstance(along, tuple):
+        raise AxisError(f"top_k: axis= one axis, or None for all elements; got {quoted(axis)}")
+    operands = as_operands("top_k", arrays, device)
+    check_ordered("top_k", operands.natives[0].dtype)
+    request = TopKRequest(_number(k), along, bool(largest))
+    return operands, request, as_out(operands, out), asked_by_name("top_k", variant)
+
+
+def _number(k: Any) -> int:
+    try:
+        number = -1 if isinstance(k, bool) else index(k)
+    except TypeError:
+        number = -1
+    if number < 0:
+        raise ArgumentError(f"top_k: k= an integer from 0 on; got {quoted(k)}")
+    return number
+
+
+@keeps_calls()
+def plan_call(
+    request: TopKRequest,
+    forms: tuple[Form, ...],
+    written: tuple[Form, ...] | None,
+    alignment: int,
+    device: Device,
+    variant: str | Variant | None,
+    generation: int,
+) -> LaunchPlan:
+    """Decide everything about a top_k but its memory."""
+    shape, k = forms[0].shape, request.k
+    if request.segments is None:
+        axes = axes_of(request.axis, len(shape))
+        kept = tuple(length for axis, length in enumerate(shape) if axis not in axes)
+        outputs, n = math.prod(kept), math.prod(shape[axis] for axis in axes)
+        longest = mean = n
+        if k > n:
+            raise ArgumentError(f"top_k: k= at most {n}, the number of elements of a row; got {k}")
+        place = axes[0] if axes else 0
+        found = (*kept[:place], k, *kept[place:]) if request.axis is not None else (k,)
+    else:
+        outputs, longest = request.segments, shape[0]
+        mean = longest // max(outputs, 1)
+        found = outputs, k
+    results = contiguous(forms[0].dtype, found, alignment), contiguous(_INT64, found, alignment)
+    targets = result_forms("top_k", results, written)
+    traits = CallTraits((forms[0].dtype, _INT64), mean, outputs, value_bytes=forms[0].item)
+    rows = Rows(outputs, longest, mean, k, order_bits(forms[0].dtype))
+
+    def compiling(chosen: Variant) -> Launch:
+        if not outputs or not k:
+            return nothing
+        able = TopKVariant.of(chosen)
+        layout = _layout(request, forms, tuple(targets))
+        spec = TopKSpec(
+            layout.accesses[:-2],
+            layout.accesses[-2:],
+            (forms[0].dtype,),
+            _element(tuple(form.dtype for form in forms)),
+            largest=request.largest,
+            segmented=request.segments is not None,
+            far=rows.far,
+            many=rows.many,
+            counted=able.way == "radix",
+        )
+        return LAUNCHES[able.way](device, able, device.kernel(able, spec), layout, rows)
+
+    return LaunchPlan(device, "top_k", traits, results, compiling, asked=variant, inputs=range(len(forms)))
+
+
+def _layout(request: TopKRequest, forms: tuple[Form, ...], targets: tuple[Form, ...]) -> Any:
+    """Return the layout of all operands: rows are kept axes, and results lie as if they had all elements of a row."""
+    x = forms[0]
+    if request.segments is not None:
+        shape = max(request.segments, 2), max(x.shape[0], 2)  # layouts keep no stride for an axis of one element
+        offsets = forms[1]._replace(shape=(shape[0], 1), strides=(*forms[1].strides, 0))
+        wide = [target._replace(shape=shape) for target in targets]
+        return plan_layout((x._replace(shape=shape[1:]), offsets, *wide), shape, (1,))
+    axes = axes_of(request.axis, len(x.shape))
+    if request.axis is not None:
+        wide = [target._replace(shape=x.shape) for target in targets]
+    else:
+        wide = [_spread(target, x.shape) for target in targets]
+    return plan_layout((x, *wide), x.shape, axes)
+
+
+def _spread(target: Form, shape: tuple[int, ...]) -> Form:
+    """Return the form of a flat result, along all axes in C order."""
+    strides, stride = list[int](), target.strides[0] if target.shape[0] > 1 else target.item
+    for length in reversed(shape):
+        strides.append(stride)
+        stride *= length
+    return target._replace(shape=shape, strides=tuple(reversed(strides)))
+
+
+def _element(dtypes: tuple[Dtype, ...]) -> TypedExpr:
+    """Return the function from an element, perhaps an offset, and an index to the element."""
+    return typed(trace(lambda x, *_: x, len(dtypes) + 1), (*dtypes, _INT64), dtypes[:1])
+
+
+def sample(call: Sample) -> LaunchPlan:
+    """Return the plan of the ten largest of so many elements of each row."""
+    request = TopKRequest(min(call.size, 10), 1, largest=True)
+    form = contiguous(call.dtype, (call.outputs, call.size), 16)
+    return plan_call(request, (form,), None, 16, call.device, None, 0)

@@ -1,0 +1,51 @@
+"""The macros of top_k's kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from gpuprims.core.kernel_spec import KernelSpec
+from gpuprims.primitives.ordering import order_macros
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TopKSpec(KernelSpec):
+    """Orders of elements, rows, and the store of an element and its place."""
+
+    largest: bool
+    segmented: bool  # the second input has the offsets of rows
+    far: bool  # a pick needs more than 64 bits
+    many: bool  # a row has more elements than 32 bits count
+    counted: bool  # groups count elements together
+
+    lifts_constants: ClassVar[bool] = False
+
+    @property
+    def scratch_pointers(self) -> int:  # type: ignore[override]  # kernels differ
+        """Picks, and counters for kernels whose groups count together."""
+        return 2 if self.counted else 1
+
+    def macros(self) -> dict[str, int | str]:
+        """Define the order of elements, picks and counts."""
+        wide = self.many
+        flags = {"LARGEST": self.largest, "SEGMENTED": self.segmented, "FAR": self.far}
+        counts = {
+            "count_t": "u64" if wide else "u32",
+            "ADD_COUNT(place, number)": f"gp_add_{'entry' if wide else 'count'}(place, number)",
+            "READ_COUNT(place)": f"gp_read_{'entry' if wide else 'word'}(place)",
+            "TAKE_PLACE(place)": f"gp_add_{'entry' if wide else 'count'}(place, 1u)",
+        }
+        element = "x0[gp_at_x0(layout, o, ROW_FIRST(o) + (i))]"
+        stores = f"y0[gp_at_y0(layout, o, place)] = {element}; y1[gp_at_y1(layout, o, place)] = i;"
+        return {
+            **order_macros(self.values[0]),
+            **{name: int(flag) for name, flag in flags.items()},
+            **(counts if self.counted else {}),
+            "STORE_PICK(o, place, i)": f"do {{ {stores} }} while (0)",
+        }
+
+    def headers(self) -> tuple[Path, ...]:
+        """See :class:`KernelSpec`."""
+        return (Path(__file__).parent / "kernels" / "ordering.h",)

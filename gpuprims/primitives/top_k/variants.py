@@ -1,0 +1,56 @@
+"""The variants of top_k."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from gpuprims.core.capabilities import Capabilities
+from gpuprims.core.catalogue import Catalogue
+from gpuprims.core.geometry import Geometry, first_refusal
+from gpuprims.core.refusals import double_precision, for_cpus, group_fits
+from gpuprims.core.traits import CallTraits
+from gpuprims.core.variant import Variant
+from gpuprims.primitives.top_k.reference import top_k_numpy
+
+
+@dataclass(frozen=True)
+class TopKVariant(Variant):
+    """A variant of top_k.
+
+    Parameters
+    ----------
+    way : {"whole", "runs", "radix"}
+        One launch; runs of rows by work-items; launches that select digit by digit.
+    """
+
+    way: Literal["whole", "runs", "radix"] = "whole"
+
+
+def counts_fit(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse rows of more elements than the device's atomics count."""
+    if call.size < 2**32 or capabilities.int64_atomics:
+        return None
+    return f"needs atomics on 64 bits for rows of 2^32 elements and more, which {capabilities.name} lacks"
+
+
+_TOP_K = Catalogue(TopKVariant, "top_k", Path(__file__).parent)
+
+VARIANTS = (
+    _TOP_K.cpu(
+        "cpu_runs",
+        rank=20,
+        way="runs",
+        geometry=Geometry(1, 8192, 16),
+        refuse=lambda at: first_refusal(for_cpus, double_precision),
+    ),
+    *_TOP_K.gpu(
+        "radix",
+        rank=10,
+        way="radix",
+        geometry=Geometry(256, 16, 8),
+        refuse=lambda at: first_refusal(double_precision, group_fits(at.block), counts_fit),
+    ),
+    _TOP_K.numpy(top_k_numpy),
+)
