@@ -31,12 +31,13 @@ if TYPE_CHECKING:
     from gpuprims.primitives.scan import cumprod, cumsum, scan
     from gpuprims.primitives.searchsorted import searchsorted
     from gpuprims.primitives.searchsorted.isin import isin
+    from gpuprims.primitives.select import argpartition, median, partition, percentile, quantile
     from gpuprims.primitives.sort import argsort, lexsort, sort, sort_by_key
     from gpuprims.primitives.stencil import stencil
     from gpuprims.primitives.stencil.blur import blur
     from gpuprims.primitives.take import take
-    from gpuprims.profiling.profile import Profile, profile
     from gpuprims.primitives.top_k import top_k
+    from gpuprims.profiling.profile import Profile, profile
 
 __version__ = "0.1.0"
 
@@ -51,6 +52,7 @@ __all__ = [
     "Primitive",
     "Profile",
     "Variant",
+    "argpartition",
     "argsort",
     "bincount",
     "blur",
@@ -65,10 +67,14 @@ __all__ = [
     "isin",
     "lexsort",
     "map",
+    "median",
     "merge",
     "models",
+    "partition",
+    "percentile",
     "plan",
     "profile",
+    "quantile",
     "reduce",
     "register",
     "scan",
@@ -104,12 +110,13 @@ _HOMES = {
     "primitives.scan": "cumprod cumsum scan",
     "primitives.searchsorted": "searchsorted",
     "primitives.searchsorted.isin": "isin",
+    "primitives.select": "argpartition median partition percentile quantile",
     "primitives.sort": "argsort lexsort sort sort_by_key",
     "primitives.stencil": "stencil",
     "primitives.stencil.blur": "blur",
     "primitives.take": "take",
-    "profiling.profile": "Profile profile",
     "primitives.top_k": "top_k",
+    "profiling.profile": "Profile profile",
 }
 
 

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from gpuprims.core.capabilities import Capabilities
+from gpuprims.core.codegen.operands import stored
+from gpuprims.core.traits import CallTraits
 from gpuprims.errors import DtypeError
 from gpuprims.expressions import c_type
+
+# As in radix.h.
+DIGIT_BITS, STATE_BYTES = 11, 32
+KERNELS = Path(__file__).parent / "select" / "kernels"
 
 
 def check_ordered(label: str, dtype: np.dtype[Any]) -> None:
@@ -24,17 +32,41 @@ def order_bits(dtype: np.dtype[Any]) -> int:
 
 def order_macros(dtype: np.dtype[Any]) -> dict[str, int | str]:
     """Return the macros of ``ordering.h``."""
-    raw = "(order_t)(value)"
+    raw, back = "(order_t)(value)", f"({stored(dtype)})(bits)"
     if dtype == np.float16:
         raw = "gp_half_bits(value)"
     elif dtype.kind == "f":
-        raw = f"gp_bits_{c_type(dtype)}(value)"
+        raw, back = f"gp_bits_{c_type(dtype)}(value)", f"gp_from_bits_{c_type(dtype)}(bits)"
     return {
         "ORDER_BITS": order_bits(dtype),
         "ORDER_FLOATS": np.finfo(dtype).nmant if dtype.kind == "f" else 0,
         "ORDER_SIGNED": int(dtype.kind == "i"),
         "ORDER_RAW(value)": raw,
+        "ORDER_BACK(bits)": back,
     }
+
+
+def count_macros(*, many: bool) -> dict[str, int | str]:
+    """Return the macros by which ``radix.h`` counts the elements of rows; ``many`` need 64 bits."""
+    added = "entry" if many else "count"
+    return {
+        "count_t": "u64" if many else "u32",
+        "ADD_COUNT(place, number)": f"gp_add_{added}(place, number)",
+        "READ_COUNT(place)": f"gp_read_{'entry' if many else 'word'}(place)",
+        "TAKE_PLACE(place)": f"gp_add_{added}(place, 1u)",
+    }
+
+
+def digits(bits: int) -> list[int]:
+    """Return where the digits of integers of so many bits begin, the first one first."""
+    return list(reversed(range(0, bits, DIGIT_BITS)))
+
+
+def counts_fit(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse rows of more elements than the device's atomics count."""
+    if call.size < 2**32 or capabilities.int64_atomics:
+        return None
+    return f"needs atomics on 64 bits for rows of 2^32 elements and more, which {capabilities.name} lacks"
 
 
 def orders_of(values: np.ndarray) -> np.ndarray:

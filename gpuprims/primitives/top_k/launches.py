@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 from gpuprims.core.counters import with_counters, with_scratch
@@ -10,11 +10,12 @@ from gpuprims.core.device import Device
 from gpuprims.core.driver import Kernel, Launch
 from gpuprims.core.launch_plan import in_turn
 from gpuprims.core.layout import Layout
+from gpuprims.primitives.ordering import DIGIT_BITS, STATE_BYTES, digits
 from gpuprims.primitives.top_k.variants import TopKVariant
 
 # As in top_k_radix.cl.
 _CLEAR, _DIGIT, _COLLECT, _SORT, _FLIP, _MERGE, _STORE = range(7)
-_DIGIT_BITS, _STATE_BYTES, _TILE_ITEMS = 11, 32, 4
+_TILE_ITEMS = 4
 # Picks of a work-item's room, beside twice those that it keeps; elements of a part for each that it keeps.
 _ROOM, _PART = 1024, 4
 
@@ -79,7 +80,8 @@ def launch_radix(device: Device, variant: TopKVariant, kernel: Kernel, layout: L
     by_item = -(-outputs * k // variant.block)
     tiles = outputs * -(-k // tile)
     launches = [launch(outputs * 8, _CLEAR)]
-    launches += [launch(outputs * parts, _DIGIT, at) for at in _digits(rows.order_bits, (rows.n - 1).bit_length())]
+    places = [-1 - shift for shift in digits((rows.n - 1).bit_length())]
+    launches += [launch(outputs * parts, _DIGIT, at) for at in (*digits(rows.order_bits), *places)]
     launches += [launch(outputs * parts, _COLLECT), launch(tiles, _SORT)]
     sorted_ = tile
     while sorted_ < k:
@@ -91,15 +93,9 @@ def launch_radix(device: Device, variant: TopKVariant, kernel: Kernel, layout: L
         launches.append(launch(tiles, _MERGE))
         sorted_ *= 2
     launches.append(launch(by_item, _STORE))
-    counts = (8 if rows.many else 4) << _DIGIT_BITS
-    scratch = outputs * (_STATE_BYTES + counts + k * rows.pick_bytes)
+    counts = (8 if rows.many else 4) << DIGIT_BITS
+    scratch = outputs * (STATE_BYTES + counts + k * rows.pick_bytes)
     return with_counters(device, in_turn(launches), outputs, scratch)
-
-
-def _digits(order_bits: int, place_bits: int) -> Iterator[int]:
-    """Return where digits begin, the first ones first: of the order, then, as -1 minus the shift, of the place."""
-    yield from reversed(range(0, order_bits, _DIGIT_BITS))
-    yield from (-1 - shift for shift in reversed(range(0, place_bits, _DIGIT_BITS)))
 
 
 LAUNCHES: dict[str, Callable[[Device, TopKVariant, Kernel, Layout, Rows], Launch]] = {

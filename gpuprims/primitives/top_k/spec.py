@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from gpuprims.core.kernel_spec import KernelSpec
-from gpuprims.primitives.ordering import order_macros
+from gpuprims.primitives.ordering import KERNELS, count_macros, order_macros
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -29,23 +29,16 @@ class TopKSpec(KernelSpec):
 
     def macros(self) -> dict[str, int | str]:
         """Define the order of elements, picks and counts."""
-        wide = self.many
         flags = {"LARGEST": self.largest, "SEGMENTED": self.segmented, "FAR": self.far}
-        counts = {
-            "count_t": "u64" if wide else "u32",
-            "ADD_COUNT(place, number)": f"gp_add_{'entry' if wide else 'count'}(place, number)",
-            "READ_COUNT(place)": f"gp_read_{'entry' if wide else 'word'}(place)",
-            "TAKE_PLACE(place)": f"gp_add_{'entry' if wide else 'count'}(place, 1u)",
-        }
         element = "x0[gp_at_x0(layout, o, ROW_FIRST(o) + (i))]"
         stores = f"y0[gp_at_y0(layout, o, place)] = {element}; y1[gp_at_y1(layout, o, place)] = i;"
         return {
             **order_macros(self.values[0]),
             **{name: int(flag) for name, flag in flags.items()},
-            **(counts if self.counted else {}),
+            **(count_macros(many=self.many) if self.counted else {}),
             "STORE_PICK(o, place, i)": f"do {{ {stores} }} while (0)",
         }
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""
-        return (Path(__file__).parent / "kernels" / "ordering.h",)
+        return (KERNELS / "ordering.h", KERNELS / "radix.h") if self.counted else (KERNELS / "ordering.h",)

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.catalogue import Catalogue
 from gpuprims.core.geometry import Geometry, first_refusal
 from gpuprims.core.refusals import double_precision, for_cpus, group_fits
-from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
+from gpuprims.primitives.ordering import counts_fit
 from gpuprims.primitives.top_k.reference import top_k_numpy
 
 
@@ -26,13 +25,6 @@ class TopKVariant(Variant):
     """
 
     way: Literal["whole", "runs", "radix"] = "whole"
-
-
-def counts_fit(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Refuse rows of more elements than the device's atomics count."""
-    if call.size < 2**32 or capabilities.int64_atomics:
-        return None
-    return f"needs atomics on 64 bits for rows of 2^32 elements and more, which {capabilities.name} lacks"
 
 
 _TOP_K = Catalogue(TopKVariant, "top_k", Path(__file__).parent)

@@ -4,10 +4,10 @@
  * in      INPUTS: `outputs` rows of n elements, or the elements of all segments and their offsets
  * out     OUTPUTS: the k first elements of each row in descending or ascending order, and their places
  * launch  any number of groups of BLOCK (a power of two, at most BINS); each takes (row, part) pairs, or tiles of picks,
- *         until none are left. `step` CLEAR: begin; DIGIT: count the digits at `at` of elements that may be the last,
- *         the last group of a row chooses one; COLLECT: keep the elements up to the last in any order; SORT, FLIP, MERGE:
+ *         until none are left. `step` CLEAR: begin; DIGIT: find the digit at `at` of the last element; COLLECT: keep the elements up to the last in any order; SORT, FLIP, MERGE:
  *         a bitonic network, whose steps within TILE picks run in local memory; STORE: write elements and places
- * host    a row_state_t, BINS counts and k picks for each row; gp_rank_order, gp_pick (ordering.h); MAP and STORE_PICK
+ * host    a row_state_t, BINS counts and k picks for each row; gp_rank_order, gp_pick (ordering.h), gp_find_digit (radix.h);
+ *         MAP and STORE_PICK
  * order   of equal elements the first comes first
  *
  * Digits of order, and then of the number of elements behind, are chosen from the left, for k = 3:
@@ -23,39 +23,7 @@
 #define MERGE 5
 #define STORE_ALL 6
 
-#define DIGIT_BITS 11
-#define BINS (1 << DIGIT_BITS)
 #define TILE (4 * BLOCK)
-
-/* What is known of the last element to take of a row: its first digits, and how many elements that have these are taken.
- * All elements from the digits on are taken once `found` is true. */
-typedef struct {
-    u64 order, behind, left, found;
-} row_state_t;
-
-/* Return 1 if an element has the first digits, and give its next one; digits of `behind` are at -1 - shift. */
-DEVICE int gp_next_digit(const row_state_t state, const i64 at, const u64 order, const u64 behind, u32 *digit)
-{
-    const int of_order = at >= 0, shift = (int)(of_order ? at : -1 - at);
-    const u64 number = of_order ? order : behind, known = of_order ? state.order : state.behind;
-    *digit = (u32)(number >> shift) & (BINS - 1);
-    return (of_order | (order == state.order)) & (number >> shift >> DIGIT_BITS == known >> shift >> DIGIT_BITS);
-}
-
-/* Fold the counts of a group's work-items: the sum over lower work-items. */
-DEVICE u64 gp_count_before(const u64 own, LOCAL u64 *sums, const int tid)
-{
-    u64 total = own;
-    sums[tid] = own;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (int stride = 1; stride < BLOCK; stride *= 2) {
-        const u64 lower = tid >= stride ? sums[tid - stride] : 0;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        sums[tid] = total += lower;
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    return total - own;
-}
 
 /* Put the better of two picks first. */
 #define GP_PUT_IN_ORDER(picks, first, second)                                                                          \
@@ -100,62 +68,22 @@ void top_k_radix(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, co
     /* 1. Clear counts and states. */
     if (step == CLEAR) {
         for (i64 place = first_item; place < outputs * BINS; place += every) counts[place] = 0;
-        for (i64 o = first_item; o < outputs; o += every) {
-            states[o].order = states[o].behind = states[o].found = 0;
-            states[o].left = k;
-        }
+        for (i64 o = first_item; o < outputs; o += every) gp_begin_row(states + o, (u64)k);
     }
 
     if (step == DIGIT || step == COLLECT) {
         for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
             const i64 o = task / parts, part = task % parts, size = ROW_SIZE(o), row = ROW_FIRST(o);
-            const i64 share = ((size + parts - 1) / parts + BLOCK - 1) / BLOCK * BLOCK, end = min((part + 1) * share, size);
+            const i64 share = gp_part_size(size, parts), end = min((part + 1) * share, size);
             const row_state_t state = states[o];
             GLOBAL count_t *own = counts + o * BINS;
             if (step == DIGIT) {
-                if (state.found) continue;
-
-                /* 2. Count the next digit of the elements that have the first ones. */
-                for (int bin = tid; bin < BINS; bin += BLOCK) bins[bin] = 0;
-                barrier(CLK_LOCAL_MEM_FENCE);
-                for (i64 i = part * share + tid; i < end; i += BLOCK) {
-                    u32 digit;
-                    if (gp_next_digit(state, at, gp_rank_order(MAP(o, row + i)), (u64)(size - 1 - i), &digit))
-                        gp_increment(bins + digit);
-                }
-                barrier(CLK_LOCAL_MEM_FENCE);
-                for (int bin = tid; bin < BINS; bin += BLOCK)
-                    if (bins[bin]) ADD_COUNT(own + bin, bins[bin]);
-                barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-                if (tid == 0) is_last = gp_last_done(counters + o, parts);
-                barrier(CLK_LOCAL_MEM_FENCE);
-                if (!is_last) continue;
-
-                /* 3. Choose the digit of the last element to take, and clear the counts for the next launch. */
-                u64 mine[BINS / BLOCK], sum = 0;
-                const int top = BINS - 1 - tid * (BINS / BLOCK);
-                for (int bin = 0; bin < BINS / BLOCK; bin++) {
-                    mine[bin] = READ_COUNT(own + top - bin);
-                    own[top - bin] = 0;
-                    sum += mine[bin];
-                }
-                u64 above = gp_count_before(sum, sums, tid);
-                for (int bin = 0; bin < BINS / BLOCK; bin++) {
-                    if (above < state.left && state.left <= above + mine[bin]) {
-                        const u64 digit = (u64)(top - bin);
-                        if (at >= 0) {
-                            states[o].order = state.order | digit << at;
-                        } else {
-                            states[o].behind = state.behind | digit << (-1 - at);
-                        }
-                        states[o].left = state.left - above;
-                        states[o].found = state.left == above + mine[bin];
-                    }
-                    above += mine[bin];
-                }
-                barrier(CLK_LOCAL_MEM_FENCE);
+                /* 2. Count the next digit of the elements that have the first ones; the last group chooses. */
+                if (!state.found)
+                    gp_find_digit(INPUT_NAMES, layout, o, row, size, part * share, end, at, parts, own, states + o,
+                                  counters + o, bins, sums, &is_last, tid);
             } else {
-                /* 4. Keep the elements up to the last one. */
+                /* 3. Keep the elements up to the last one. */
                 for (i64 base = part * share; base < end; base += BLOCK) {
                     const i64 i = base + tid;
                     const order_t order = i < end ? gp_rank_order(MAP(o, row + i)) : 0;
@@ -167,7 +95,7 @@ void top_k_radix(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, co
         }
     }
 
-    /* 5. Sort tiles, or merge within them. */
+    /* 4. Sort tiles, or merge within them. */
     if (step == SORT || step == MERGE) {
         const i64 tiles = (k + TILE - 1) / TILE;
         for (i64 task = get_group_id(0); task < outputs * tiles; task += get_num_groups(0)) {
@@ -182,7 +110,7 @@ void top_k_radix(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, co
         }
     }
 
-    /* 6. Exchange picks `at` apart, or mirrored within twice as many. */
+    /* 5. Exchange picks `at` apart, or mirrored within twice as many. */
     if (step == FLIP) {
         const i64 stride = at < 0 ? -at : at, pairs = (k + 2 * stride - 1) / (2 * stride) * stride;
         for (i64 task = first_item; task < outputs * pairs; task += every) {
@@ -193,7 +121,7 @@ void top_k_radix(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, co
         }
     }
 
-    /* 7. Store. */
+    /* 6. Store. */
     if (step == STORE_ALL) {
         for (i64 task = first_item; task < outputs * k; task += every) {
             const i64 o = task / k;

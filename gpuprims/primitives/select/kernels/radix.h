@@ -1,0 +1,96 @@
+/* Radix selection: find the element of a given rank in each row, digit by digit of its order and then of its place, a launch
+ * for each digit. The counts of all parts of a row are added up, and the last group of a row chooses the digit. */
+#define DIGIT_BITS 11
+#define BINS (1 << DIGIT_BITS)
+
+/* Add to a count in local memory. */
+#if BLOCK == 1
+#define COUNT_DIGIT(bin) (*(bin))++
+#else
+#define COUNT_DIGIT(bin) gp_increment(bin)
+#endif
+
+/* What is known of the last element to take of a row: its first digits, and how many elements that have these are taken.
+ * All elements from the digits on are taken once `found` is true. */
+typedef struct {
+    u64 order, behind, left, found;
+} row_state_t;
+
+/* Return 1 if an element has the first digits, and give its next one; digits of `behind` are at -1 - shift. */
+DEVICE int gp_next_digit(const row_state_t state, const i64 at, const u64 order, const u64 behind, u32 *digit)
+{
+    const int of_order = at >= 0, shift = (int)(of_order ? at : -1 - at);
+    const u64 number = of_order ? order : behind, known = of_order ? state.order : state.behind;
+    *digit = (u32)(number >> shift) & (BINS - 1);
+    return (of_order | (order == state.order)) & (number >> shift >> DIGIT_BITS == known >> shift >> DIGIT_BITS);
+}
+
+/* Fold the counts of a group's work-items: the sum over lower work-items. */
+DEVICE u64 gp_count_before(const u64 own, LOCAL u64 *sums, const int tid)
+{
+    u64 total = own;
+    sums[tid] = own;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int stride = 1; stride < BLOCK; stride *= 2) {
+        const u64 lower = tid >= stride ? sums[tid - stride] : 0;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        sums[tid] = total += lower;
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    return total - own;
+}
+
+/* Return the elements of each of `parts` parts of a row, whole groups of work-items. */
+DEVICE i64 gp_part_size(const i64 size, const i64 parts)
+{
+    return ((size + parts - 1) / parts + BLOCK - 1) / BLOCK * BLOCK;
+}
+
+/* Begin to look for the element that `rank` elements of a row include, those of the highest order first. */
+DEVICE void gp_begin_row(GLOBAL row_state_t *state, const u64 rank)
+{
+    state->order = state->behind = state->found = 0;
+    state->left = rank;
+}
+
+/* Count the digit at `at` of the elements from `begin` to `end` that have the first digits. The last group of a row chooses
+ * the digit of the element that is sought, and clears the counts for the next launch. */
+DEVICE void gp_find_digit(INPUTS, const layout_t layout, const i64 o, const i64 row, const i64 size, const i64 begin,
+                          const i64 end, const i64 at, const i64 parts, GLOBAL count_t *counts, GLOBAL row_state_t *row_state,
+                          GLOBAL u32 *counter, LOCAL u32 *bins, LOCAL u64 *sums, LOCAL int *is_last, const int tid)
+{
+    const row_state_t state = *row_state;
+    for (int bin = tid; bin < BINS; bin += BLOCK) bins[bin] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (i64 i = begin + tid; i < end; i += BLOCK) {
+        u32 digit;
+        if (gp_next_digit(state, at, gp_rank_order(MAP(o, row + i)), (u64)(size - 1 - i), &digit)) COUNT_DIGIT(bins + digit);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int bin = tid; bin < BINS; bin += BLOCK)
+        if (bins[bin]) ADD_COUNT(counts + bin, bins[bin]);
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    if (tid == 0) *is_last = gp_last_done(counter, parts);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (!*is_last) return;
+
+    u64 sum = 0;
+    const int top = BINS - 1 - tid * (BINS / BLOCK);
+    for (int bin = 0; bin < BINS / BLOCK; bin++) sum += READ_COUNT(counts + top - bin);
+    u64 above = gp_count_before(sum, sums, tid);
+    for (int bin = 0; bin < BINS / BLOCK; bin++) {
+        const u64 here = READ_COUNT(counts + top - bin), digit = (u64)(top - bin);
+        if (above < state.left && state.left <= above + here) {
+            if (at >= 0) {
+                row_state->order = state.order | digit << at;
+            } else {
+                row_state->behind = state.behind | digit << (-1 - at);
+            }
+            row_state->left = state.left - above;
+            row_state->found = state.left == above + here;
+        }
+        above += here;
+        counts[top - bin] = 0;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+}

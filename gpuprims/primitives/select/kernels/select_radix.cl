@@ -1,0 +1,48 @@
+/* select/radix: launches find the element of a given rank in each row, digit by digit of its order.
+ *
+ * in      INPUTS: x0 n elements of each of `outputs` rows, some of which may be the same; x1 their ranks, counted from 0
+ *         for the smallest element
+ * out     OUTPUTS: the element of that rank of each row
+ * launch  any number of groups of BLOCK (a power of two, at most BINS); each takes (row, part) pairs until none are left.
+ *         `step` CLEAR: begin; DIGIT: find the digit at `at`; STORE_ALL: write the elements
+ * host    a row_state_t and BINS counts for each row; ORDER_BACK (ordering.h), gp_find_digit (radix.h); MAP and RANK
+ * order   integers: the same in every run
+ */
+#define CLEAR 0
+#define DIGIT 1
+#define STORE_ALL 2
+
+__kernel WORK_GROUP(BLOCK)
+void select_radix(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 outputs,
+                  const i64 n, const i64 parts, const i64 step, const i64 at)
+{
+    __local u32 bins[BINS];
+    __local u64 sums[BLOCK];
+    __local int is_last;
+    const int tid = get_local_id(0);
+    const i64 first_item = get_group_id(0) * (i64)BLOCK + tid, every = get_num_groups(0) * (i64)BLOCK;
+    GLOBAL row_state_t *states = (GLOBAL row_state_t *)partials;
+    GLOBAL count_t *counts = (GLOBAL count_t *)(states + outputs);
+
+    /* 1. Clear counts and states. */
+    if (step == CLEAR) {
+        for (i64 place = first_item; place < outputs * BINS; place += every) counts[place] = 0;
+        for (i64 o = first_item; o < outputs; o += every) gp_begin_row(states + o, (u64)RANK(o) + 1);
+    }
+
+    /* 2. Count the next digit of the elements that have the first ones; the last group chooses. */
+    if (step == DIGIT) {
+        const i64 share = gp_part_size(n, parts);
+        for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
+            const i64 o = task / parts, begin = task % parts * share;
+            gp_find_digit(INPUT_NAMES, layout, o, 0, n, begin, min(begin + share, n), at, parts, counts + o * BINS,
+                          states + o, counters + o, bins, sums, &is_last, tid);
+        }
+    }
+
+    /* 3. Store. */
+    if (step == STORE_ALL) {
+        for (i64 o = first_item; o < outputs; o += every)
+            y0[gp_at_y0(layout, o, 0)] = ORDER_BACK(gp_raw_of_order(~(order_t)states[o].order & ORDER_MASK));
+    }
+}

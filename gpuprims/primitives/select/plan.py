@@ -1,0 +1,141 @@
+"""The launch plan of a selection by rank."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from gpuprims.core.arrays import copy_on
+from gpuprims.core.counters import with_counters
+from gpuprims.core.device import Device
+from gpuprims.core.driver import Launch
+from gpuprims.core.kernel_spec import KernelSpec
+from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan, in_turn, nothing
+from gpuprims.core.layout import Form, Layout, contiguous, plan_layout
+from gpuprims.core.operands import Operands
+from gpuprims.core.program_cache import keeps_calls
+from gpuprims.core.traits import CallTraits
+from gpuprims.core.variant import Variant
+from gpuprims.expressions import trace, typed
+from gpuprims.primitives.ordering import (
+    DIGIT_BITS,
+    KERNELS,
+    STATE_BYTES,
+    count_macros,
+    digits,
+    order_bits,
+    order_macros,
+)
+
+_INT64 = np.dtype(np.int64)
+_ELEMENT = trace(lambda x, rank, j: x, 3)
+# As in select_radix.cl.
+_CLEAR, _DIGIT, _STORE = range(3)
+# Elements of a part of a row by one work-item of a CPU.
+_CPU_PART = 1 << 14
+
+
+class SelectRequest(NamedTuple):
+    """The axes to select along, ascending; the other axes are kept."""
+
+    axes: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SelectSpec(KernelSpec):
+    """Orders of elements, and ranks."""
+
+    many: bool  # a row has more elements than 32 bits count
+
+    lifts_constants: ClassVar[bool] = False
+    scratch_pointers: ClassVar[int] = 2
+
+    def macros(self) -> dict[str, int | str]:
+        """Define orders, ranks and counts; the smallest elements come first."""
+        rank: dict[str, int | str] = {"LARGEST": 0, "SEGMENTED": 0, "FAR": 1, "RANK(o)": "x1[gp_at_x1(layout, o, 0)]"}
+        return order_macros(self.values[0]) | rank | count_macros(many=self.many)
+
+    def headers(self) -> tuple[Path, ...]:
+        """See :class:`KernelSpec`."""
+        return KERNELS / "ordering.h", KERNELS / "radix.h"
+
+
+@keeps_calls()
+def plan_call(
+    request: SelectRequest,
+    forms: tuple[Form, ...],
+    written: tuple[Form, ...] | None,
+    alignment: int,
+    device: Device,
+    variant: str | Variant | None,
+    generation: int,
+) -> LaunchPlan:
+    """Decide everything about a selection but its memory. The second array has the ranks, the same for all rows."""
+    x, ranks = forms
+    shape = (*ranks.shape, *x.shape)
+    axes = tuple(axis + 1 for axis in request.axes)
+    kept = tuple(length for axis, length in enumerate(shape) if axis not in axes)
+    n, outputs = math.prod(x.shape[axis] for axis in request.axes), math.prod(kept)
+    result = contiguous(x.dtype, kept, alignment)
+    traits = CallTraits((x.dtype, _INT64), n, outputs, value_bytes=x.item)
+
+    def compiling(chosen: Variant) -> Launch:
+        if not outputs or not n:
+            return nothing
+        alone = (1,) * len(x.shape)
+        every = ranks._replace(shape=(*ranks.shape, *alone), strides=(*ranks.strides, *(0 for _ in alone)))
+        lengths, strides = list(shape), [0] * len(shape)
+        own = iter(result.strides)
+        for axis in range(len(shape)):
+            if axis in axes:
+                lengths[axis] = 1
+            else:
+                strides[axis] = next(own)
+        target = result._replace(shape=tuple(lengths), strides=tuple(strides))
+        layout = plan_layout((x, every, target), shape, axes)
+        return _launch(device, chosen, layout, outputs, n)
+
+    return LaunchPlan(device, "select", traits, (result,), compiling, asked=variant, inputs=(0, 1))
+
+
+def _launch(device: Device, variant: Variant, layout: Layout, outputs: int, n: int) -> Launch:
+    dtype, able = layout.forms[0].dtype, device.capabilities
+    many = n >= 2**32
+    function = typed(_ELEMENT, (dtype, _INT64, _INT64), (dtype,))
+    spec = SelectSpec(layout.accesses[:2], layout.accesses[2:], (dtype,), function, many=many)
+    if variant.backend == "reference":
+        return device.kernel(variant, spec).prepare(1, layout.pack(0), outputs, n)
+    if able.kind == "cpu":  # a work-item of its own counts without atomics
+        variant = variant.resized(block=1, items=_CPU_PART)
+    kernel, most = device.kernel(variant, spec), variant.groups(2**30, able)
+    parts = max(min(-(-most // outputs), -(-n // variant.tile)), 1)
+    packed = layout.pack(0)
+
+    def launch(tasks: int, step: int, at: int = 0) -> Launch:
+        return kernel.prepare(max(min(tasks, most), 1), packed, outputs, n, parts, step, at)
+
+    launches = [launch(8 * outputs, _CLEAR)]
+    launches += [launch(outputs * parts, _DIGIT, at) for at in digits(order_bits(dtype))]
+    launches.append(launch(-(-outputs // variant.block), _STORE))
+    scratch = outputs * (STATE_BYTES + ((8 if many else 4) << DIGIT_BITS))
+    return with_counters(device, in_turn(launches), outputs, scratch)
+
+
+def sample(call: Sample) -> LaunchPlan:
+    """Return the plan of a median of each row."""
+    forms = contiguous(call.dtype, (call.outputs, call.size), 16), contiguous(_INT64, (1,), 16)
+    return plan_call(SelectRequest((1,)), forms, None, 16, call.device, None, 0)
+
+
+def select(
+    operands: Operands, axes: tuple[int, ...], ranks: Sequence[int], variant: str | Variant | None = None
+) -> Any:
+    """Return the elements of some ranks, an array of shape (ranks, kept axes) of the library of a call's array."""
+    given = np.asarray(ranks, _INT64)
+    beside = operands.beside(given if operands.in_place else copy_on(operands.device, given))
+    return find_plan(plan_call, beside, SelectRequest(axes), None, variant).run(beside, None)

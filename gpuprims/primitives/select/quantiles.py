@@ -1,0 +1,295 @@
+"""Medians and quantiles, as NumPy's, by selection of the elements between which they lie."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple, Unpack
+
+import numpy as np
+
+from gpuprims.core.arrays import copy_on
+from gpuprims.core.device import Device
+from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
+from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.variant_checks import asked_by_name
+from gpuprims.errors import ArgumentError, DtypeError, ShapeError, did_you_mean, quoted
+from gpuprims.primitives.axes import as_axis, axes_of
+from gpuprims.primitives.map import map as map_arrays
+from gpuprims.primitives.ordering import check_ordered
+from gpuprims.primitives.reduce import reduce
+from gpuprims.primitives.select.plan import select
+from gpuprims.primitives.signatures import QuantileKeywords, Where
+
+Numbers = np.ndarray
+
+
+def _at(alpha: float, beta: float) -> Callable[[int, Numbers], Numbers]:
+    """Return the places of quantiles by Hyndman and Fan's formula."""
+    return lambda n, q: np.asarray(n * q + (alpha + q * (1 - alpha - beta)) - 1)
+
+
+def _between(n: int, q: Numbers) -> Numbers:
+    return np.asarray((n - 1) * q)
+
+
+def _middle(n: int, q: Numbers) -> Numbers:
+    places = _between(n, q)
+    return np.asarray(0.5 * (np.floor(places) + np.ceil(places)))
+
+
+# From the number of elements and quantiles to places among the sorted elements, by NumPy's names.
+_METHODS: dict[str, Callable[[int, Numbers], Numbers]] = {
+    "linear": _between,
+    "lower": lambda n, q: np.floor(_between(n, q)),
+    "higher": lambda n, q: np.ceil(_between(n, q)),
+    "nearest": lambda n, q: np.rint(_between(n, q)),
+    "midpoint": _middle,
+    "interpolated_inverted_cdf": _at(0, 1),
+    "hazen": _at(0.5, 0.5),
+    "weibull": _at(0, 0),
+    "median_unbiased": _at(1 / 3, 1 / 3),
+    "normal_unbiased": _at(3 / 8, 3 / 8),
+}
+_OF_ELEMENTS = ("lower", "higher", "nearest")  # methods whose results are elements, of their dtype
+
+
+class _Call(NamedTuple):
+    operands: Operands
+    axes: tuple[int, ...]
+    n: int
+    shape: tuple[int, ...]  # of the result for one quantile
+    variant: Any
+
+
+def _call(label: str, x: Any, axis: Any, keepdims: bool, where: Where) -> _Call:
+    """Check the arguments that all functions have."""
+    operands = as_operands(label, (x,), where.get("device"))
+    (native,) = operands.natives
+    check_ordered(label, native.dtype)
+    axes = axes_of(as_axis(axis), len(native.shape))
+    n = math.prod(native.shape[one] for one in axes)
+    if not n:
+        raise ShapeError(f"{label}: one element or more along axis={axis}; got an array of shape {native.shape}")
+    lengths = [1 if one in axes else length for one, length in enumerate(native.shape)]
+    shape = tuple(lengths if keepdims else [length for one, length in enumerate(lengths) if one not in axes])
+    return _Call(operands, axes, n, shape, asked_by_name(label, where.get("variant")))
+
+
+def _ranked(call: _Call, ranks: np.ndarray) -> Any:
+    """Return the elements of some ranks, along the first axis of an array of the caller's library."""
+    return select(call.operands, call.axes, ranks.tolist(), call.variant)
+
+
+def _largest(call: _Call, x: Any) -> Any:
+    """Return the largest element of each row, NaN if there is one."""
+    found = reduce(x, op="max", axis=call.axes, device=call.operands.device)
+    return found.reshape((1, *found.shape))
+
+
+def _there(call: _Call, array: np.ndarray) -> Any:
+    """Return an array of the host where those of the call lie."""
+    return array if call.operands.on_host else copy_on(call.operands.device, array)
+
+
+def _is_float(call: _Call) -> bool:
+    return bool(call.operands.natives[0].dtype.kind == "f")
+
+
+@named_keywords
+def median(
+    x: Any,
+    axis: int | tuple[int, ...] | None = None,
+    *,
+    keepdims: bool = False,
+    device: str | Device | None = None,
+    variant: str | None = None,
+    **unknown: Any,
+) -> Any:
+    """Return the median, as :func:`numpy.median`, by selection.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers or bools.
+    axis : int or tuple of int, optional
+        The axes along which to take medians; by default all.
+    keepdims : bool, default False
+        True to keep these axes, with length 1.
+    device : str or Device, optional
+        Where to compute, for host arrays.
+    variant : str, optional
+        The kernel of ``select`` to use, instead of the best one.
+
+    Returns
+    -------
+    array
+        The middle element, or the mean of the two in the middle; NaN if an element is NaN. Of integers and bools
+        float64.
+
+    Raises
+    ------
+    ArgumentError, AxisError, ShapeError, DtypeError, ArrayError, DeviceMismatchError
+        Arguments that do not fit; an empty array.
+    NoVariantError
+        No kernel, or not the one asked for, can run the call.
+
+    Examples
+    --------
+    >>> import gpuprims, numpy as np
+    >>> gpuprims.median(np.float32([3, 1, 4, 1]), device="reference")
+    np.float32(2.0)
+    """
+    if unknown:
+        refuse_keywords("median", keywords_of(median), unknown)
+    call = _call("median", x, axis, keepdims, {"device": device, "variant": variant})
+    middle = np.unique([(call.n - 1) // 2, call.n // 2])
+    found, count = _ranked(call, middle), middle.size
+    dtype = call.operands.natives[0].dtype if _is_float(call) else np.dtype(np.float64)
+    wide = np.dtype(np.float32) if dtype == np.float16 else dtype
+
+    def mean(low: Any, high: Any, largest: Any) -> Any:
+        middle_ = low.astype(wide) if count == 1 else (low.astype(wide) + high.astype(wide)) / wide.type(2)
+        return np.where(np.isnan(largest), largest, middle_.astype(dtype)) if _is_float(call) else middle_.astype(dtype)
+
+    low, high = found[:1], found[count - 1 :]
+    largest = _largest(call, x) if _is_float(call) else low
+    result = map_arrays(mean, low, high, largest, device=call.operands.device)
+    return _shaped(result, call.shape)
+
+
+def _shaped(result: Any, shape: tuple[int, ...]) -> Any:
+    result = result.reshape(shape)
+    return result[()] if isinstance(result, np.ndarray) and not shape else result
+
+
+@named_keywords
+def quantile(
+    x: Any,
+    q: Any,
+    axis: int | tuple[int, ...] | None = None,
+    *,
+    method: str = "linear",
+    keepdims: bool = False,
+    device: str | Device | None = None,
+    variant: str | None = None,
+    **unknown: Any,
+) -> Any:
+    """Return quantiles, as :func:`numpy.quantile`, by selection.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    q : float or array_like of float
+        Quantiles from 0 to 1, on the host.
+    axis : int or tuple of int, optional
+        The axes along which to take quantiles; by default all.
+    method : str, default "linear"
+        How to choose between two elements: NumPy's ``"linear"``, ``"lower"``, ``"higher"``, ``"nearest"``,
+        ``"midpoint"``, ``"interpolated_inverted_cdf"``, ``"hazen"``, ``"weibull"``, ``"median_unbiased"`` or
+        ``"normal_unbiased"``.
+    keepdims : bool, default False
+        True to keep these axes, with length 1.
+    device : str or Device, optional
+        Where to compute, for host arrays.
+    variant : str, optional
+        The kernel of ``select`` to use, instead of the best one.
+
+    Returns
+    -------
+    array
+        Of the shape of ``q``, followed by the other axes. Floats have the dtype of ``x``, or float64 if ``q`` is an
+        array of float64. Integers give float64, or their own dtype with ``"lower"``, ``"higher"`` and ``"nearest"``.
+        NaN if an element is NaN.
+
+    Raises
+    ------
+    ArgumentError, AxisError, ShapeError, DtypeError, ArrayError, DeviceMismatchError
+        Arguments that do not fit; an empty array.
+    NoVariantError
+        No kernel, or not the one asked for, can run the call.
+
+    Examples
+    --------
+    >>> import gpuprims, numpy as np
+    >>> x = np.float32([3, 1, 4, 1, 5])
+    >>> gpuprims.quantile(x, 0.5, device="reference")
+    np.float32(3.0)
+    >>> gpuprims.quantile(x, [0.25, 0.9], method="lower", device="reference")
+    array([1., 4.], dtype=float32)
+    """
+    if unknown:
+        refuse_keywords("quantile", keywords_of(quantile), unknown)
+    call = _call("quantile", x, axis, keepdims, {"device": device, "variant": variant})
+    return _quantiles("quantile", call, x, q, _fractions("quantile", q, 1), method)
+
+
+@named_keywords
+def percentile(
+    x: Any,
+    q: Any,
+    axis: int | tuple[int, ...] | None = None,
+    **keywords: Unpack[QuantileKeywords],
+) -> Any:
+    """Return percentiles, as :func:`numpy.percentile`: :func:`quantile` of ``q / 100``.
+
+    Examples
+    --------
+    >>> import gpuprims, numpy as np
+    >>> gpuprims.percentile(np.float32([3, 1, 4, 1, 5]), 50, device="reference")
+    np.float32(3.0)
+    """
+    known = [name for name in keywords_of(quantile) if name != "q"]
+    if unknown := {name: value for name, value in keywords.items() if name not in known}:
+        refuse_keywords("percentile", ["q", *known], unknown)
+    call = _call("percentile", x, axis, keywords.get("keepdims", False), keywords)
+    fractions = _fractions("percentile", q, 100)
+    return _quantiles("percentile", call, x, q, fractions, keywords.get("method", "linear"))
+
+
+def _fractions(label: str, q: Any, most: int) -> np.ndarray:
+    """Return quantiles as float64 from 0 to 1, or raise."""
+    try:
+        given = np.asarray(q)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"{label}: q= numbers from 0 to {most}, on the host; got {type(q).__name__}") from error
+    if given.dtype.kind not in "fiub":
+        raise DtypeError(f"{label}: q= numbers from 0 to {most}, on the host; got dtype {given.dtype}")
+    fractions = given.astype(np.float64) / most
+    if not np.all((fractions >= 0) & (fractions <= 1)):
+        raise ArgumentError(f"{label}: q= from 0 to {most}; got {quoted(q)}")
+    return fractions
+
+
+def _quantiles(label: str, call: _Call, x: Any, q: Any, fractions: np.ndarray, method: str) -> Any:
+    if method not in _METHODS:
+        known = ", ".join(_METHODS)
+        raise ArgumentError(f"{label}: method= among {known}; got {quoted(method)}{did_you_mean(method, _METHODS)}")
+    own = call.operands.natives[0].dtype
+    if own.kind == "b":
+        raise DtypeError(f"{label}: numbers, between which quantiles lie; got dtype bool (convert them, as to uint8)")
+    dtype, given = own if own.kind == "f" else np.dtype(np.float64), np.asarray(q).dtype
+    if type(q) not in (int, float):
+        dtype = np.result_type(own, given if given.kind == "f" else np.float64)
+    of_elements = method in _OF_ELEMENTS or (method == "linear" and given.kind in "iu")  # as NumPy
+    dtype = own if of_elements else dtype
+    places = np.clip(_METHODS[method](call.n, fractions.reshape(-1)), 0, call.n - 1)
+    before = np.floor(places)
+    ranks = before if of_elements else np.concatenate([before, np.minimum(before + 1, call.n - 1)])
+    found = _ranked(call, ranks.astype(np.int64))
+    count = places.size
+    parts = (places - before).astype(dtype).reshape(count, *(1 for _ in found.shape[1:]))
+    low, high = found[:count], found[-count:] if count else found
+    largest = _largest(call, x) if _is_float(call) else low
+
+    def between(a: Any, b: Any, t: Any, most: Any) -> Any:
+        if of_elements:
+            return np.where(np.isnan(most), most, a) if _is_float(call) else a
+        step = (b - a).astype(dtype) if _is_float(call) else b.astype(dtype) - a.astype(dtype)  # rounded as in NumPy
+        a, b = a.astype(dtype), b.astype(dtype)
+        number = np.where(t >= dtype.type(0.5), b - step * (dtype.type(1) - t), a + step * t)
+        return np.where(np.isnan(most), most.astype(dtype), number) if _is_float(call) else number
+
+    result = map_arrays(between, low, high, _there(call, parts), largest, device=call.operands.device)
+    return _shaped(result, (*fractions.shape, *call.shape))
