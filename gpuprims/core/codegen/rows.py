@@ -95,9 +95,9 @@ def _store(spec: KernelSpec, word: str, along: str, places: dict[str, str], inde
     """Write STORE_ROW or STORE_BESIDE, which takes the index along the row by the name ``along``."""
     if spec.finish is None:  # the kernel stores in its own way
         return []
-    head = f"#define STORE_{word.upper()}(row, {along}, value)"
+    head = f"#define STORE_{word.upper()}(row, to, value)"  # not `o`, which the row has too
     if spec.place is not None:
-        return [f"{head} STORE({'(row).o, j' if along == 'j' else 'o, (row).o'}, value)"]
+        return [f"{head} STORE({'(row).o, to' if along == 'j' else 'to, (row).o'}, value)"]
     outputs = names_of("y", spec.outputs)
     return [
         f"DEVICE void gp_store_{word}(OUTPUTS, const layout_t layout, const row_t row, const i64 {along}, "
@@ -107,7 +107,7 @@ def _store(spec: KernelSpec, word: str, along: str, places: dict[str, str], inde
         f"    gp_finish(layout, {index}, value, {names_of('r', spec.outputs)});",
         *(write(k, access, 1, "", places[f"y{k}"]) for k, access in enumerate(spec.outputs)),
         "}",
-        f"{head} gp_store_{word}({outputs}, layout, row, {along}, value)",
+        f"{head} gp_store_{word}({outputs}, layout, row, to, value)",
     ]
 
 
