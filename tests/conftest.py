@@ -194,6 +194,12 @@ def csr_kernel(request: pytest.FixtureRequest) -> Kernel:
 
 
 @pytest.fixture(scope="session")
+def top_k_kernel(request: pytest.FixtureRequest) -> Kernel:
+    """Each variant of ``top_k`` on each device that it is meant for."""
+    return _kernel("top_k", *request.param)
+
+
+@pytest.fixture(scope="session")
 def sgd_kernel(request: pytest.FixtureRequest) -> Kernel:
     """Each variant of ``sgd`` on each device that it is meant for."""
     return _kernel("sgd", *request.param)
@@ -242,6 +248,7 @@ KERNELS: dict[str, tuple[str, tuple[CallTraits, ...]]] = {
     "logistic_kernel": ("logistic", ()),
     "descent_kernel": ("descent", ()),
     "csr_kernel": ("csr", ()),
+    "top_k_kernel": ("top_k", ()),
     "sgd_kernel": ("sgd", ()),
     "hogwild_kernel": ("hogwild", ()),
     "sort_kernel": ("sort", (SHORT_ROWS, LONG_ROW)),

@@ -193,6 +193,22 @@ def _scan_along(device: gpuprims.Device, dtype: np.dtype[Any], rng: np.random.Ge
         close(gpuprims.scan(laid, op="max", axis=axis, device=device), expected)
 
 
+def _top_k(device: gpuprims.Device, dtype: np.dtype[Any], rng: np.random.Generator) -> None:
+    x = random_values(rng, dtype, (7, _SIZE // 7))
+    for largest in (True, False):
+        values, places = gpuprims.top_k(x, 40, axis=1, largest=largest, device=device)
+        ordered = np.sort(x, axis=1)
+        close(values, ordered[:, ::-1][:, :40] if largest else ordered[:, :40])
+        close(np.take_along_axis(x, places, 1), values)
+
+
+def _select(device: gpuprims.Device, dtype: np.dtype[Any], rng: np.random.Generator) -> None:
+    x = random_values(rng, dtype, (31, _SIZE // 31))
+    close(gpuprims.median(x, 0, device=device), np.median(x, 0))
+    parted = gpuprims.partition(x, 7, axis=0, device=device)
+    close(parted[7], np.sort(x, axis=0)[7])
+
+
 def _compact(device: gpuprims.Device, dtype: np.dtype[Any], rng: np.random.Generator) -> None:
     x, mask = random_values(rng, dtype, _SIZE), rng.random(_SIZE) < 0.4
     close(gpuprims.compact(x, mask, device=device), x[mask])
@@ -326,6 +342,8 @@ WORKS = (
     Work("running sums and extremes", "scan, cumsum", (*_REAL, *COMPLEX), _scan),
     Work("running extremes of rows and columns", "scan", _REAL, _scan_along),
     Work("elements that a mask keeps", "compact", (*_REAL, *COMPLEX), _compact),
+    Work("largest and smallest elements", "top_k", _REAL, _top_k),
+    Work("medians and partitions", "median, partition", _NUMBERS, _select),
     Work("segments", "reduce, scan", _REAL, _segments),
     Work("counts in bins", "histogram", _NUMBERS, _histogram),
     Work("counts of numbers and of words", "bincount, hash_counts", _COUNTED, _bincount),

@@ -16,12 +16,14 @@ from sort_calls import SORTS
 import gpuprims
 from gpuprims.cli.text_driver import TextDriver
 from gpuprims.core.kernel_spec import KernelSpec
+from gpuprims.core.operands import as_operands
 from gpuprims.core.variant import Variant
 from gpuprims.expressions.functions import COMPLEX, FUNCTIONS
 from gpuprims.primitives.csr import csr_product
 from gpuprims.primitives.descent import logistic_descent
 from gpuprims.primitives.hogwild import logistic_hogwild
 from gpuprims.primitives.logistic import logistic_gradient
+from gpuprims.primitives.select.plan import select
 from gpuprims.primitives.sgd import logistic_sgd
 
 
@@ -337,6 +339,30 @@ PRODUCTS: dict[str, Callable[..., Any]] = {
     ],
 }
 
+TOP_K: dict[str, Callable[..., Any]] = {
+    "float32, many": lambda **where: gpuprims.top_k(resident(LONG), 5000, **where),
+    "the smallest float64 and float16 of rows": lambda **where: [
+        gpuprims.top_k(resident(99, 3000, dtype=dtype), 9, axis=axis, largest=False, **where)
+        for dtype, axis in (("f8", 1), ("f2", 0))
+    ],
+    "bools, and bytes that do not lie together": lambda **where: [
+        gpuprims.top_k(resident(50, 90, dtype=dtype)[::2, ::3], 7, **where) for dtype in ("?", "i1")
+    ],
+    "segments": lambda **where: gpuprims.top_k(resident(500), 3, segments=np.arange(0, 501, 50), **where),
+}
+SELECTIONS: dict[str, Callable[..., Any]] = {
+    "median of float32": lambda **where: _selected(resident(LONG), (0,), **where),
+    "ranks of columns": lambda **where: [
+        _selected(resident(300, 40, dtype=dtype), (0,), **where) for dtype in ("?", "i1", "u8", "f2", "f8")
+    ],
+}
+
+
+def _selected(x: Any, axes: tuple[int, ...], **where: Any) -> Any:
+    operands = as_operands("select", (x,), where.get("device"))
+    return select(operands, axes, (3, 5), where.get("variant"))
+
+
 SEGMENTED_SCANS: dict[str, Callable[..., Any]] = {
     "sum of float32": lambda **where: _segmented(32, "f4", function=gpuprims.scan, **where),
     "exclusive sum of int8": lambda **where: _segmented(32, "i1", function=gpuprims.scan, inclusive=False, **where),
@@ -380,6 +406,8 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
         return SORTS
     if variant.primitive in PLACES:
         return PLACES[variant.primitive]
+    if variant.primitive in ("top_k", "select"):
+        return TOP_K if variant.primitive == "top_k" else SELECTIONS
     if variant.primitive in ("sgd", "hogwild"):
         return WALKS if variant.primitive == "sgd" else HOGWILD
     if variant.primitive == "stencil":

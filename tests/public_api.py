@@ -32,6 +32,12 @@ def primitives() -> tuple[object, ...]:
         gpuprims.bincount(np.array([1, 2, 2]), minlength=4),
         gpuprims.blur(x, "gaussian", sigma=1.5),
         gpuprims.stencil(x, np.ones((3, 3)), mode="wrap"),
+        gpuprims.top_k(x, 2, axis=1, largest=False),
+        gpuprims.median(x, 0, keepdims=True),
+        gpuprims.quantile(x, [0.1, 0.9], axis=1, method="lower"),
+        gpuprims.percentile(x, 10, method="lower"),
+        gpuprims.partition(x, 2, axis=0),
+        gpuprims.argpartition(x, (0, 2)),
         gpuprims.hash_counts([["a", "b"]], n_features=16, analyzer=str.split),
     )
 
@@ -55,6 +61,8 @@ def results(tensor: Tensor, a: npt.NDArray[np.float64], small: np.ndarray[tuple[
     assert_type(gpuprims.cumprod(tensor, 0), Tensor)
     assert_type(gpuprims.compact(np.zeros(3, np.uint8), "v > 0"), npt.NDArray[np.uint8])
     assert_type(gpuprims.compact(tensor, "v > 0"), Tensor)
+    assert_type(gpuprims.top_k(np.zeros(3, np.uint8), 2), tuple[npt.NDArray[np.uint8], HostArray])
+    assert_type(gpuprims.top_k(tensor, 2), tuple[Tensor, Tensor])
     assert_type(gpuprims.blur(np.zeros((3, 4), np.uint8), "box", size=3), npt.NDArray[np.uint8])
     assert_type(gpuprims.blur(tensor, sigma=2), Tensor)
     assert_type(gpuprims.stencil(a, [1, 2, 1]), HostArray)

@@ -1,0 +1,133 @@
+"""Medians, quantiles and partitions on every device, against NumPy's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_cases import DTYPES, FLOATS, need, on_device, on_host, random_values
+from selection_cases import tricky
+
+import gpuprims
+from gpuprims.errors import ArgumentError, AxisError, DtypeError, ShapeError, UnknownKeywordError
+from gpuprims.primitives.select.quantiles import _METHODS
+
+SIZES = (1, 2, 3, 255, 256, 257, 4095, 4096, 4097, 40_001)
+
+
+def close(got: Any, expected: Any) -> None:
+    """Compare with NumPy, which rounds a product and a sum once each."""
+    assert (np.asarray(got).dtype, np.shape(got)) == (np.asarray(expected).dtype, np.shape(expected))
+    precision = np.finfo(expected.dtype).eps if np.asarray(expected).dtype.kind == "f" else 0
+    np.testing.assert_allclose(got, expected, rtol=4 * precision, atol=4 * precision * 100)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_median_of_every_dtype(device: gpuprims.Device, dtype: str, rng: np.random.Generator) -> None:
+    need(device, dtype, "float64") if dtype not in FLOATS else need(device, dtype)
+    x = random_values(rng, dtype, (9, 70, 12))
+    for axis in (None, 1, (0, 2)):
+        close(gpuprims.median(x, axis, device=device), np.median(x, axis))
+
+
+@pytest.mark.optimised
+def test_median_of_every_size(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    for n in SIZES:
+        x = rng.standard_normal(n).astype(np.float32)
+        close(gpuprims.median(x, device=device), np.median(x))
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.optimised
+def test_arrays_that_mislead(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    for x in tricky(rng, 20_001).values():
+        np.testing.assert_array_equal(gpuprims.median(x, device=device), np.median(x))
+        for method in ("linear", "higher"):
+            got = gpuprims.quantile(x, [0, 0.3, 1], method=method, device=device)
+            np.testing.assert_allclose(got, np.quantile(x, [0, 0.3, 1], method=method), rtol=1e-6)
+        for kth in (0, 7000, -1):
+            parted = gpuprims.partition(x, kth, device=device)
+            np.testing.assert_array_equal(np.sort(parted), np.sort(x))
+            assert_parted(parted, [kth])
+
+
+@pytest.mark.parametrize("method", _METHODS)
+def test_every_method(device: gpuprims.Device, method: str, rng: np.random.Generator) -> None:
+    x = rng.standard_normal((40, 71)).astype(np.float32)
+    for q in (0, 1, 0.37, [0.5, 0.01, 1.0], np.float32([[0.25, 0.75]])):
+        if np.asarray(q).dtype == np.float64 and np.ndim(q):
+            need(device, "float64")
+        for keepdims in (True, False):
+            how: dict[str, Any] = {"method": method, "keepdims": keepdims}
+            close(gpuprims.quantile(x, q, 1, device=device, **how), np.quantile(x, q, 1, **how))
+    close(gpuprims.percentile(x, 37.0, method=method, device=device), np.percentile(x, 37.0, method=method))
+
+
+def test_nan_in_some_rows(device: gpuprims.Device) -> None:
+    x = np.arange(30, dtype=np.float32).reshape(5, 6)
+    x[1, 2], x[4] = np.nan, np.nan
+    np.testing.assert_array_equal(gpuprims.median(x, 1, device=device), np.median(x, 1))
+    np.testing.assert_array_equal(gpuprims.quantile(x, 0.5, 1, device=device), np.quantile(x, 0.5, 1))
+    np.testing.assert_array_equal(gpuprims.median(x, 0, device=device), np.median(x, 0))
+
+
+def assert_parted(x: np.ndarray, ranks: list[int]) -> None:
+    """Check that elements of these ranks are in their places, smaller ones before and larger ones behind."""
+    ordered = np.sort(x)
+    for rank in ranks:
+        np.testing.assert_array_equal(x[rank], ordered[rank])
+        place = rank % x.size
+        np.testing.assert_array_equal(np.sort(x[:place]), ordered[:place])
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "float16", "float32", "int64"])
+def test_partitions(device: gpuprims.Device, dtype: str, rng: np.random.Generator) -> None:
+    x = random_values(rng, dtype, (6, 501))
+    for kth in (0, 250, -1, [3, 100, 99], (500,)):
+        for laid, axis in ((x, 1), (x.T, 0), (x, None)):
+            parted = gpuprims.partition(laid, kth, axis, device=device)
+            places = gpuprims.argpartition(laid, kth, axis, device=device)
+            assert places.dtype == np.int64
+            flat = laid.reshape(-1) if axis is None else laid
+            np.testing.assert_array_equal(np.take_along_axis(flat, places, axis or 0), parted)
+            for row in np.atleast_2d(parted.T if axis == 0 else parted):
+                assert_parted(row, np.atleast_1d(kth).tolist())
+
+
+def test_arrays_of_the_device(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    x = rng.random((50, 30), dtype=np.float32)
+    resident = on_device(device, x)
+    for got, expected in (
+        (gpuprims.median(resident, 0, device=device), np.median(x, 0)),
+        (
+            gpuprims.quantile(resident, np.float32([0.25, 0.5]), 1, device=device),
+            np.quantile(x, np.float32([0.25, 0.5]), 1),
+        ),
+        (gpuprims.partition(resident, 10, 0, device=device)[10], np.sort(x, 0)[10]),
+    ):
+        assert type(got) is type(resident)
+        close(on_host(device, got), expected)
+
+
+def test_wrong_arguments(device: gpuprims.Device) -> None:
+    x = np.zeros((3, 5), np.float32)
+    with pytest.raises(ArgumentError, match=r"quantile: q= from 0 to 1; got 1.5"):
+        gpuprims.quantile(x, 1.5, device=device)
+    with pytest.raises(ArgumentError, match=r"percentile: q= from 0 to 100; got \[-1\]"):
+        gpuprims.percentile(x, [-1], device=device)
+    with pytest.raises(ArgumentError, match=r"method= among .*lower.*did you mean 'linear'"):
+        gpuprims.quantile(x, 0.5, method="liner", device=device)
+    with pytest.raises(DtypeError, match="bool"):
+        gpuprims.quantile(x > 0, 0.5, device=device)
+    with pytest.raises(DtypeError, match="real elements"):
+        gpuprims.median(x.astype(np.complex64), device=device)
+    with pytest.raises(ShapeError, match=r"median: one element or more along axis=0"):
+        gpuprims.median(np.zeros((0, 3), np.float32), 0, device=device)
+    with pytest.raises(AxisError, match="axis"):
+        gpuprims.median(x, 2, device=device)
+    for kth in (5, -6, 1.5, [], True):
+        with pytest.raises(ArgumentError, match=r"partition: kth= integers from -5 to 4; got"):
+            gpuprims.partition(x, kth, device=device)
+    with pytest.raises(UnknownKeywordError, match="overwrite_input"):
+        gpuprims.median(x, overwrite_input=True, device=device)
