@@ -127,114 +127,6 @@ def device(request: pytest.FixtureRequest) -> gpuprims.Device:
     return present(request.param)
 
 
-@pytest.fixture(scope="session")
-def map_kernel(request: pytest.FixtureRequest) -> Kernel:
-    """Each variant of ``map`` on each device that it is meant for."""
-    return _kernel("map", *request.param)
-
-
-@pytest.fixture(scope="session")
-def reduce_kernel(request: pytest.FixtureRequest) -> Kernel:
-    """Each variant of ``reduce`` on each device that it is meant for."""
-    return _kernel("reduce", *request.param)
-
-
-@pytest.fixture(scope="session")
-def scan_kernel(request: pytest.FixtureRequest) -> Kernel:
-    """Each variant of ``scan`` on each device that it is meant for."""
-    return _kernel("scan", *request.param)
-
-
-@pytest.fixture(scope="session")
-def flat_scan_kernel(request: pytest.FixtureRequest) -> Kernel:
-    """Each variant of ``scan`` that is meant for arrays of one dimension."""
-    return _kernel("scan", *request.param)
-
-
-@pytest.fixture(scope="session")
-def segments_kernel(request: pytest.FixtureRequest) -> Kernel:
-    """Each variant that folds segments: those of ``scan`` for arrays of one dimension, and those for nothing else."""
-    return _kernel("scan segments", *request.param)
-
-
-@pytest.fixture(scope="session")
-def histogram_kernel(request: pytest.FixtureRequest) -> Kernel:
-    """Each variant of ``histogram`` on each device that it is meant for."""
-    return _kernel("histogram", *request.param)
-
-
-@pytest.fixture(scope="session")
-def many_bins_kernel(request: pytest.FixtureRequest) -> Kernel:
-    """Each variant of ``histogram`` that is meant for many bins."""
-    return _kernel("histogram", *request.param)
-
-
-@pytest.fixture(scope="session")
-def stencil_kernel(request: pytest.FixtureRequest) -> Kernel:
-    """Each variant of ``stencil`` on each device that it is meant for."""
-    return _kernel("stencil", *request.param)
-
-
-@pytest.fixture(scope="session")
-def logistic_kernel(request: pytest.FixtureRequest) -> Kernel:
-    """Each variant of ``logistic`` on each device that it is meant for."""
-    return _kernel("logistic", *request.param)
-
-
-@pytest.fixture(scope="session")
-def descent_kernel(request: pytest.FixtureRequest) -> Kernel:
-    """Each variant of ``descent`` on each device that it is meant for."""
-    return _kernel("descent", *request.param)
-
-
-@pytest.fixture(scope="session")
-def csr_kernel(request: pytest.FixtureRequest) -> Kernel:
-    """Each variant of ``csr`` on each device that it is meant for."""
-    return _kernel("csr", *request.param)
-
-
-@pytest.fixture(scope="session")
-def top_k_kernel(request: pytest.FixtureRequest) -> Kernel:
-    """Each variant of ``top_k`` on each device that it is meant for."""
-    return _kernel("top_k", *request.param)
-
-
-@pytest.fixture(scope="session")
-def sgd_kernel(request: pytest.FixtureRequest) -> Kernel:
-    """Each variant of ``sgd`` on each device that it is meant for."""
-    return _kernel("sgd", *request.param)
-
-
-@pytest.fixture(scope="session")
-def hogwild_kernel(request: pytest.FixtureRequest) -> Kernel:
-    """Each variant of ``hogwild`` on each device that it is meant for."""
-    return _kernel("hogwild", *request.param)
-
-
-@pytest.fixture(scope="session")
-def sort_kernel(request: pytest.FixtureRequest) -> Kernel:
-    """Each variant of ``sort`` on each device that it is meant for."""
-    return _kernel("sort", *request.param)
-
-
-@pytest.fixture(scope="session")
-def take_kernel(request: pytest.FixtureRequest) -> Kernel:
-    """Each variant of ``take`` on each device that it is meant for."""
-    return _kernel("take", *request.param)
-
-
-@pytest.fixture(scope="session")
-def searchsorted_kernel(request: pytest.FixtureRequest) -> Kernel:
-    """Each variant of ``searchsorted`` on each device that it is meant for."""
-    return _kernel("searchsorted", *request.param)
-
-
-@pytest.fixture(scope="session")
-def merge_kernel(request: pytest.FixtureRequest) -> Kernel:
-    """Each variant of ``merge`` on each device that it is meant for."""
-    return _kernel("merge", *request.param)
-
-
 # What fixtures give every able variant of: primitives, and the calls that one is able to run; see `able_variants`.
 KERNELS: dict[str, tuple[str, tuple[CallTraits, ...]]] = {
     "map_kernel": ("map", ()),
@@ -256,6 +148,20 @@ KERNELS: dict[str, tuple[str, tuple[CallTraits, ...]]] = {
     "merge_kernel": ("merge", ()),
     "searchsorted_kernel": ("searchsorted", ()),
 }
+
+
+def _each_kernel(name: str, primitives: str) -> Any:
+    """Return a fixture that gives each variant of a primitive on each device that it is meant for."""
+
+    @pytest.fixture(scope="session", name=name)
+    def kernel(request: pytest.FixtureRequest) -> Kernel:
+        return _kernel(primitives, *request.param)
+
+    return kernel
+
+
+for _name, (_primitives, _) in KERNELS.items():
+    globals()[_name] = _each_kernel(_name, _primitives)
 
 
 def _kernel(primitives: str, spec: str, name: str) -> Kernel:

@@ -11,19 +11,18 @@ from histogram_calls import BYTES, HISTOGRAMS, LOCAL, MANY_BINS
 from idle_arrays import ones, resident
 from kernel_cases import AFFINE, DTYPES
 from place_calls import PLACES
+from selection_calls import SELECTIONS, TOP_K
 from sort_calls import SORTS
 
 import gpuprims
 from gpuprims.cli.text_driver import TextDriver
 from gpuprims.core.kernel_spec import KernelSpec
-from gpuprims.core.operands import as_operands
 from gpuprims.core.variant import Variant
 from gpuprims.expressions.functions import COMPLEX, FUNCTIONS
 from gpuprims.primitives.csr import csr_product
 from gpuprims.primitives.descent import logistic_descent
 from gpuprims.primitives.hogwild import logistic_hogwild
 from gpuprims.primitives.logistic import logistic_gradient
-from gpuprims.primitives.select.plan import select
 from gpuprims.primitives.sgd import logistic_sgd
 
 
@@ -339,29 +338,6 @@ PRODUCTS: dict[str, Callable[..., Any]] = {
     ],
 }
 
-TOP_K: dict[str, Callable[..., Any]] = {
-    "float32, many": lambda **where: gpuprims.top_k(resident(LONG), 5000, **where),
-    "the smallest float64 and float16 of rows": lambda **where: [
-        gpuprims.top_k(resident(99, 3000, dtype=dtype), 9, axis=axis, largest=False, **where)
-        for dtype, axis in (("f8", 1), ("f2", 0))
-    ],
-    "bools, and bytes that do not lie together": lambda **where: [
-        gpuprims.top_k(resident(50, 90, dtype=dtype)[::2, ::3], 7, **where) for dtype in ("?", "i1")
-    ],
-    "segments": lambda **where: gpuprims.top_k(resident(500), 3, segments=np.arange(0, 501, 50), **where),
-}
-SELECTIONS: dict[str, Callable[..., Any]] = {
-    "median of float32": lambda **where: _selected(resident(LONG), (0,), **where),
-    "ranks of columns": lambda **where: [
-        _selected(resident(300, 40, dtype=dtype), (0,), **where) for dtype in ("?", "i1", "u8", "f2", "f8")
-    ],
-}
-
-
-def _selected(x: Any, axes: tuple[int, ...], **where: Any) -> Any:
-    operands = as_operands("select", (x,), where.get("device"))
-    return select(operands, axes, (3, 5), where.get("variant"))
-
 
 SEGMENTED_SCANS: dict[str, Callable[..., Any]] = {
     "sum of float32": lambda **where: _segmented(32, "f4", function=gpuprims.scan, **where),
@@ -373,6 +349,22 @@ SEGMENTED_SCANS: dict[str, Callable[..., Any]] = {
 
 def _in_place(*arrays: Any, **how: Any) -> Any:
     return gpuprims.scan(*arrays, out=arrays if len(arrays) > 1 else arrays[0], **how)
+
+
+# Primitives whose variants all take the same calls.
+_ALL_ALIKE: dict[str, dict[str, Callable[..., Any]]] = {
+    "compact": COMPACTIONS,
+    "csr": PRODUCTS,
+    "descent": DESCENTS,
+    "hogwild": HOGWILD,
+    "segments": SEGMENTED,
+    "segscan": SEGMENTED_SCANS,
+    "select": SELECTIONS,
+    "sgd": WALKS,
+    "sort": SORTS,
+    "top_k": TOP_K,
+    **PLACES,
+}
 
 
 def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
@@ -388,28 +380,12 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
             "queues": QUEUED_SCANS,
         }
         return own.get(variant.name, SCANS)
-    if variant.primitive == "compact":
-        return COMPACTIONS
-    if variant.primitive == "segments":
-        return SEGMENTED
-    if variant.primitive == "segscan":
-        return SEGMENTED_SCANS
     if variant.primitive == "logistic":
         return {
             name: call for name, call in LOGISTICS.items() if variant.name == "fused" or not name.startswith("every")
         }
-    if variant.primitive == "descent":
-        return DESCENTS
-    if variant.primitive == "csr":
-        return PRODUCTS
-    if variant.primitive == "sort":
-        return SORTS
-    if variant.primitive in PLACES:
-        return PLACES[variant.primitive]
-    if variant.primitive in ("top_k", "select"):
-        return TOP_K if variant.primitive == "top_k" else SELECTIONS
-    if variant.primitive in ("sgd", "hogwild"):
-        return WALKS if variant.primitive == "sgd" else HOGWILD
+    if variant.primitive in _ALL_ALIKE:
+        return _ALL_ALIKE[variant.primitive]
     if variant.primitive == "stencil":
         if variant.name in ("columns", "separable"):
             return COLUMNS_OF_STENCILS if variant.name == "columns" else PRODUCTS_OF_STENCILS

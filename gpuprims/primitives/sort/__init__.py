@@ -252,8 +252,11 @@ def _sorted(
         if run is not None:
             return run(given)
     if is_complex(arrays[0]):
-        how = {"descending": descending, "device": device, "variant": variant}
-        return by_complex(label, arrays, axis, out, device, lambda part: argsort(part, 0, **how))(wanted)
+
+        def order(part: Any) -> Any:
+            return argsort(part, 0, descending=descending, device=device, variant=variant)
+
+        return by_complex(label, arrays, axis, out, device, order)(wanted)
     operands, request, result, chosen = bind(arrays, axis, descending, out, device, variant, wanted=wanted, label=label)
     plan = find_plan(plan_call, operands, request, result, chosen)
     _WARM.keep(key, plan, operands, out=result)
