@@ -9,7 +9,7 @@ import numpy as np
 from gpuprims.core.codegen.operands import number_of
 from gpuprims.expressions import c_type, converted
 
-_FLOATS = "(a < b) | ((b != b) & (a == a))"
+_FLOATS = "!(a >= b) & (a == a)"
 _COMPLEX = """a.re < b.re ? (a.im == a.im) | (b.im != b.im)
         : a.re > b.re ? (b.im != b.im) & (a.im == a.im)
         : (a.re == b.re) | ((a.re != a.re) & (b.re != b.re)) ? (a.im < b.im) | ((b.im != b.im) & (a.im == a.im))

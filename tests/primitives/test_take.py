@@ -18,6 +18,7 @@ from gpuprims.errors import (
     ShapeError,
     UnknownKeywordError,
 )
+from gpuprims.primitives.take.scatter import scatter
 
 MODES = ("raise", "wrap", "clip")
 
@@ -174,6 +175,18 @@ def test_a_plan(take_kernel: Kernel, rng: np.random.Generator) -> None:
     assert_equal(plan(x[::-1].copy(), indices), x[::-1][indices])
     with pytest.raises(IndicesError, match="take: indices from -100 to 99"):
         plan(x, indices + 200)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "float16", "float32", "complex64", "int64"])
+def test_scatter_undoes_take(device: gpuprims.Device, rng: np.random.Generator, dtype: str) -> None:
+    for size in (0, 1, 2, 1000, 20_011):
+        x, indices = random_values(rng, dtype, size), rng.permutation(size).astype(np.int32)
+        expected = np.empty_like(x)
+        expected[indices] = x
+        assert_equal(scatter(x, indices, device=device), expected)
+        got = scatter(on_device(device, x), on_device(device, indices), device=device)
+        assert_equal(on_host(device, got), expected)
+        assert_equal(scatter(x[::-1], indices[::-1], device=device), expected)
 
 
 def test_wrong_arguments_are_refused() -> None:

@@ -24,6 +24,8 @@ from gpuprims.primitives.searchsorted.variants import TABLE_BYTES, SearchTraits,
 
 Side = Literal["left", "right"]
 _INT64 = np.dtype(np.int64)
+# Elements that 32 bits do not count, with those of a node beyond.
+_MANY = 2**31 - 64
 # Bytes of a node: what a GPU reads at once. Fewest and most entries.
 _NODE_BYTES, _FEWEST, _MOST = 32, 4, 16
 
@@ -100,7 +102,7 @@ def plan_call(
             (elements._replace(shape=(), strides=()), keys, result), keys.shape, range(len(keys.shape))
         )
         own = layout.accesses[:2], layout.accesses[2:], (common,), unchanged((common,))
-        asked: dict[str, Any] = {"right": request.side == "right", "member": request.member}
+        asked: dict[str, Any] = {"right": request.side == "right", "member": request.member, "many": size >= _MANY}
         if SearchVariant.of(chosen).tree:
             return _by_tree(device, chosen, layout, size, own, n, asked)
         groups = chosen.groups(-(-n // chosen.tile), device.capabilities)

@@ -20,6 +20,7 @@ class SearchSpec(KernelSpec):
 
     right: bool
     member: bool | None  # the answer for keys that are in the array, of a search that tells no places
+    many: bool  # the sorted array has more elements than 32 bits count
 
     maps: ClassVar[bool] = False
     lifts_constants: ClassVar[bool] = False
@@ -34,6 +35,7 @@ class SearchSpec(KernelSpec):
         (common,), (elements, keys) = self.values, self.inputs
         return [
             f"typedef {stored(elements.dtype)} element_t;",
+            f"typedef {'i64' if self.many else 'i32'} place_t;",
             order_text(common),
             _equal_text(common),
             compared_text("gp_element_number", "element_t", elements.dtype, common),

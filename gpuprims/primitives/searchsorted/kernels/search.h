@@ -15,7 +15,7 @@ DEVICE int gp_is_before(const element_t element, const value_t key)
 /* What a search tells of a key, given how many of `size` elements come before it. */
 #if ASKS_MEMBERS
 #define ANSWER(found, key)                                                                                             \
-    (((found) < size && gp_equal(gp_element_number(ELEMENT(min(found, size - 1))), key)) == MEMBER)
+    (((found) < size && gp_equal(gp_element_number(ELEMENT(min((i64)(found), size - 1))), key)) == MEMBER)
 #else
 #define ANSWER(found, key) (found)
 #endif

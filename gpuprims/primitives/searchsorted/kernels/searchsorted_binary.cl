@@ -14,7 +14,7 @@ void searchsorted_binary(INPUTS, OUTPUTS, const layout_t layout, const i64 n, co
 
     for (i64 base = (i64)get_group_id(0) * TILE; base < n; base += (i64)get_num_groups(0) * TILE) {
         value_t keys[ITEMS];
-        i64 found[ITEMS];
+        place_t found[ITEMS];
 
         /* 1. Load the keys; beyond the last one, load it again. */
 #pragma unroll
@@ -24,8 +24,8 @@ void searchsorted_binary(INPUTS, OUTPUTS, const layout_t layout, const i64 n, co
         }
 
         /* 2. Halve the part of the array that a key belongs to: ITEMS independent loads in flight. */
-        for (i64 left = size; left > 1;) {
-            const i64 half_left = left / 2;
+        for (place_t left = size; left > 1;) {
+            const place_t half_left = left / 2;
 #pragma unroll
             for (int item = 0; item < ITEMS; item++)
                 found[item] += gp_is_before(ELEMENT(found[item] + half_left - 1), keys[item]) ? half_left : 0;

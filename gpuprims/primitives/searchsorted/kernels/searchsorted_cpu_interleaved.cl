@@ -6,7 +6,7 @@
  * launch  any number of groups of one work-item; each takes tiles of ITEMS keys until none are left
  * host    ELEMENT(i), KEY(j), gp_is_before, ANSWER (search.h)
  */
-#define TURNS 16 /* keys whose loads are in flight at once */
+#define TURNS 32 /* keys whose loads are in flight at once */
 
 __kernel WORK_GROUP(1)
 void searchsorted_cpu_interleaved(INPUTS, OUTPUTS, const layout_t layout, const i64 n, const i64 size)
@@ -15,7 +15,7 @@ void searchsorted_cpu_interleaved(INPUTS, OUTPUTS, const layout_t layout, const 
         const i64 last = min(base + ITEMS, n);
         for (i64 first = base; first < last; first += TURNS) {
             value_t keys[TURNS];
-            i64 found[TURNS];
+            place_t found[TURNS];
 
             /* 1. Load the keys; beyond the last one, load it again. */
             for (int turn = 0; turn < TURNS; turn++) {
@@ -24,8 +24,8 @@ void searchsorted_cpu_interleaved(INPUTS, OUTPUTS, const layout_t layout, const 
             }
 
             /* 2. Halve the part of the array that a key belongs to. */
-            for (i64 left = size; left > 1;) {
-                const i64 half_left = left / 2;
+            for (place_t left = size; left > 1;) {
+                const place_t half_left = left / 2;
                 for (int turn = 0; turn < TURNS; turn++)
                     found[turn] += gp_is_before(ELEMENT(found[turn] + half_left - 1), keys[turn]) ? half_left : 0;
                 left -= half_left;
@@ -35,7 +35,6 @@ void searchsorted_cpu_interleaved(INPUTS, OUTPUTS, const layout_t layout, const 
 
             /* 3. Store. */
             for (int turn = 0; turn < min((i64)TURNS, last - first); turn++)
-                
                 y0[gp_at_y0(layout, 0, first + turn)] = ANSWER(found[turn], keys[turn]);
         }
     }

@@ -17,11 +17,11 @@
 #define BUILD 0
 
 /* Count the entries of each level, and find where it begins in the tree. */
-DEVICE void find_levels(const i64 size, i64 *counts, i64 *starts)
+DEVICE void find_levels(const i64 size, place_t *counts, place_t *starts)
 {
     counts[0] = size;
     starts[0] = 0;
-    i64 start = 0;
+    place_t start = 0;
 #pragma unroll
     for (int level = 1; level <= LEVELS; level++) {
         counts[level] = counts[level - 1] / FAN;
@@ -32,12 +32,12 @@ DEVICE void find_levels(const i64 size, i64 *counts, i64 *starts)
 
 #if LEVELS
 /* Write the last element of each node to every level that has it. */
-DEVICE void build(INPUTS, const layout_t layout, GLOBAL element_t *tree, const i64 *counts, const i64 *starts,
-                  const i64 worker, const i64 workers)
+DEVICE void build(INPUTS, const layout_t layout, GLOBAL element_t *tree, const place_t *counts, const place_t *starts,
+                  const place_t worker, const place_t workers)
 {
-    for (i64 node = worker; node < counts[1]; node += workers) {
+    for (place_t node = worker; node < counts[1]; node += workers) {
         const element_t element = ELEMENT((node + 1) * FAN - 1);
-        i64 end = node + 1; /* nodes of the level so far */
+        place_t end = node + 1; /* nodes of the level so far */
         int whole = 1;
 #pragma unroll
         for (int level = 1; level <= LEVELS; level++) {
@@ -64,7 +64,7 @@ void searchsorted_tree(INPUTS, OUTPUTS, GLOBAL element_t *tree, const layout_t l
 {
     __local element_t table[TOP];
     const int tid = get_local_id(0);
-    i64 counts[LEVELS + 1], starts[LEVELS + 1];
+    place_t counts[LEVELS + 1], starts[LEVELS + 1];
     find_levels(size, counts, starts);
 
 #if LEVELS
@@ -82,7 +82,7 @@ void searchsorted_tree(INPUTS, OUTPUTS, GLOBAL element_t *tree, const layout_t l
 
     for (i64 base = (i64)get_group_id(0) * TILE; base < n; base += (i64)get_num_groups(0) * TILE) {
         value_t keys[ITEMS];
-        i64 found[ITEMS];
+        place_t found[ITEMS];
         int places[ITEMS];
 
         /* 2. Load the keys; beyond the last one, load it again. */
@@ -111,8 +111,8 @@ void searchsorted_tree(INPUTS, OUTPUTS, GLOBAL element_t *tree, const layout_t l
             int known[ITEMS];
 #pragma unroll
             for (int item = 0; item < ITEMS; item++) {
-                const i64 first = found[item] * FAN;
-                known[item] = (int)max(min(counts[level] - first, (i64)FAN), (i64)0);
+                const place_t first = found[item] * FAN;
+                known[item] = (int)max(min(counts[level] - first, (place_t)FAN), (place_t)0);
                 if (level == 0)
                     gp_load_node(&ELEMENT(first), known[item], nodes[item]);
                 else
