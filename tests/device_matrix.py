@@ -214,6 +214,20 @@ def _compact(device: gpuprims.Device, dtype: np.dtype[Any], rng: np.random.Gener
     close(gpuprims.compact(x, mask, device=device), x[mask])
 
 
+def _taken(device: gpuprims.Device, dtype: np.dtype[Any], rng: np.random.Generator) -> None:
+    x, indices = random_values(rng, dtype, (90, 7)), rng.integers(-90, 90, _SIZE)
+    close(gpuprims.take(x, indices, 0, device=device), np.take(x, indices, 0))
+    close(gpuprims.take(x, indices, mode="wrap", device=device), np.take(x, indices, mode="wrap"))
+
+
+def _ordered(device: gpuprims.Device, dtype: np.dtype[Any], rng: np.random.Generator) -> None:
+    a, b = (np.sort(random_values(rng, dtype, size), kind="stable") for size in (_SIZE, 1001))
+    keys = random_values(rng, dtype, 3001)
+    close(gpuprims.searchsorted(a, keys, device=device), np.searchsorted(a, keys))
+    close(gpuprims.isin(keys, a, device=device), np.isin(keys, a))
+    close(gpuprims.merge(a, b, device=device), np.sort(np.concatenate([a, b]), kind="stable"))
+
+
 def _segments(device: gpuprims.Device, dtype: np.dtype[Any], rng: np.random.Generator) -> None:
     x = random_values(rng, dtype, _SIZE)
     begin = np.sort(rng.integers(0, _SIZE, 1200))
@@ -344,6 +358,8 @@ WORKS = (
     Work("elements that a mask keeps", "compact", (*_REAL, *COMPLEX), _compact),
     Work("largest and smallest elements", "top_k", _REAL, _top_k),
     Work("medians and partitions", "median, partition", _NUMBERS, _select),
+    Work("elements by indices", "take", (*_REAL, *COMPLEX), _taken, lambda name: name == "complex128"),
+    Work("searches and merges", "searchsorted, isin, merge", (*_REAL, *COMPLEX), _ordered),
     Work("segments", "reduce, scan", _REAL, _segments),
     Work("counts in bins", "histogram", _NUMBERS, _histogram),
     Work("counts of numbers and of words", "bincount, hash_counts", _COUNTED, _bincount),

@@ -28,6 +28,10 @@ def primitives() -> tuple[object, ...]:
         gpuprims.cumsum(x),
         gpuprims.cumprod(x, axis=1),
         gpuprims.compact(x[0], x[0] > 1),
+        gpuprims.take(x, [0, -1], axis=1, mode="clip"),
+        gpuprims.searchsorted(x[0], [1.5, 2.0], side="right"),
+        gpuprims.isin(x, [1, 2], invert=True, kind="sort"),
+        gpuprims.merge(x[0], x[1], check=True),
         gpuprims.histogram(x, bins=5, range=(0, 12)),
         gpuprims.bincount(np.array([1, 2, 2]), minlength=4),
         gpuprims.blur(x, "gaussian", sigma=1.5),
@@ -63,6 +67,14 @@ def results(tensor: Tensor, a: npt.NDArray[np.float64], small: np.ndarray[tuple[
     assert_type(gpuprims.compact(tensor, "v > 0"), Tensor)
     assert_type(gpuprims.top_k(np.zeros(3, np.uint8), 2), tuple[npt.NDArray[np.uint8], HostArray])
     assert_type(gpuprims.top_k(tensor, 2), tuple[Tensor, Tensor])
+    assert_type(gpuprims.take(np.zeros(3, np.uint8), [1]), npt.NDArray[np.uint8])
+    assert_type(gpuprims.take(tensor, tensor, 0), Tensor)
+    assert_type(gpuprims.take(a, [1], out=small), np.ndarray[tuple[int], np.dtype[np.float32]])
+    assert_type(gpuprims.searchsorted(a, 3.0), HostArray)
+    assert_type(gpuprims.searchsorted(tensor, tensor, "right"), Tensor)
+    assert_type(gpuprims.isin(tensor, [1, 2]), Tensor)
+    assert_type(gpuprims.merge(a, a), HostArray)
+    assert_type(gpuprims.merge(tensor, tensor), Tensor)
     assert_type(gpuprims.blur(np.zeros((3, 4), np.uint8), "box", size=3), npt.NDArray[np.uint8])
     assert_type(gpuprims.blur(tensor, sigma=2), Tensor)
     assert_type(gpuprims.stencil(a, [1, 2, 1]), HostArray)
@@ -110,5 +122,8 @@ def mistakes() -> None:
     gpuprims.cumsum(x, devcie="cpu")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
     gpuprims.blur(x, "gausian")  # type: ignore[call-overload]  # pyright: ignore
     gpuprims.stencil(x, [1, 2, 1], mode="edge")  # type: ignore[call-overload]  # pyright: ignore
+    gpuprims.take(x, [0], mode="wrapped")  # type: ignore[call-overload]  # pyright: ignore
+    gpuprims.searchsorted(x, x, "middle")  # type: ignore[call-overload]  # pyright: ignore
+    gpuprims.merge(x, x, axis=0)  # type: ignore[call-overload]  # pyright: ignore
     gpuprims.map("x", x, device=0)  # type: ignore[call-overload]  # pyright: ignore
     gpuprims.histogram(x, nbins=5)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]

@@ -14,7 +14,7 @@ def numbers(rng: np.random.Generator, dtype: Any, shape: int | tuple[int, ...]) 
         return rng.random(shape) < 0.5
     if dtype.kind in "iu":
         return rng.integers(0 if dtype.kind == "u" else -100, 100, shape).astype(dtype)
-    found = np.round(rng.standard_normal(shape) * 300) / 4
+    found: np.ndarray = np.round(rng.standard_normal(shape) * 300) / 4
     if dtype.kind == "c":
         found = np.round(found / 30) + 1j * np.where(rng.random(shape) < 0.1, np.nan, np.round(found / 9))
     for special, share in ((np.nan, 0.1), (np.inf, 0.03), (-0.0, 0.03)):

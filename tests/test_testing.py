@@ -55,19 +55,8 @@ def test_the_reference_backend_passes() -> None:
 
 def test_a_primitive_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gpuprims.testing.primitives.devices", list)
-    for name in (
-        "map",
-        "histogram",
-        "csr",
-        "compact",
-        "segments",
-        "logistic",
-        "descent",
-        "sgd",
-        "hogwild",
-        "select",
-        "top_k",
-    ):
+    models = "csr", "logistic", "descent", "sgd", "hogwild"
+    for name in ("map", "histogram", "compact", "segments", "take", "searchsorted", "merge", "sort", "select", "top_k", *models):
         assert check_primitive(name) == {}
 
 

@@ -54,7 +54,7 @@ class _Tree(NamedTuple):
             count //= fan
             levels += 1
             entries += -(-count // fan) * fan
-        return cls(fan, levels, table, entries)
+        return cls(fan, levels, table, entries + 2 * fan)  # the array's last node, and nodes without entries
 
 
 def bind(
@@ -124,7 +124,7 @@ def _by_tree(
     spec = TreeSpec(*own, **asked, fan=tree.fan, levels=tree.levels, table=tree.table, loaded=loaded)
     kernel, packed = device.kernel(chosen, spec), layout.pack(0)
     search = kernel.prepare(chosen.groups(-(-n // chosen.tile), able), packed, n, size, 1)
-    nbytes = max(tree.entries, 1) * elements.item
+    nbytes = tree.entries * elements.item
     if not tree.levels:
         return with_scratch(device, search, nbytes)
     build = kernel.prepare(chosen.groups(-(-size // (tree.fan * chosen.block)), able), packed, n, size, 0)

@@ -69,13 +69,11 @@ class TreeSpec(SearchSpec):
         return super().macros() | {"FAN": self.fan, "LEVELS": self.levels, "TOP": self.table}
 
     def text(self) -> list[str]:
-        """Write the load of a node, or of as many entries as are known."""
+        """Write the load of a node."""
         kind = stored(self.inputs[0].dtype)
-        alone = "for (int k = 0; k < FAN; k++) if (k < known) node[k] = from[k];"
-        vectors = [
-            f"        READ_VECTOR({kind}, {self.loaded}, from + {k}, node + {k});"
-            for k in range(0, self.fan, self.loaded)
+        loads = [
+            f"    READ_VECTOR({kind}, {self.loaded}, from + {k}, node + {k});" for k in range(0, self.fan, self.loaded)
         ]
-        whole = ["    if (known == FAN) {", *vectors, "        return;", "    }"] if self.loaded > 1 else []
-        head = "DEVICE void gp_load_node(GLOBAL const element_t *from, const int known, element_t *node)"
-        return [*super().text(), head, "{", *whole, "#pragma unroll", f"    {alone}", "}"]
+        alone = [f"    node[{k}] = from[{k}];" for k in range(self.fan)]
+        head = "DEVICE void gp_load_node(GLOBAL const element_t *from, element_t *node)"
+        return [*super().text(), head, "{", *(loads if self.loaded > 1 else alone), "}"]

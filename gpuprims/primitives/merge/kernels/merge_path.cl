@@ -53,14 +53,18 @@ void merge_path(INPUTS, OUTPUTS, GLOBAL i64 *splits, const layout_t layout, cons
 
         /* 3. Merge ITEMS results. An end of a part reads any element, and takes the other part's. */
         int first = low, second = firsts + diagonal - low;
-        result_t merged[ITEMS];
+        result_t merged[ITEMS], one = staged[min(first, results - 1)], other = staged[min(second, results - 1)];
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) {
-            const result_t one = staged[min(first, results - 1)], other = staged[min(second, results - 1)];
             const int takes_first = first < firsts && (second >= results || !gp_goes_first(other, one));
             merged[item] = takes_first ? one : other;
             first += takes_first;
             second += !takes_first;
+            const result_t next = staged[min(takes_first ? first : second, results - 1)];
+            if (takes_first)
+                one = next;
+            else
+                other = next;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
 

@@ -16,8 +16,9 @@
 #define TILE (BLOCK * ITEMS)
 #define BUILD 0
 
-/* Count the entries of each level, and find where it begins in the tree. */
-DEVICE void find_levels(const i64 size, place_t *counts, place_t *starts)
+/* Count the entries of each level, and find where it begins in the tree. Return where the tree has the last node of the array, which
+ * is not whole, so that kernels read all nodes alike. */
+DEVICE place_t find_levels(const i64 size, place_t *counts, place_t *starts)
 {
     counts[0] = size;
     starts[0] = 0;
@@ -28,13 +29,15 @@ DEVICE void find_levels(const i64 size, place_t *counts, place_t *starts)
         starts[level] = start;
         start += (counts[level] + FAN - 1) / FAN * FAN; /* nodes begin at whole vectors */
     }
+    return start;
 }
 
 #if LEVELS
-/* Write the last element of each node to every level that has it. */
+/* Write the last element of each node to every level that has it, and copy the node that is not whole. */
 DEVICE void build(INPUTS, const layout_t layout, GLOBAL element_t *tree, const place_t *counts, const place_t *starts,
-                  const place_t worker, const place_t workers)
+                  const place_t rest, const place_t worker, const place_t workers)
 {
+    if (worker < counts[0] % FAN) tree[rest + worker] = ELEMENT(counts[1] * FAN + worker);
     for (place_t node = worker; node < counts[1]; node += workers) {
         const element_t element = ELEMENT((node + 1) * FAN - 1);
         place_t end = node + 1; /* nodes of the level so far */
@@ -54,7 +57,7 @@ DEVICE int count_before(const element_t *node, const int entries, const value_t 
 {
     int count = 0;
 #pragma unroll
-    for (int k = 0; k < FAN; k++) count += k < entries && gp_is_before(node[k], key);
+    for (int k = 0; k < FAN; k++) count += (k < entries) & gp_is_before(node[k], key);
     return count;
 }
 
@@ -65,12 +68,12 @@ void searchsorted_tree(INPUTS, OUTPUTS, GLOBAL element_t *tree, const layout_t l
     __local element_t table[TOP];
     const int tid = get_local_id(0);
     place_t counts[LEVELS + 1], starts[LEVELS + 1];
-    find_levels(size, counts, starts);
+    const place_t rest = find_levels(size, counts, starts);
 
 #if LEVELS
     if (step == BUILD) {
         const i64 worker = get_group_id(0) * (i64)BLOCK + tid, workers = get_num_groups(0) * (i64)BLOCK;
-        build(INPUT_NAMES, layout, tree, counts, starts, worker, workers);
+        build(INPUT_NAMES, layout, tree, counts, starts, rest, worker, workers);
         return;
     }
 #endif
@@ -113,10 +116,8 @@ void searchsorted_tree(INPUTS, OUTPUTS, GLOBAL element_t *tree, const layout_t l
             for (int item = 0; item < ITEMS; item++) {
                 const place_t first = found[item] * FAN;
                 known[item] = (int)max(min(counts[level] - first, (place_t)FAN), (place_t)0);
-                if (level == 0)
-                    gp_load_node(&ELEMENT(first), known[item], nodes[item]);
-                else
-                    gp_load_node(tree + starts[level] + first, known[item], nodes[item]);
+                GLOBAL const element_t *node = level ? tree + starts[level] + first : &ELEMENT(first);
+                gp_load_node(level || first + FAN <= size ? node : tree + rest, nodes[item]);
             }
 #pragma unroll
             for (int item = 0; item < ITEMS; item++)
