@@ -20,8 +20,9 @@ from gpuprims.primitives.fold_variants import FoldVariant, ScanVariant
 
 PACKAGE = Path(gpuprims.__file__).parent
 CORE = sorted((PACKAGE / "core").rglob("*.py"))
-# Python's own function and the field of a spec; Python's method for pickling.
-_OTHERS = {"map", "__reduce__"}
+# Python's own function and the field of a spec; Python's method for pickling; verbs of prose and of methods.
+_OTHERS = {"map", "__reduce__", "take"}
+_VERBS = {"map", "merge", "take"}
 
 
 def _split(name: str) -> str:
@@ -42,8 +43,8 @@ def words(path: Path) -> Iterator[tuple[int, str]]:
             names = (getattr(node, field, None) for field in ("id", "attr", "name", "arg"))
             texts = [_split(one) for one in names if isinstance(one, str) and one not in _OTHERS]
         for text in texts:
-            # A map is also a function of elements, in prose and as the field of a spec.
-            yield from ((line, word) for word in re.findall(r"[a-z]+", text) if word != "map" or text == "map")
+            # A map is also a function of elements, in prose and as the field of a spec; sentences take and merge.
+            yield from ((line, word) for word in re.findall(r"[a-z]+", text) if word not in _VERBS or text == word)
 
 
 @pytest.mark.parametrize("path", CORE, ids=lambda path: str(path.relative_to(PACKAGE)))

@@ -1,4 +1,4 @@
-"""The variants of merge."""
+"""The variants of merge. Comments name the rows of measurements.md."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ VARIANTS = (
     _MERGE.cpu(
         "cpu_runs",
         rank=20,
-        geometry=Geometry(1, 16384),
+        geometry=Geometry(1, 16384),  # rows: cpu_runs
         refuse=lambda at: first_refusal(for_cpus, double_precision),
     ),
     *_MERGE.gpu(
         "path",
         rank=10,
-        geometry=Geometry(256, 11, 8),  # an odd number of items meets no conflicts of banks
+        geometry=Geometry(256, 11, 8),  # rows: path; an odd number of items meets no conflicts of banks
         refuse=lambda at: first_refusal(double_precision, group_fits(at.block), tile_fits(at)),
     ),
     _MERGE.numpy(merge_numpy),

@@ -1,4 +1,4 @@
-"""The variants of take."""
+"""The variants of take. Comments name the rows of measurements.md."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ VARIANTS = (
     _TAKE.cpu(
         "cpu_runs",
         rank=20,
-        geometry=Geometry(1, 16384),
+        geometry=Geometry(1, 16384),  # rows: cpu_runs
         refuse=lambda at: first_refusal(for_cpus, double_precision),
     ),
     *_TAKE.gpu(
         "grid",
         rank=10,
-        geometry=Geometry(256, 8, 16),
+        geometry=Geometry(256, 8, 16),  # rows: grid
         vectors=True,
         refuse=lambda at: first_refusal(double_precision, group_fits(at.block)),
     ),

@@ -6,7 +6,7 @@
  * launch  any number of groups of one work-item; each takes tiles of ITEMS keys until none are left
  * host    ELEMENT(i), KEY(j), gp_is_before, ANSWER (search.h)
  */
-#define TURNS 32 /* keys whose loads are in flight at once */
+#define TURNS 32 /* keys whose loads are in flight at once; rows: cpu_interleaved */
 
 __kernel WORK_GROUP(1)
 void searchsorted_cpu_interleaved(INPUTS, OUTPUTS, const layout_t layout, const i64 n, const i64 size)
