@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gpuprims.primitives.scan import cumprod, cumsum, scan
     from gpuprims.primitives.searchsorted import searchsorted
     from gpuprims.primitives.searchsorted.isin import isin
-    from gpuprims.primitives.select import argpartition, median, partition, percentile, quantile
+    from gpuprims.primitives.selection import argpartition, median, partition, percentile, quantile
     from gpuprims.primitives.sort import argsort, lexsort, sort, sort_by_key
     from gpuprims.primitives.stencil import stencil
     from gpuprims.primitives.stencil.blur import blur
@@ -110,7 +110,7 @@ _HOMES = {
     "primitives.scan": "cumprod cumsum scan",
     "primitives.searchsorted": "searchsorted",
     "primitives.searchsorted.isin": "isin",
-    "primitives.select": "argpartition median partition percentile quantile",
+    "primitives.selection": "argpartition median partition percentile quantile",
     "primitives.sort": "argsort lexsort sort sort_by_key",
     "primitives.stencil": "stencil",
     "primitives.stencil.blur": "blur",

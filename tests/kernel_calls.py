@@ -359,7 +359,7 @@ _ALL_ALIKE: dict[str, dict[str, Callable[..., Any]]] = {
     "hogwild": HOGWILD,
     "segments": SEGMENTED,
     "segscan": SEGMENTED_SCANS,
-    "select": SELECTIONS,
+    "selection": SELECTIONS,
     "sgd": WALKS,
     "sort": SORTS,
     "top_k": TOP_K,

@@ -1,4 +1,4 @@
-"""Calls that cover the texts of kernels that select."""
+"""Calls of top_k and of selections that cover the texts of their kernels."""
 
 from __future__ import annotations
 
@@ -10,12 +10,18 @@ from idle_arrays import resident
 
 import gpuprims
 from gpuprims.core.operands import as_operands
-from gpuprims.primitives.select.plan import select
+from gpuprims.primitives.selection.plan import select
 
-LONG = 1 << 22
+_LONG = 1 << 22
+
+
+def _selected(x: Any, axes: tuple[int, ...], **where: Any) -> Any:
+    operands = as_operands("selection", (x,), where.get("device"))
+    return select(operands, axes, (3, 5), where.get("variant"))
+
 
 TOP_K: dict[str, Callable[..., Any]] = {
-    "float32, many": lambda **where: gpuprims.top_k(resident(LONG), 5000, **where),
+    "float32, many": lambda **where: gpuprims.top_k(resident(_LONG), 5000, **where),
     "the smallest float64 and float16 of rows": lambda **where: [
         gpuprims.top_k(resident(99, 3000, dtype=dtype), 9, axis=axis, largest=False, **where)
         for dtype, axis in (("f8", 1), ("f2", 0))
@@ -26,13 +32,8 @@ TOP_K: dict[str, Callable[..., Any]] = {
     "segments": lambda **where: gpuprims.top_k(resident(500), 3, segments=np.arange(0, 501, 50), **where),
 }
 SELECTIONS: dict[str, Callable[..., Any]] = {
-    "median of float32": lambda **where: _selected(resident(LONG), (0,), **where),
+    "median of float32": lambda **where: _selected(resident(_LONG), (0,), **where),
     "ranks of columns": lambda **where: [
         _selected(resident(300, 40, dtype=dtype), (0,), **where) for dtype in ("?", "i1", "u8", "f2", "f8")
     ],
 }
-
-
-def _selected(x: Any, axes: tuple[int, ...], **where: Any) -> Any:
-    operands = as_operands("select", (x,), where.get("device"))
-    return select(operands, axes, (3, 5), where.get("variant"))

@@ -38,7 +38,7 @@ def tricky(rng: np.random.Generator, n: int) -> dict[str, np.ndarray]:
         "NaN": many_nan,
         "zeros": zeros,
         "denormals": (rng.integers(-9, 9, n) * np.float32(1e-45)).astype(np.float32),
-        "infinities": rng.choice(np.float32([np.inf, -np.inf, 1, -1]), n),
+        "infinities": rng.choice(np.array([np.inf, -np.inf, 1, -1], np.float32), n),
         "planted": planted,
         "hidden": hidden,
     }

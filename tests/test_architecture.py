@@ -123,7 +123,7 @@ def test_file_entry_and_registry_agree(backend: str) -> None:
         text = variant.path.read_text()
         assert variant.path.stem == entry
         assert re.search(rf"\n__kernel WORK_GROUP(_RESIDENT)?\(.*\).*\nvoid {entry}\(", text)
-        assert text.startswith(f"/* {entry.replace('_', '/', 1)}: ")
+        assert text.startswith(f"/* {variant.primitive}/{variant.name}: ")
         assert ("LOCAL_PARAMETER" in text) == variant.asks_local_memory
 
 

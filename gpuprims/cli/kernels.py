@@ -56,7 +56,7 @@ CALLS = {
     "stencil/columns": "stencil({dtype}[{rows}, 16], [[1], [2], [1]])",
     "stencil/separable": "blur({dtype}[{rows}, 16], box, size=21)",
     "top_k": "top_k({dtype}[{size}], 10)",
-    "select": "median({dtype}[{size}])",
+    "selection": "median({dtype}[{size}])",
     "logistic": "logistic_gradient({dtype}[{rows}, 16], {dtype}[{rows}], {dtype}[16])",
     "descent": "logistic_descent({dtype}[500, 8], {dtype}[500], {dtype}[9], rate=0.1, steps=3)",
     "sgd": "logistic_sgd({dtype}[{rows}, 16], {dtype}[{rows}], {dtype}[17], int32[900], rate=[0.1], keep=0.9)",

@@ -15,7 +15,7 @@ from gpuprims.expressions import c_type
 
 # As in radix.h.
 DIGIT_BITS, STATE_BYTES = 11, 32
-KERNELS = Path(__file__).parent / "select" / "kernels"
+KERNELS = Path(__file__).parent / "selection" / "kernels"
 
 
 def check_ordered(label: str, dtype: np.dtype[Any]) -> None:

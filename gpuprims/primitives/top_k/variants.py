@@ -34,14 +34,14 @@ VARIANTS = (
         "cpu_runs",
         rank=20,
         way="runs",
-        geometry=Geometry(1, 8192, 16),
+        geometry=Geometry(1, 8192, 16),  # rows: cpu_runs
         refuse=lambda at: first_refusal(for_cpus, double_precision),
     ),
     *_TOP_K.gpu(
         "radix",
         rank=10,
         way="radix",
-        geometry=Geometry(256, 16, 8),
+        geometry=Geometry(256, 16, 8),  # rows: radix
         refuse=lambda at: first_refusal(double_precision, group_fits(at.block), counts_fit),
     ),
     _TOP_K.numpy(top_k_numpy),

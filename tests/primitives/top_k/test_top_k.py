@@ -123,4 +123,4 @@ def test_nothing_to_take(device: gpuprims.Device) -> None:
     for x, k, axis in ((np.zeros((0, 4)), 2, 1), (np.zeros((3, 4)), 0, 1), (np.zeros(0), 0, None)):
         values, places = gpuprims.top_k(x.astype(np.float32), k, axis=axis, device=device)
         assert values.shape == places.shape == ((k,) if axis is None else (x.shape[0], k))
-        assert (values.dtype, places.dtype) == (np.float32, np.int64)
+        assert [values.dtype.name, places.dtype.name] == ["float32", "int64"]

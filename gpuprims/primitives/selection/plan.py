@@ -34,20 +34,20 @@ from gpuprims.primitives.ordering import (
 
 _INT64 = np.dtype(np.int64)
 _ELEMENT = trace(lambda x, rank, j: x, 3)
-# As in select_radix.cl.
+# As in selection_radix.cl.
 _CLEAR, _DIGIT, _STORE = range(3)
 # Elements of a part of a row by one work-item of a CPU.
 _CPU_PART = 1 << 14
 
 
-class SelectRequest(NamedTuple):
+class SelectionRequest(NamedTuple):
     """The axes to select along, ascending; the other axes are kept."""
 
     axes: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SelectSpec(KernelSpec):
+class SelectionSpec(KernelSpec):
     """Orders of elements, and ranks."""
 
     many: bool  # a row has more elements than 32 bits count
@@ -67,7 +67,7 @@ class SelectSpec(KernelSpec):
 
 @keeps_calls()
 def plan_call(
-    request: SelectRequest,
+    request: SelectionRequest,
     forms: tuple[Form, ...],
     written: tuple[Form, ...] | None,
     alignment: int,
@@ -100,14 +100,14 @@ def plan_call(
         layout = plan_layout((x, every, target), shape, axes)
         return _launch(device, chosen, layout, outputs, n)
 
-    return LaunchPlan(device, "select", traits, (result,), compiling, asked=variant, inputs=(0, 1))
+    return LaunchPlan(device, "selection", traits, (result,), compiling, asked=variant, inputs=(0, 1))
 
 
 def _launch(device: Device, variant: Variant, layout: Layout, outputs: int, n: int) -> Launch:
     dtype, able = layout.forms[0].dtype, device.capabilities
     many = n >= 2**32
     function = typed(_ELEMENT, (dtype, _INT64, _INT64), (dtype,))
-    spec = SelectSpec(layout.accesses[:2], layout.accesses[2:], (dtype,), function, many=many)
+    spec = SelectionSpec(layout.accesses[:2], layout.accesses[2:], (dtype,), function, many=many)
     if variant.backend == "reference":
         return device.kernel(variant, spec).prepare(1, layout.pack(0), outputs, n)
     if able.kind == "cpu":  # a work-item of its own counts without atomics
@@ -129,7 +129,7 @@ def _launch(device: Device, variant: Variant, layout: Layout, outputs: int, n: i
 def sample(call: Sample) -> LaunchPlan:
     """Return the plan of a median of each row."""
     forms = contiguous(call.dtype, (call.outputs, call.size), 16), contiguous(_INT64, (1,), 16)
-    return plan_call(SelectRequest((1,)), forms, None, 16, call.device, None, 0)
+    return plan_call(SelectionRequest((1,)), forms, None, 16, call.device, None, 0)
 
 
 def select(
@@ -138,4 +138,4 @@ def select(
     """Return the elements of some ranks, an array of shape (ranks, kept axes) of the library of a call's array."""
     given = np.asarray(ranks, _INT64)
     beside = operands.beside(given if operands.in_place else copy_on(operands.device, given))
-    return find_plan(plan_call, beside, SelectRequest(axes), None, variant).run(beside, None)
+    return find_plan(plan_call, beside, SelectionRequest(axes), None, variant).run(beside, None)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from gpuprims.core.tuning_case import TuningCase, columns, rows, small_integers
-from gpuprims.primitives.select.quantiles import median, quantile
+from gpuprims.primitives.selection.quantiles import median, quantile
 
 
 def _median(axis: int) -> TuningCase:
@@ -17,7 +17,7 @@ def _median(axis: int) -> TuningCase:
     def expected(x: np.ndarray) -> np.ndarray:
         return np.asarray(np.median(x, axis=axis))
 
-    return TuningCase("select", small_integers, run, lambda x: (x,), expected, into=False)
+    return TuningCase("selection", small_integers, run, lambda x: (x,), expected, into=False)
 
 
 CASE = replace(
@@ -26,7 +26,7 @@ CASE = replace(
         "rows": replace(_median(1), elements=rows(small_integers)),
         "columns": replace(_median(0), elements=columns(small_integers)),
         "quantiles": TuningCase(
-            "select",
+            "selection",
             small_integers,
             quantile,
             lambda x: (x, [0, 0.3, 1]),

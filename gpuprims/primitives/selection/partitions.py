@@ -23,7 +23,7 @@ from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.fold import plan_scan
 from gpuprims.primitives.ordering import check_ordered
 from gpuprims.primitives.reduce import reduce
-from gpuprims.primitives.select.plan import select
+from gpuprims.primitives.selection.plan import select
 
 _INT64 = np.dtype(np.int64)
 _ARRAYS = 4  # elements, pivots, and how many elements precede and equal each pivot
@@ -173,7 +173,7 @@ def partition(
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
-        The kernel of ``select`` to use, instead of the best one.
+        The kernel of ``selection`` to use, instead of the best one.
 
     Returns
     -------

@@ -9,16 +9,16 @@ from gpuprims.core.geometry import Geometry, first_refusal
 from gpuprims.core.refusals import double_precision, group_fits
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.ordering import counts_fit
-from gpuprims.primitives.select.reference import select_numpy
+from gpuprims.primitives.selection.reference import selection_numpy
 
-_SELECT = Catalogue(Variant, "select", Path(__file__).parent)
+_SELECTION = Catalogue(Variant, "selection", Path(__file__).parent)
 
 VARIANTS = (
-    *_SELECT.gpu(
+    *_SELECTION.gpu(
         "radix",
         rank=10,
-        geometry=Geometry(256, 16, 8),
+        geometry=Geometry(256, 16, 8),  # rows: radix
         refuse=lambda at: first_refusal(double_precision, group_fits(at.block), counts_fit),
     ),
-    _SELECT.numpy(select_numpy),
+    _SELECTION.numpy(selection_numpy),
 )

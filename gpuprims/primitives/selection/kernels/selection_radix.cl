@@ -1,4 +1,4 @@
-/* select/radix: launches find the element of a given rank in each row, digit by digit of its order.
+/* selection/radix: launches find the element of a given rank in each row, digit by digit of its order.
  *
  * in      INPUTS: x0 n elements of each of `outputs` rows, some of which may be the same; x1 their ranks, counted from 0
  *         for the smallest element
@@ -13,7 +13,7 @@
 #define STORE_ALL 2
 
 __kernel WORK_GROUP(BLOCK)
-void select_radix(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 outputs,
+void selection_radix(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 outputs,
                   const i64 n, const i64 parts, const i64 step, const i64 at)
 {
     __local u32 bins[BINS];

@@ -18,7 +18,7 @@ from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.ordering import check_ordered
 from gpuprims.primitives.reduce import reduce
-from gpuprims.primitives.select.plan import select
+from gpuprims.primitives.selection.plan import select
 from gpuprims.primitives.signatures import QuantileKeywords, Where
 
 Numbers = np.ndarray
@@ -119,7 +119,7 @@ def median(
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
-        The kernel of ``select`` to use, instead of the best one.
+        The kernel of ``selection`` to use, instead of the best one.
 
     Returns
     -------
@@ -194,7 +194,7 @@ def quantile(
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
-        The kernel of ``select`` to use, instead of the best one.
+        The kernel of ``selection`` to use, instead of the best one.
 
     Returns
     -------

@@ -11,7 +11,7 @@ from selection_cases import tricky
 
 import gpuprims
 from gpuprims.errors import ArgumentError, AxisError, DtypeError, ShapeError, UnknownKeywordError
-from gpuprims.primitives.select.quantiles import _METHODS
+from gpuprims.primitives.selection.quantiles import _METHODS
 
 SIZES = (1, 2, 3, 255, 256, 257, 4095, 4096, 4097, 40_001)
 
@@ -126,7 +126,7 @@ def test_wrong_arguments(device: gpuprims.Device) -> None:
         gpuprims.median(np.zeros((0, 3), np.float32), 0, device=device)
     with pytest.raises(AxisError, match="axis"):
         gpuprims.median(x, 2, device=device)
-    for kth in (5, -6, 1.5, [], True):
+    for kth in list[Any]([5, -6, 1.5, [], True]):
         with pytest.raises(ArgumentError, match=r"partition: kth= integers from -5 to 4; got"):
             gpuprims.partition(x, kth, device=device)
     with pytest.raises(UnknownKeywordError, match="overwrite_input"):

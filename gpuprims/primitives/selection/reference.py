@@ -10,7 +10,7 @@ from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.primitives.reference import Places
 
 
-def select_numpy(spec: KernelSpec, memories: Sequence[np.ndarray], layout: np.ndarray, outputs: int, n: int) -> None:
+def selection_numpy(spec: KernelSpec, memories: Sequence[np.ndarray], layout: np.ndarray, outputs: int, n: int) -> None:
     """Partition each row by the rank that is sought."""
     places = Places(spec, memories, layout)
     rows, ranks, found = places.see(0), places.see(1, reduced=False), places.see(2, reduced=False)
