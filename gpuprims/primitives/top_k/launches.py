@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -14,10 +15,14 @@ from gpuprims.primitives.ordering import DIGIT_BITS, STATE_BYTES, digits
 from gpuprims.primitives.top_k.variants import TopKVariant
 
 # As in top_k_radix.cl.
-_CLEAR, _DIGIT, _COLLECT, _SORT, _FLIP, _MERGE, _STORE = range(7)
+_CLEAR, _SAMPLE, _FILTER, _DIGIT, _COLLECT, _SORT, _FLIP, _MERGE, _STORE = range(9)
 _TILE_ITEMS = 4
 # Picks of a work-item's room, beside twice those that it keeps; elements of a part for each that it keeps.
 _ROOM, _PART = 1024, 4
+
+
+# An element of so many is sampled, in rows of so many or more and few of which are taken.
+_SAMPLED, _LEAST_SAMPLED, _MOST_SAMPLED, _MOST_ROWS = 1024, 1 << 18, 1 << 13, 64
 
 
 class Rows(NamedTuple):
@@ -28,6 +33,7 @@ class Rows(NamedTuple):
     mean: int
     k: int
     order_bits: int
+    segmented: bool
 
     @property
     def many(self) -> bool:
@@ -43,6 +49,24 @@ class Rows(NamedTuple):
     def pick_bytes(self) -> int:
         """Bytes of a pick."""
         return 16 if self.far else 8
+
+
+class Sample(NamedTuple):
+    """A sample of each row, its element up to which elements are kept, and the room for these; all 0 for no sample."""
+
+    size: int
+    rank: int
+    room: int
+
+    @classmethod
+    def of(cls, rows: Rows) -> Sample:
+        """Return the sample by which few rows are filtered, if they have many more elements than are taken."""
+        if rows.segmented or rows.n < _LEAST_SAMPLED or rows.k > _MOST_SAMPLED or rows.outputs > _MOST_ROWS:
+            return cls(0, 0, 0)
+        size = rows.n // _SAMPLED
+        taken = rows.k * size / rows.n
+        rank = math.ceil(taken + 6 * math.sqrt(taken) + 6)  # fewer of all elements are kept once in 10^8 calls
+        return cls(size, rank, 2 * rank * _SAMPLED)
 
 
 def launch_whole(device: Device, variant: TopKVariant, kernel: Kernel, layout: Layout, rows: Rows) -> Launch:
@@ -71,17 +95,21 @@ def launch_radix(device: Device, variant: TopKVariant, kernel: Kernel, layout: L
     able, (outputs, k) = device.capabilities, (rows.outputs, rows.k)
     most = variant.groups(2**30, able)
     parts = max(min(-(-most // outputs), -(-rows.mean // variant.tile)), 1)
-    tile = _TILE_ITEMS * variant.block
-    packed = layout.pack(0)
+    tile, packed, sample = _TILE_ITEMS * variant.block, layout.pack(0), Sample.of(rows)
 
     def launch(tasks: int, step: int, at: int = 0) -> Launch:
-        return kernel.prepare(max(min(tasks, most), 1), packed, outputs, rows.n, k, parts, step, at)
+        numbers = outputs, rows.n, k, parts, sample.room, sample.size, sample.rank
+        return kernel.prepare(max(min(tasks, most), 1), packed, *numbers, step, at)
 
     by_item = -(-outputs * k // variant.block)
     tiles = outputs * -(-k // tile)
     launches = [launch(outputs * 8, _CLEAR)]
     places = [-1 - shift for shift in digits((rows.n - 1).bit_length())]
-    launches += [launch(outputs * parts, _DIGIT, at) for at in (*digits(rows.order_bits), *places)]
+    every = *digits(rows.order_bits), *places
+    if sample.size:
+        launches += [launch(outputs * parts, _SAMPLE, at) for at in every]
+        launches.append(launch(outputs * parts, _FILTER))
+    launches += [launch(outputs * parts, _DIGIT, at) for at in every]
     launches += [launch(outputs * parts, _COLLECT), launch(tiles, _SORT)]
     sorted_ = tile
     while sorted_ < k:
@@ -94,7 +122,7 @@ def launch_radix(device: Device, variant: TopKVariant, kernel: Kernel, layout: L
         sorted_ *= 2
     launches.append(launch(by_item, _STORE))
     counts = (8 if rows.many else 4) << DIGIT_BITS
-    scratch = outputs * (STATE_BYTES + counts + k * rows.pick_bytes)
+    scratch = outputs * (STATE_BYTES + counts + 16 + (k + sample.room) * rows.pick_bytes)
     return with_counters(device, in_turn(launches), outputs, scratch)
 
 

@@ -100,7 +100,7 @@ def plan_call(
     results = contiguous(forms[0].dtype, found, alignment), contiguous(_INT64, found, alignment)
     targets = result_forms("top_k", results, written)
     traits = CallTraits((forms[0].dtype, _INT64), mean, outputs, value_bytes=forms[0].item)
-    rows = Rows(outputs, longest, mean, k, order_bits(forms[0].dtype))
+    rows = Rows(outputs, longest, mean, k, order_bits(forms[0].dtype), request.segments is not None)
 
     def compiling(chosen: Variant) -> Launch:
         if not outputs or not k:
@@ -117,6 +117,7 @@ def plan_call(
             far=rows.far,
             many=rows.many,
             counted=able.way == "radix",
+            vector=layout.vector_width() if able.vectors and not rows.segmented else 1,
         )
         return LAUNCHES[able.way](device, able, device.kernel(able, spec), layout, rows)
 

@@ -41,6 +41,7 @@ VARIANTS = (
         "radix",
         rank=10,
         way="radix",
+        vectors=True,
         geometry=Geometry(256, 16, 8),  # rows: radix
         refuse=lambda at: first_refusal(double_precision, group_fits(at.block), counts_fit),
     ),

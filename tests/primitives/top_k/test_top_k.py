@@ -50,6 +50,19 @@ def test_arrays_that_mislead(top_k_kernel: Kernel, rng: np.random.Generator) -> 
                     assert one.tobytes() == expected.tobytes(), name  # zeros have their signs
 
 
+@pytest.mark.parametrize("value", [-1, 2])
+def test_samples_that_mislead(top_k_kernel: Kernel, value: int, rng: np.random.Generator) -> None:
+    x = rng.random(1 << 18, dtype=np.float32)
+    pieces = np.arange(x.size // 4096) * 4096
+    for offset in range(4):  # what top_k/radix samples
+        x[pieces + offset] = value
+    for largest in (True, False):
+        for k in (1, 200):
+            assert_top_k(top_k_kernel, x, k, largest=largest)
+    rows = rng.random((2, (1 << 18) + 1), dtype=np.float32)
+    assert_top_k(top_k_kernel, rows, 12, 1)
+
+
 @pytest.mark.parametrize("axis", [0, 1, 2, -1, None])
 def test_every_axis_and_layout(top_k_kernel: Kernel, axis: int | None, rng: np.random.Generator) -> None:
     x = random_values(rng, np.int16, (5, 70, 33))

@@ -53,19 +53,19 @@ DEVICE void gp_begin_row(GLOBAL row_state_t *state, const u64 rank)
     state->left = rank;
 }
 
-/* Count the digit at `at` of the elements from `begin` to `end` that have the first digits. The last group of a row chooses
- * the digit of the element that is sought, and clears the counts for the next launch. */
-DEVICE void gp_find_digit(INPUTS, const layout_t layout, const i64 o, const i64 row, const i64 size, const i64 begin,
-                          const i64 end, const i64 at, const i64 parts, GLOBAL count_t *counts, GLOBAL row_state_t *row_state,
-                          GLOBAL u32 *counter, LOCAL u32 *bins, LOCAL u64 *sums, LOCAL int *is_last, const int tid)
+/* Clear the counts of a group. */
+DEVICE void gp_clear_bins(LOCAL u32 *bins, const int tid)
 {
-    const row_state_t state = *row_state;
     for (int bin = tid; bin < BINS; bin += BLOCK) bins[bin] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (i64 i = begin + tid; i < end; i += BLOCK) {
-        u32 digit;
-        if (gp_next_digit(state, at, gp_rank_order(MAP(o, row + i)), (u64)(size - 1 - i), &digit)) COUNT_DIGIT(bins + digit);
-    }
+}
+
+/* Add a group's counts of the digit at `at` to those of its row. The last group of a row chooses the digit of the element
+ * that is sought, and clears the counts for the next launch. */
+DEVICE void gp_choose_digit(const i64 at, const i64 parts, GLOBAL count_t *counts, GLOBAL row_state_t *row_state,
+                            GLOBAL u32 *counter, LOCAL u32 *bins, LOCAL u64 *sums, LOCAL int *is_last, const int tid)
+{
+    const row_state_t state = *row_state;
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int bin = tid; bin < BINS; bin += BLOCK)
         if (bins[bin]) ADD_COUNT(counts + bin, bins[bin]);

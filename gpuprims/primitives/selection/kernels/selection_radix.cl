@@ -5,7 +5,7 @@
  * out     OUTPUTS: the element of that rank of each row
  * launch  any number of groups of BLOCK (a power of two, at most BINS); each takes (row, part) pairs until none are left.
  *         `step` CLEAR: begin; DIGIT: find the digit at `at`; STORE_ALL: write the elements
- * host    a row_state_t and BINS counts for each row; ORDER_BACK (ordering.h), gp_find_digit (radix.h); MAP and RANK
+ * host    a row_state_t and BINS counts for each row; ORDER_BACK (ordering.h), gp_choose_digit (radix.h); MAP and RANK
  * order   integers: the same in every run
  */
 #define CLEAR 0
@@ -35,8 +35,14 @@ void selection_radix(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters
         const i64 share = gp_part_size(n, parts);
         for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
             const i64 o = task / parts, begin = task % parts * share;
-            gp_find_digit(INPUT_NAMES, layout, o, 0, n, begin, min(begin + share, n), at, parts, counts + o * BINS,
-                          states + o, counters + o, bins, sums, &is_last, tid);
+            const i64 end = min(begin + share, n);
+            const row_state_t state = states[o];
+            gp_clear_bins(bins, tid);
+            for (i64 j = begin + tid; j < end; j += BLOCK) {
+                u32 digit;
+                if (gp_next_digit(state, at, gp_rank_order(MAP(o, j)), 0, &digit)) COUNT_DIGIT(bins + digit);
+            }
+            gp_choose_digit(at, parts, counts + o * BINS, states + o, counters + o, bins, sums, &is_last, tid);
         }
     }
 

@@ -4,10 +4,13 @@
  * in      INPUTS: `outputs` rows of n elements, or the elements of all segments and their offsets
  * out     OUTPUTS: the k first elements of each row in descending or ascending order, and their places
  * launch  any number of groups of BLOCK (a power of two, at most BINS); each takes (row, part) pairs, or tiles of picks,
- *         until none are left. `step` CLEAR: begin; DIGIT: find the digit at `at` of the last element; COLLECT: keep the elements up to the last in any order; SORT, FLIP, MERGE:
- *         a bitonic network, whose steps within TILE picks run in local memory; STORE: write elements and places
- * host    a row_state_t, BINS counts and k picks for each row; gp_rank_order, gp_pick (ordering.h), gp_find_digit (radix.h);
- *         MAP and STORE_PICK
+ *         until none are left. `step` CLEAR: begin; DIGIT: find the digit at `at` of the last element; COLLECT: keep the
+ *         elements up to the last in any order; SORT, FLIP, MERGE: a bitonic network, whose steps within TILE picks run
+ *         in local memory; STORE_ALL: write elements and places. Before them, for few of many elements, SAMPLE: find the
+ *         digit of element `sampled_rank` of `sampled` ones; FILTER: keep the elements up to that one. If they are at
+ *         least k and have `room`, the other launches read them in place of the row
+ * host    a row_state_t, BINS counts, k picks and `room` candidates for each row; gp_rank_order, gp_pick (ordering.h),
+ *         gp_choose_digit (radix.h); MAP, MAP_VECTOR and STORE_PICK
  * order   of equal elements the first comes first
  *
  * Digits of order, and then of the number of elements behind, are chosen from the left, for k = 3:
@@ -16,14 +19,18 @@
  *     behind  5 4 3 2 1 0
  */
 #define CLEAR 0
-#define DIGIT 1
-#define COLLECT 2
-#define SORT 3
-#define FLIP 4
-#define MERGE 5
-#define STORE_ALL 6
+#define SAMPLE 1
+#define FILTER 2
+#define DIGIT 3
+#define COLLECT 4
+#define SORT 5
+#define FLIP 6
+#define MERGE 7
+#define STORE_ALL 8
 
 #define TILE (4 * BLOCK)
+/* Vectors that a work-item loads before it compares their elements. */
+#define AT_ONCE 4
 
 /* Put the better of two picks first. */
 #define GP_PUT_IN_ORDER(picks, first, second)                                                                          \
@@ -51,9 +58,58 @@ DEVICE void gp_sort_tile(LOCAL pick_t *tile, const int count, const int merges, 
     }
 }
 
+/* The place of element `i` of a sample: PIECE neighbours at equal distances; or of element `i` of a row. */
+#define PIECE 4
+#define SAMPLED(i, step) ((step) == SAMPLE ? (i) / PIECE * (size / (sampled / PIECE)) + (i) % PIECE : (i))
+
+DEVICE pick_t gp_pick_at(INPUTS, const layout_t layout, const i64 o, const i64 row, const i64 i, const i64 size)
+{
+    return gp_pick(gp_rank_order(MAP(o, row + i)), size - 1 - i);
+}
+
+/* Return 1 for an element up to the last one to take. */
+DEVICE int gp_is_taken(const row_state_t state, const pick_t pick)
+{
+    const u64 order = ORDER_OF(pick), behind = (u64)BEHIND_OF(pick);
+    return (order > state.order) | ((order == state.order) & (behind >= state.behind));
+}
+
+/* Append the elements from `begin` to `end` that come up to one of a sample, as long as there is room, and count them. */
+DEVICE void gp_filter(INPUTS, const layout_t layout, const i64 o, const i64 row, const i64 size, const i64 begin,
+                      const i64 end, const row_state_t state, GLOBAL count_t *count, GLOBAL pick_t *candidates,
+                      const i64 room, const int tid)
+{
+    const i64 whole = begin + max(end - begin, (i64)0) / (AT_ONCE * VECTOR * BLOCK) * (AT_ONCE * VECTOR * BLOCK);
+    for (i64 base = begin; base < whole; base += AT_ONCE * VECTOR * BLOCK) {
+        value_t values[AT_ONCE * VECTOR];
+        order_t most = 0;
+#pragma unroll
+        for (int load = 0; load < AT_ONCE; load++)
+            MAP_VECTOR(o, row + base + (load * BLOCK + tid) * VECTOR, values + load * VECTOR);
+#pragma unroll
+        for (int item = 0; item < AT_ONCE * VECTOR; item++) most = max(most, gp_rank_order(values[item]));
+        if (most < (order_t)state.order) continue;
+#pragma unroll
+        for (int item = 0; item < AT_ONCE * VECTOR; item++) {
+            const i64 i = base + (item / VECTOR * BLOCK + tid) * VECTOR + item % VECTOR;
+            const pick_t pick = gp_pick(gp_rank_order(values[item]), size - 1 - i);
+            if (!gp_is_taken(state, pick)) continue;
+            const i64 place = (i64)TAKE_PLACE(count);
+            if (place < room) candidates[place] = pick;
+        }
+    }
+    for (i64 i = whole + tid; i < end; i += BLOCK) {
+        const pick_t pick = gp_pick_at(INPUT_NAMES, layout, o, row, i, size);
+        if (!gp_is_taken(state, pick)) continue;
+        const i64 place = (i64)TAKE_PLACE(count);
+        if (place < room) candidates[place] = pick;
+    }
+}
+
 __kernel WORK_GROUP(BLOCK)
 void top_k_radix(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 outputs,
-                 const i64 n, const i64 k, const i64 parts, const i64 step, const i64 at)
+                 const i64 n, const i64 k, const i64 parts, const i64 room, const i64 sampled, const i64 sampled_rank,
+                 const i64 step, const i64 at)
 {
     __local u32 bins[BINS];
     __local pick_t tile[TILE];
@@ -63,39 +119,62 @@ void top_k_radix(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, co
     const i64 first_item = get_group_id(0) * (i64)BLOCK + tid, every = get_num_groups(0) * (i64)BLOCK;
     GLOBAL row_state_t *states = (GLOBAL row_state_t *)partials;
     GLOBAL count_t *counts = (GLOBAL count_t *)(states + outputs);
-    GLOBAL pick_t *picks = (GLOBAL pick_t *)(counts + outputs * BINS);
+    GLOBAL u64 *kept = (GLOBAL u64 *)(counts + outputs * BINS);
+    GLOBAL pick_t *picks = (GLOBAL pick_t *)(kept + 2 * outputs), *candidates = picks + outputs * k;
 
     /* 1. Clear counts and states. */
     if (step == CLEAR) {
         for (i64 place = first_item; place < outputs * BINS; place += every) counts[place] = 0;
-        for (i64 o = first_item; o < outputs; o += every) gp_begin_row(states + o, (u64)k);
+        for (i64 o = first_item; o < outputs; o += every) {
+            gp_begin_row(states + o, (u64)(sampled ? sampled_rank : k));
+            kept[o] = 0;
+        }
     }
 
-    if (step == DIGIT || step == COLLECT) {
+    if (step >= SAMPLE && step <= COLLECT) {
         for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
             const i64 o = task / parts, part = task % parts, size = ROW_SIZE(o), row = ROW_FIRST(o);
-            const i64 share = gp_part_size(size, parts), end = min((part + 1) * share, size);
             const row_state_t state = states[o];
+            const i64 held = step == FILTER ? 0 : (i64)kept[o]; /* candidates, if they are all that is needed */
+            const i64 count = step == SAMPLE ? sampled : held ? held : size;
+            const i64 share = gp_part_size(count, parts), end = min((part + 1) * share, count);
             GLOBAL count_t *own = counts + o * BINS;
-            if (step == DIGIT) {
-                /* 2. Count the next digit of the elements that have the first ones; the last group chooses. */
-                if (!state.found)
-                    gp_find_digit(INPUT_NAMES, layout, o, row, size, part * share, end, at, parts, own, states + o,
-                                  counters + o, bins, sums, &is_last, tid);
-            } else {
-                /* 3. Keep the elements up to the last one. */
-                for (i64 base = part * share; base < end; base += BLOCK) {
-                    const i64 i = base + tid;
-                    const order_t order = i < end ? gp_rank_order(MAP(o, row + i)) : 0;
-                    const u64 behind = (u64)(size - 1 - i);
-                    const int taken = i < end && (order > state.order || (order == state.order && behind >= state.behind));
-                    if (taken) picks[o * k + (i64)TAKE_PLACE(own)] = gp_pick(order, behind);
+            GLOBAL pick_t *among = candidates + o * room;
+
+            /* 2. Count the next digit of the elements that have the first ones: of a sample, of candidates, or of all. */
+            if ((step == SAMPLE || step == DIGIT) && !state.found) {
+                gp_clear_bins(bins, tid);
+                for (i64 i = part * share + tid; i < end; i += BLOCK) {
+                    const pick_t pick = held ? among[i] : gp_pick_at(INPUT_NAMES, layout, o, row, SAMPLED(i, step), size);
+                    u32 digit;
+                    if (gp_next_digit(state, at, ORDER_OF(pick), (u64)BEHIND_OF(pick), &digit)) COUNT_DIGIT(bins + digit);
+                }
+                gp_choose_digit(at, parts, own, states + o, counters + o, bins, sums, &is_last, tid);
+            }
+
+            /* 3. Keep candidates: the elements up to one of the sample, which are seldom too few or too many. */
+            if (step == FILTER) {
+                gp_filter(INPUT_NAMES, layout, o, row, size, part * share, end, state, own, among, room, tid);
+                barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+                if (tid == 0 && gp_last_done(counters + o, parts)) {
+                    const u64 found = READ_COUNT(own);
+                    kept[o] = found >= (u64)k && found <= (u64)room ? found : 0;
+                    own[0] = 0;
+                    gp_begin_row(states + o, (u64)k);
+                }
+            }
+
+            /* 4. Keep the elements up to the last one. */
+            if (step == COLLECT) {
+                for (i64 i = part * share + tid; i < end; i += BLOCK) {
+                    const pick_t pick = held ? among[i] : gp_pick_at(INPUT_NAMES, layout, o, row, i, size);
+                    if (gp_is_taken(state, pick)) picks[o * k + (i64)TAKE_PLACE(own)] = pick;
                 }
             }
         }
     }
 
-    /* 4. Sort tiles, or merge within them. */
+    /* 5. Sort tiles, or merge within them. */
     if (step == SORT || step == MERGE) {
         const i64 tiles = (k + TILE - 1) / TILE;
         for (i64 task = get_group_id(0); task < outputs * tiles; task += get_num_groups(0)) {
@@ -110,7 +189,7 @@ void top_k_radix(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, co
         }
     }
 
-    /* 5. Exchange picks `at` apart, or mirrored within twice as many. */
+    /* 6. Exchange picks `at` apart, or mirrored within twice as many. */
     if (step == FLIP) {
         const i64 stride = at < 0 ? -at : at, pairs = (k + 2 * stride - 1) / (2 * stride) * stride;
         for (i64 task = first_item; task < outputs * pairs; task += every) {
@@ -121,7 +200,7 @@ void top_k_radix(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, co
         }
     }
 
-    /* 6. Store. */
+    /* 7. Store. */
     if (step == STORE_ALL) {
         for (i64 task = first_item; task < outputs * k; task += every) {
             const i64 o = task / k;
