@@ -22,13 +22,16 @@ def search(kernel: Kernel, *arguments: Any, **keywords: Any) -> Any:
 
 
 @pytest.mark.optimised
-@pytest.mark.parametrize("side", SIDES)
-def test_every_size_of_the_sorted_array(searchsorted_kernel: Kernel, rng: np.random.Generator, side: Any) -> None:
+def test_every_size_of_the_sorted_array(searchsorted_kernel: Kernel, rng: np.random.Generator) -> None:
     keys = numbers(rng, np.float32, 10_001)
     for size in SIZES:
         poison(searchsorted_kernel.device) if size < 5 else None
-        a = in_order(rng, np.float32, size)
-        assert_equal(search(searchsorted_kernel, a, keys, side), np.searchsorted(a, keys, side))
+        a, ends = in_order(rng, np.float32, size), np.arange(size, dtype=np.float32)
+        for side in SIDES:
+            assert_equal(search(searchsorted_kernel, a, keys, side), np.searchsorted(a, keys, side))
+            # Elements at both ends that are no NaN, among which a node may be that is not whole.
+            near = np.concatenate([ends[:50], ends[-10_000:]])
+            assert_equal(search(searchsorted_kernel, ends, near, side), np.searchsorted(ends, near, side))
 
 
 def test_every_number_of_keys(searchsorted_kernel: Kernel, rng: np.random.Generator) -> None:
@@ -62,8 +65,9 @@ def test_two_dtypes_are_compared_as_in_numpy(
 
 
 def test_equal_elements_and_sorted_keys(searchsorted_kernel: Kernel, rng: np.random.Generator) -> None:
-    for a in (np.zeros(20_000, np.int32), np.repeat(np.int32([3, 7]), 10_000), np.arange(20_000, dtype=np.int32)):
-        for keys in (np.arange(-5, 20_005, 7, dtype=np.int32), np.full(1000, 7, np.int32), np.arange(900, 0, -1)):
+    # The last nodes of a tree are not whole, and have elements that are among the keys.
+    for a in (np.zeros(20_000, np.int32), np.repeat(np.int32([3, 7]), 10_001), np.arange(20_005, dtype=np.int32)):
+        for keys in (np.arange(-5, 20_010, dtype=np.int32), np.full(1000, 7, np.int32), np.arange(900, 0, -1)):
             for side in SIDES:
                 assert_equal(search(searchsorted_kernel, a, keys, side), np.searchsorted(a, keys, side))
 
