@@ -56,7 +56,19 @@ def test_the_reference_backend_passes() -> None:
 def test_a_primitive_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gpuprims.testing.primitives.devices", list)
     models = "csr", "logistic", "descent", "sgd", "hogwild"
-    for name in ("map", "histogram", "compact", "segments", "take", "searchsorted", "merge", "sort", "selection", "top_k", *models):
+    for name in (
+        "map",
+        "histogram",
+        "compact",
+        "segments",
+        "take",
+        "searchsorted",
+        "merge",
+        "sort",
+        "selection",
+        "top_k",
+        *models,
+    ):
         assert check_primitive(name) == {}
 
 

@@ -37,9 +37,9 @@ def check_primitive(name: str) -> dict[str, str]:
     Examples
     --------
     >>> from gpuprims.testing import check_primitive
-    >>> check_primitive("sort")
+    >>> check_primitive("turn")
     Traceback (most recent call last):
-    gpuprims.errors.ArgumentError: check_primitive: a primitive that loads; got 'sort'
+    gpuprims.errors.ArgumentError: check_primitive: a primitive that loads; got 'turn'
     """
     found = REGISTRY.primitive(name)
     if found is None:

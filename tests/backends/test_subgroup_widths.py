@@ -166,6 +166,11 @@ def _histogram(rng: np.random.Generator, how: How) -> None:
         assert_equal(gpuprims.bincount(x, minlength=bins, **how), np.bincount(x, minlength=bins))
 
 
+def _sort(rng: np.random.Generator, how: How) -> None:
+    x = rng.standard_normal(20_011, np.float32)
+    assert_equal(gpuprims.argsort(x, **how), np.argsort(x, kind="stable"))
+
+
 # For each kernel that needs whole warps: a call, and the narrowest warps that it takes.
 CALLS: dict[str, tuple[Callable[[np.random.Generator, How], None], int]] = {
     "reduce_warp": (_reduce_all, 16),
@@ -185,6 +190,7 @@ CALLS: dict[str, tuple[Callable[[np.random.Generator, How], None], int]] = {
     "sgd_gram": (_sgd, 4),
     "hogwild_lock_free": (_hogwild, 4),
     "csr_rows": (_csr, 4),
+    "sort_onesweep": (_sort, 8),
 }
 
 

@@ -204,7 +204,7 @@ def test_a_primitive_without_variants_says_so(fresh: Registry) -> None:
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "primitive": ({"primitive": "sort"}, "a primitive among .*map.*; got 'sort'"),
+    "primitive": ({"primitive": "turn"}, "a primitive among .*map.*; got 'turn'"),
     "a name that is no word": ({"name": "my kernel"}, "a name of letters, digits and underscores; got 'my kernel'"),
     "a name that is no text": ({"name": 5}, "name of type str; got 5"),
     "a backend that is no text": ({"backend": ["opencl"]}, r"backend of type str; got \['opencl'\]"),
