@@ -31,6 +31,7 @@ TOP_K: dict[str, Callable[..., Any]] = {
     ],
     "segments": lambda **where: gpuprims.top_k(resident(500), 3, segments=np.arange(0, 501, 50), **where),
 }
+SHORT_ROWS = {name: call for name, call in TOP_K.items() if name != "float32, many"}
 SELECTIONS: dict[str, Callable[..., Any]] = {
     "median of float32": lambda **where: _selected(resident(_LONG), (0,), **where),
     "ranks of columns": lambda **where: [

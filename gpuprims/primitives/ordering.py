@@ -53,6 +53,7 @@ def count_macros(*, many: bool) -> dict[str, int | str]:
         "count_t": "u64" if many else "u32",
         "ADD_COUNT(place, number)": f"gp_add_{added}(place, number)",
         "READ_COUNT(place)": f"gp_read_{'entry' if many else 'word'}(place)",
+        "CLEAR_COUNT(place)": f"gp_write_{'entry' if many else 'word'}(place, 0)",
         "TAKE_PLACE(place)": f"gp_add_{added}(place, 1u)",
     }
 

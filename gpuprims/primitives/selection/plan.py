@@ -116,13 +116,14 @@ def _launch(device: Device, variant: Variant, layout: Layout, outputs: int, n: i
     parts = max(min(-(-most // outputs), -(-n // variant.tile)), 1)
     packed = layout.pack(0)
 
-    def launch(tasks: int, step: int, at: int = 0) -> Launch:
-        return kernel.prepare(max(min(tasks, most), 1), packed, outputs, n, parts, step, at)
+    def launch(tasks: int, step: int, at: int, turn: int) -> Launch:
+        return kernel.prepare(max(min(tasks, most), 1), packed, outputs, n, parts, step, at, turn % 2)
 
-    launches = [launch(8 * outputs, _CLEAR)]
-    launches += [launch(outputs * parts, _DIGIT, at) for at in digits(order_bits(dtype))]
-    launches.append(launch(-(-outputs // variant.block), _STORE))
-    scratch = outputs * (STATE_BYTES + ((8 if many else 4) << DIGIT_BITS))
+    shifts = digits(order_bits(dtype))
+    launches = [launch(8 * outputs, _CLEAR, 0, 1)]
+    launches += [launch(outputs * parts, _DIGIT, at, turn) for turn, at in enumerate(shifts)]
+    launches.append(launch(-(-outputs // variant.block), _STORE, 0, len(shifts)))
+    scratch = outputs * (2 * STATE_BYTES + ((8 if many else 4) << DIGIT_BITS))
     return with_counters(device, in_turn(launches), outputs, scratch)
 
 

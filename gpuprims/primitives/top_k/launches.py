@@ -90,6 +90,12 @@ def launch_runs(device: Device, variant: TopKVariant, kernel: Kernel, layout: La
     return with_scratch(device, in_turn(launches), groups * room * rows.pick_bytes)
 
 
+def launch_rows(device: Device, variant: TopKVariant, kernel: Kernel, layout: Layout, rows: Rows) -> Launch:
+    """Return the launch of top_k/rows."""
+    groups = variant.groups(rows.outputs, device.capabilities)
+    return kernel.prepare(groups, layout.pack(0), rows.outputs, rows.n, rows.k)
+
+
 def launch_radix(device: Device, variant: TopKVariant, kernel: Kernel, layout: Layout, rows: Rows) -> Launch:
     """Return the launches of top_k/radix."""
     able, (outputs, k) = device.capabilities, (rows.outputs, rows.k)
@@ -97,20 +103,21 @@ def launch_radix(device: Device, variant: TopKVariant, kernel: Kernel, layout: L
     parts = max(min(-(-most // outputs), -(-rows.mean // variant.tile)), 1)
     tile, packed, sample = _TILE_ITEMS * variant.block, layout.pack(0), Sample.of(rows)
 
-    def launch(tasks: int, step: int, at: int = 0) -> Launch:
+    def launch(tasks: int, step: int, at: int = 0, turn: int = 0) -> Launch:
         numbers = outputs, rows.n, k, parts, sample.room, sample.size, sample.rank
-        return kernel.prepare(max(min(tasks, most), 1), packed, *numbers, step, at)
+        return kernel.prepare(max(min(tasks, most), 1), packed, *numbers, step, at, turn)
 
     by_item = -(-outputs * k // variant.block)
     tiles = outputs * -(-k // tile)
-    launches = [launch(outputs * 8, _CLEAR)]
     places = [-1 - shift for shift in digits((rows.n - 1).bit_length())]
     every = *digits(rows.order_bits), *places
+    passes = [(_DIGIT, at) for at in every]
     if sample.size:
-        launches += [launch(outputs * parts, _SAMPLE, at) for at in every]
-        launches.append(launch(outputs * parts, _FILTER))
-    launches += [launch(outputs * parts, _DIGIT, at) for at in every]
-    launches += [launch(outputs * parts, _COLLECT), launch(tiles, _SORT)]
+        passes = [*((_SAMPLE, at) for at in every), (_FILTER, 0), *passes]
+    passes.append((_COLLECT, 0))
+    launches = [launch(outputs * 8, _CLEAR, turn=1)]
+    launches += [launch(outputs * parts, step, at, turn % 2) for turn, (step, at) in enumerate(passes)]
+    launches.append(launch(tiles, _SORT))
     sorted_ = tile
     while sorted_ < k:
         launches.append(launch(by_item, _FLIP, -sorted_))
@@ -122,12 +129,13 @@ def launch_radix(device: Device, variant: TopKVariant, kernel: Kernel, layout: L
         sorted_ *= 2
     launches.append(launch(by_item, _STORE))
     counts = (8 if rows.many else 4) << DIGIT_BITS
-    scratch = outputs * (STATE_BYTES + counts + 16 + (k + sample.room) * rows.pick_bytes)
+    scratch = outputs * (2 * STATE_BYTES + counts + 16 + (k + sample.room) * rows.pick_bytes)
     return with_counters(device, in_turn(launches), outputs, scratch)
 
 
 LAUNCHES: dict[str, Callable[[Device, TopKVariant, Kernel, Layout, Rows], Launch]] = {
     "whole": launch_whole,
     "runs": launch_runs,
+    "rows": launch_rows,
     "radix": launch_radix,
 }

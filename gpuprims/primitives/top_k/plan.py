@@ -16,7 +16,6 @@ from gpuprims.core.layout import Form, contiguous, plan_layout
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out, result_forms
 from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, quoted
@@ -25,7 +24,7 @@ from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.ordering import check_ordered, order_bits
 from gpuprims.primitives.top_k.launches import LAUNCHES, Rows
 from gpuprims.primitives.top_k.spec import TopKSpec
-from gpuprims.primitives.top_k.variants import TopKVariant
+from gpuprims.primitives.top_k.variants import TopKTraits, TopKVariant
 
 _INT64 = np.dtype(np.int64)
 
@@ -99,7 +98,7 @@ def plan_call(
         found = outputs, k
     results = contiguous(forms[0].dtype, found, alignment), contiguous(_INT64, found, alignment)
     targets = result_forms("top_k", results, written)
-    traits = CallTraits((forms[0].dtype, _INT64), mean, outputs, value_bytes=forms[0].item)
+    traits = TopKTraits((forms[0].dtype, _INT64), mean, outputs, value_bytes=forms[0].item, k=k)
     rows = Rows(outputs, longest, mean, k, order_bits(forms[0].dtype), request.segments is not None)
 
     def compiling(chosen: Variant) -> Launch:
@@ -117,6 +116,7 @@ def plan_call(
             far=rows.far,
             many=rows.many,
             counted=able.way == "radix",
+            tiled=able.way in ("radix", "rows"),
             vector=layout.vector_width() if able.vectors and not rows.segmented else 1,
         )
         return LAUNCHES[able.way](device, able, device.kernel(able, spec), layout, rows)

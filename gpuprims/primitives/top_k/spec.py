@@ -19,13 +19,14 @@ class TopKSpec(KernelSpec):
     far: bool  # a pick needs more than 64 bits
     many: bool  # a row has more elements than 32 bits count
     counted: bool  # groups count elements together
+    tiled: bool  # groups sort tiles of picks
 
     lifts_constants: ClassVar[bool] = False
 
     @property
     def scratch_pointers(self) -> int:  # type: ignore[override]  # kernels differ
-        """Picks, and counters for kernels whose groups count together."""
-        return 2 if self.counted else 1
+        """Picks, and counters for kernels whose groups count together; none if picks stay in local memory."""
+        return 2 if self.counted else int(not self.tiled)
 
     def macros(self) -> dict[str, int | str]:
         """Define the order of elements, picks and counts."""
@@ -41,4 +42,6 @@ class TopKSpec(KernelSpec):
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""
-        return (KERNELS / "ordering.h", KERNELS / "radix.h") if self.counted else (KERNELS / "ordering.h",)
+        counting = (KERNELS / "radix.h",) if self.counted else ()
+        tiles = (Path(__file__).parent / "kernels" / "tiles.h",) if self.tiled else ()
+        return KERNELS / "ordering.h", *counting, *tiles

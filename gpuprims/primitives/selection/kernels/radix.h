@@ -11,7 +11,8 @@
 #endif
 
 /* What is known of the last element to take of a row: its first digits, and how many elements that have these are taken.
- * All elements from the digits on are taken once `found` is true. */
+ * All elements from the digits on are taken once `found` is true. A launch reads the states of one `turn`, and writes those of
+ * the other. */
 typedef struct {
     u64 order, behind, left, found;
 } row_state_t;
@@ -61,11 +62,11 @@ DEVICE void gp_clear_bins(LOCAL u32 *bins, const int tid)
 }
 
 /* Add a group's counts of the digit at `at` to those of its row. The last group of a row chooses the digit of the element
- * that is sought, and clears the counts for the next launch. */
-DEVICE void gp_choose_digit(const i64 at, const i64 parts, GLOBAL count_t *counts, GLOBAL row_state_t *row_state,
-                            GLOBAL u32 *counter, LOCAL u32 *bins, LOCAL u64 *sums, LOCAL int *is_last, const int tid)
+ * that is sought, writes the state for the next launch, and clears the counts. */
+DEVICE void gp_choose_digit(const i64 at, const i64 parts, GLOBAL count_t *counts, const row_state_t state,
+                            GLOBAL row_state_t *next, GLOBAL u32 *counter, LOCAL u32 *bins, LOCAL u64 *sums,
+                            LOCAL int *is_last, const int tid)
 {
-    const row_state_t state = *row_state;
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int bin = tid; bin < BINS; bin += BLOCK)
         if (bins[bin]) ADD_COUNT(counts + bin, bins[bin]);
@@ -81,16 +82,13 @@ DEVICE void gp_choose_digit(const i64 at, const i64 parts, GLOBAL count_t *count
     for (int bin = 0; bin < BINS / BLOCK; bin++) {
         const u64 here = READ_COUNT(counts + top - bin), digit = (u64)(top - bin);
         if (above < state.left && state.left <= above + here) {
-            if (at >= 0) {
-                row_state->order = state.order | digit << at;
-            } else {
-                row_state->behind = state.behind | digit << (-1 - at);
-            }
-            row_state->left = state.left - above;
-            row_state->found = state.left == above + here;
+            next->order = at >= 0 ? state.order | digit << at : state.order;
+            next->behind = at >= 0 ? state.behind : state.behind | digit << (-1 - at);
+            next->left = state.left - above;
+            next->found = state.left == above + here;
         }
         above += here;
-        counts[top - bin] = 0;
+        CLEAR_COUNT(counts + top - bin);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 }

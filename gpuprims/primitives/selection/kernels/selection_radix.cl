@@ -14,20 +14,21 @@
 
 __kernel WORK_GROUP(BLOCK)
 void selection_radix(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 outputs,
-                  const i64 n, const i64 parts, const i64 step, const i64 at)
+                  const i64 n, const i64 parts, const i64 step, const i64 at, const i64 turn)
 {
     __local u32 bins[BINS];
     __local u64 sums[BLOCK];
     __local int is_last;
     const int tid = get_local_id(0);
     const i64 first_item = get_group_id(0) * (i64)BLOCK + tid, every = get_num_groups(0) * (i64)BLOCK;
-    GLOBAL row_state_t *states = (GLOBAL row_state_t *)partials;
-    GLOBAL count_t *counts = (GLOBAL count_t *)(states + outputs);
+    GLOBAL row_state_t *states = (GLOBAL row_state_t *)partials + turn * outputs;
+    GLOBAL row_state_t *next = (GLOBAL row_state_t *)partials + (1 - turn) * outputs;
+    GLOBAL count_t *counts = (GLOBAL count_t *)((GLOBAL row_state_t *)partials + 2 * outputs);
 
     /* 1. Clear counts and states. */
     if (step == CLEAR) {
         for (i64 place = first_item; place < outputs * BINS; place += every) counts[place] = 0;
-        for (i64 o = first_item; o < outputs; o += every) gp_begin_row(states + o, (u64)RANK(o) + 1);
+        for (i64 o = first_item; o < outputs; o += every) gp_begin_row(next + o, (u64)RANK(o) + 1);
     }
 
     /* 2. Count the next digit of the elements that have the first ones; the last group chooses. */
@@ -42,7 +43,7 @@ void selection_radix(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters
                 u32 digit;
                 if (gp_next_digit(state, at, gp_rank_order(MAP(o, j)), 0, &digit)) COUNT_DIGIT(bins + digit);
             }
-            gp_choose_digit(at, parts, counts + o * BINS, states + o, counters + o, bins, sums, &is_last, tid);
+            gp_choose_digit(at, parts, counts + o * BINS, state, next + o, counters + o, bins, sums, &is_last, tid);
         }
     }
 

@@ -10,7 +10,7 @@
  *         digit of element `sampled_rank` of `sampled` ones; FILTER: keep the elements up to that one. If they are at
  *         least k and have `room`, the other launches read them in place of the row
  * host    a row_state_t, BINS counts, k picks and `room` candidates for each row; gp_rank_order, gp_pick (ordering.h),
- *         gp_choose_digit (radix.h); MAP, MAP_VECTOR and STORE_PICK
+ *         gp_choose_digit (radix.h), gp_sort_tile (tiles.h); MAP, MAP_VECTOR and STORE_PICK
  * order   of equal elements the first comes first
  *
  * Digits of order, and then of the number of elements behind, are chosen from the left, for k = 3:
@@ -28,44 +28,12 @@
 #define MERGE 7
 #define STORE_ALL 8
 
-#define TILE (4 * BLOCK)
 /* Vectors that a work-item loads before it compares their elements. */
 #define AT_ONCE 4
-
-/* Put the better of two picks first. */
-#define GP_PUT_IN_ORDER(picks, first, second)                                                                          \
-    do {                                                                                                               \
-        const pick_t before = (picks)[first], after = (picks)[second];                                                 \
-        if (gp_beats(after, before)) {                                                                                 \
-            (picks)[first] = after;                                                                                    \
-            (picks)[second] = before;                                                                                  \
-        }                                                                                                              \
-    } while (0)
-
-/* Sort `count` picks in local memory, the best first, from runs of `sorted`, or merge them if these are as long. */
-DEVICE void gp_sort_tile(LOCAL pick_t *tile, const int count, const int merges, const int tid)
-{
-    for (int size = merges ? TILE : 2; size <= TILE && (merges || size < 2 * count); size *= 2) {
-        for (int stride = size / 2; stride > 0; stride /= 2) {
-            for (int pair = tid; pair < TILE / 2; pair += BLOCK) {
-                const int first = pair / stride * 2 * stride + pair % stride;
-                const int flips = stride == size / 2 && !merges;
-                const int second = flips ? pair / stride * 2 * stride + 2 * stride - 1 - pair % stride : first + stride;
-                if (second < count) GP_PUT_IN_ORDER(tile, first, second);
-            }
-            barrier(CLK_LOCAL_MEM_FENCE);
-        }
-    }
-}
 
 /* The place of element `i` of a sample: PIECE neighbours at equal distances; or of element `i` of a row. */
 #define PIECE 4
 #define SAMPLED(i, step) ((step) == SAMPLE ? (i) / PIECE * (size / (sampled / PIECE)) + (i) % PIECE : (i))
-
-DEVICE pick_t gp_pick_at(INPUTS, const layout_t layout, const i64 o, const i64 row, const i64 i, const i64 size)
-{
-    return gp_pick(gp_rank_order(MAP(o, row + i)), size - 1 - i);
-}
 
 /* Return 1 for an element up to the last one to take. */
 DEVICE int gp_is_taken(const row_state_t state, const pick_t pick)
@@ -109,7 +77,7 @@ DEVICE void gp_filter(INPUTS, const layout_t layout, const i64 o, const i64 row,
 __kernel WORK_GROUP(BLOCK)
 void top_k_radix(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 outputs,
                  const i64 n, const i64 k, const i64 parts, const i64 room, const i64 sampled, const i64 sampled_rank,
-                 const i64 step, const i64 at)
+                 const i64 step, const i64 at, const i64 turn)
 {
     __local u32 bins[BINS];
     __local pick_t tile[TILE];
@@ -117,8 +85,9 @@ void top_k_radix(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, co
     __local int is_last;
     const int tid = get_local_id(0);
     const i64 first_item = get_group_id(0) * (i64)BLOCK + tid, every = get_num_groups(0) * (i64)BLOCK;
-    GLOBAL row_state_t *states = (GLOBAL row_state_t *)partials;
-    GLOBAL count_t *counts = (GLOBAL count_t *)(states + outputs);
+    GLOBAL row_state_t *states = (GLOBAL row_state_t *)partials + turn * outputs;
+    GLOBAL row_state_t *next = (GLOBAL row_state_t *)partials + (1 - turn) * outputs;
+    GLOBAL count_t *counts = (GLOBAL count_t *)((GLOBAL row_state_t *)partials + 2 * outputs);
     GLOBAL u64 *kept = (GLOBAL u64 *)(counts + outputs * BINS);
     GLOBAL pick_t *picks = (GLOBAL pick_t *)(kept + 2 * outputs), *candidates = picks + outputs * k;
 
@@ -126,7 +95,7 @@ void top_k_radix(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, co
     if (step == CLEAR) {
         for (i64 place = first_item; place < outputs * BINS; place += every) counts[place] = 0;
         for (i64 o = first_item; o < outputs; o += every) {
-            gp_begin_row(states + o, (u64)(sampled ? sampled_rank : k));
+            gp_begin_row(next + o, (u64)(sampled ? sampled_rank : k));
             kept[o] = 0;
         }
     }
@@ -142,6 +111,7 @@ void top_k_radix(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, co
             GLOBAL pick_t *among = candidates + o * room;
 
             /* 2. Count the next digit of the elements that have the first ones: of a sample, of candidates, or of all. */
+            if ((step == SAMPLE || step == DIGIT) && state.found && part == 0 && tid == 0) next[o] = state;
             if ((step == SAMPLE || step == DIGIT) && !state.found) {
                 gp_clear_bins(bins, tid);
                 for (i64 i = part * share + tid; i < end; i += BLOCK) {
@@ -149,7 +119,7 @@ void top_k_radix(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, co
                     u32 digit;
                     if (gp_next_digit(state, at, ORDER_OF(pick), (u64)BEHIND_OF(pick), &digit)) COUNT_DIGIT(bins + digit);
                 }
-                gp_choose_digit(at, parts, own, states + o, counters + o, bins, sums, &is_last, tid);
+                gp_choose_digit(at, parts, own, state, next + o, counters + o, bins, sums, &is_last, tid);
             }
 
             /* 3. Keep candidates: the elements up to one of the sample, which are seldom too few or too many. */
@@ -159,8 +129,8 @@ void top_k_radix(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, co
                 if (tid == 0 && gp_last_done(counters + o, parts)) {
                     const u64 found = READ_COUNT(own);
                     kept[o] = found >= (u64)k && found <= (u64)room ? found : 0;
-                    own[0] = 0;
-                    gp_begin_row(states + o, (u64)k);
+                    CLEAR_COUNT(own);
+                    gp_begin_row(next + o, (u64)k);
                 }
             }
 
