@@ -108,7 +108,7 @@ def top_k(
         key, given, run = _WARM.find_into((k, axis, largest, variant), (x,), out, device)
         if run is not None:
             return run(given)
-    operands, request, result, chosen = bind((x,), k, axis, largest, out, device, variant)
+    operands, request, result, chosen = bind((x, k), None, axis, largest, out, device, variant)
     if segments is not None:
         if axis is not None:
             raise AxisError("top_k: no axis= with segments=, which lie along the one axis; got both")

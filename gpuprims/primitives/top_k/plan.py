@@ -40,22 +40,24 @@ class TopKRequest(NamedTuple):
 
 def bind(
     arrays: tuple[Any, ...],
-    k: Any,
+    k: Any = None,
     axis: Any = None,
     largest: bool = True,
     out: Any = None,
     device: str | Device | None = None,
     variant: str | Variant | None = None,
 ) -> tuple[Operands, TopKRequest, Out | None, str | Variant | None]:
-    """Check the keywords, and find the device of a call."""
-    if len(arrays) != 1:
-        raise ArgumentError(f"top_k: one array; got {len(arrays)} of them")
+    """Check the keywords, and find the device of a call; ``k`` may be the second of ``arrays``."""
+    given = arrays if k is None else (*arrays, k)
+    if len(given) != 2:
+        raise ArgumentError(f"top_k: an array and k; got {len(given)} argument(s)")
+    x, k = given
     if not isinstance(largest, bool | np.bool_):
         raise ArgumentError(f"top_k: largest= True or False; got {quoted(largest)}")
     along = as_axis(axis)
     if isinstance(along, tuple):
         raise AxisError(f"top_k: axis= one axis, or None for all elements; got {quoted(axis)}")
-    operands = as_operands("top_k", arrays, device)
+    operands = as_operands("top_k", (x,), device)
     check_ordered("top_k", operands.natives[0].dtype)
     request = TopKRequest(_number(k), along, bool(largest))
     return operands, request, as_out(operands, out), asked_by_name("top_k", variant)
