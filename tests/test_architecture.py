@@ -177,10 +177,11 @@ def test_contributing_names_the_parameters_of_every_kernel() -> None:
     heads = {}
     for path in SHARED:
         text = path.read_text()
-        head = re.search(rf"\nvoid {path.stem}\((.*?)( LOCAL_PARAMETER)?\)\n", text, re.DOTALL)
-        assert head is not None
-        names = [re.findall(r"\w+", parameter)[-1] for parameter in head[1].split(",")]
-        heads[path.stem] = path.parts[-3], ", ".join(names)
+        several = re.findall(rf"\nvoid {path.stem}\((.*?)(?: LOCAL_PARAMETER)?\)\n", text, re.DOTALL)
+        assert several
+        for k, head in enumerate(several):  # each launch of a kernel may have its own
+            names = [re.findall(r"\w+", parameter)[-1] for parameter in head.split(",")]
+            heads[path.stem + "'" * k] = path.parts[-3], ", ".join(names)
     renamed = {"slots": "replicas", "span": "replicas"}  # of a cache, of a range of bins
     special = {"descent_cpu_persistent", "stencil_cpu_rows", "stencil_rolling", "stencil_tiled"}
     found = {

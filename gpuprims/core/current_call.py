@@ -18,7 +18,7 @@ _ELSEWHERE: ContextVar[Call | None] = ContextVar("gpuprims call", default=None)
 
 
 class Call(NamedTuple):
-    """A call of a public function: a number that no other call has, and a label such as ``reduce(float32[1000])``."""
+    """A call of a public function: a number that no other call has, and a label such as ``name(float32[1000])``."""
 
     number: int
     label: str

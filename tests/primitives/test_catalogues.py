@@ -20,8 +20,8 @@ from gpuprims.primitives.fold_variants import FoldVariant, ScanVariant
 
 PACKAGE = Path(gpuprims.__file__).parent
 CORE = sorted((PACKAGE / "core").rglob("*.py"))
-# Python's own function and the field of a spec; Python's method for pickling; verbs of prose and of methods.
-_OTHERS = {"map", "__reduce__", "take"}
+# Python's own function and the field of a spec; Python's method for pickling; a verb of methods; the keyword of json.dumps.
+_OTHERS = {"map", "__reduce__", "take", "sort_keys"}
 _VERBS = {"map", "merge", "take"}
 
 

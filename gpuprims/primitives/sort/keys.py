@@ -37,14 +37,13 @@ class Keys(NamedTuple):
     def macros(self) -> dict[str, int | str]:
         """What ``sort_keys.h`` is compiled with."""
         found: dict[str, int | str] = {
-            "ELEMENT": f"u{8 * self.nbytes}",
             "ELEMENT_BITS": 8 * self.nbytes,
             "SIGNED": int(self.dtype.kind == "i"),
             "FLOATS": int(self.dtype.kind == "f"),
             "DESCENDING": int(self.descending),
         }
         if self.dtype.kind == "f":
-            found["INFINITE"] = f"(ELEMENT){self.infinity:#x}ull".replace("ull", "ul" if self.nbytes == 8 else "u")
+            found["INFINITE"] = f"(element_t){self.infinity:#x}ull".replace("ull", "ul" if self.nbytes == 8 else "u")
         return found
 
     def of(self, elements: np.ndarray) -> np.ndarray:

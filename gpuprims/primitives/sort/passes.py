@@ -20,6 +20,8 @@ from gpuprims.primitives.sort.spec import SortSpec, Step
 _DIGIT_BITS = 8
 DIGITS = 1 << _DIGIT_BITS
 _LEAST_BLOCK, _LEAST_ITEMS = 32, 4
+# Bytes to which sections of memory between launches are rounded.
+_ROUND = 256
 # Local memory of a group that sweeps, beside that of its tile.
 SPARE_SWEEP = 4 * (2 * DIGITS + 64)
 T = TypeVar("T")
@@ -155,26 +157,46 @@ def _by_sweeps(work: Work) -> Passes:
         lambda: device.kernel(chosen, work.spec(6, lanes_in_order=lanes_in_order(device, work.variant))),
     )
     counting = count.prepare(rows.many * parts, work.layout, rows.length, parts, begins.keys, local=4 * nbytes * DIGITS)
+    room = _Room(work, 4 * DIGITS * nbytes * rows.many)
     launches = []
     for byte in range(nbytes):
         ends = byte == 0, byte == nbytes - 1
-        read = (begins.keys, begins.values) if ends[0] else (0, 0)
-        written = (begins.sorted, begins.kept) if ends[1] else (0, 0)
+        read = (begins.keys, begins.values) if ends[0] else room.sides[(byte - 1) % 2]
+        written = (begins.sorted, begins.kept) if ends[1] else room.sides[byte % 2]
         numbers = (*rows, tiles, byte, *map(int, ends), *read, *written)
         launches.append(sweep.prepare(groups, work.layout, *numbers, local=local))
 
     def start(memories: Four[Any]) -> None:
         driver = device.driver
-        places = driver.scratch(4 * DIGITS * nbytes * rows.many)
-        counting([memories.keys, places, driver.counters(rows.many * (nbytes * DIGITS + 1))])
-        keys, values = memories.keys, memories.values
-        sides = [_side(work) for _ in range(min(nbytes - 1, 2))]
+        between = driver.scratch(room.nbytes)
+        statuses = driver.tile_statuses(1 + tiles * rows.many * DIGITS)
+        counting([memories.keys, between, driver.counters(rows.many * (nbytes * DIGITS + 1))])
+        read: tuple[Any, Any] = memories.keys, memories.values
         for byte, launch in enumerate(launches):
-            to = (memories.sorted, memories.kept) if byte == nbytes - 1 else sides[byte % 2]
-            launch([keys, values, places, *to, driver.tile_statuses(1 + tiles * rows.many * DIGITS)])
-            keys, values = to
+            written = (memories.sorted, memories.kept) if byte == nbytes - 1 else (between, between)
+            launch([*read, between, *written, statuses])
+            read = written
 
     return start
+
+
+class _Room:
+    """Where sections of one memory begin: counts, then keys and what goes with them, for two passes in turn."""
+
+    def __init__(self, work: Work, counts: int) -> None:
+        items = work.keys.nbytes, work.carried.itemsize if work.carried else 0
+        end, sides = _rounded(counts), []
+        for _ in range(min(work.keys.nbytes - 1, 2)):
+            begins = []
+            for item in items:
+                begins.append(end // item if item else 0)
+                end += _rounded(work.rows.size * item)
+            sides.append((begins[0], begins[1]))
+        self.nbytes, self.sides = end, sides
+
+
+def _rounded(nbytes: int) -> int:
+    return -(-nbytes // _ROUND) * _ROUND
 
 
 def _by_merging(work: Work) -> Passes:

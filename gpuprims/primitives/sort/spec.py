@@ -97,6 +97,7 @@ class SortSpec(KernelSpec):
         """Write the types of values and places."""
         carried, kept = self.carried or np.dtype(np.uint8), self.kept or np.dtype(np.uint8)
         return [
+            f"typedef {c_type(self.keys.word)} element_t;",
             f"typedef {c_type(carried)} carried_t;",
             f"typedef {c_type(kept)} kept_t;",
             f"typedef {'u64' if self.wide else 'u32'} place_t;",

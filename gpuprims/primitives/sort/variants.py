@@ -36,32 +36,32 @@ VARIANTS = (
     _SORT.cpu(
         "cpu_rows",
         rank=30,
-        geometry=Geometry(1, 1, 8),
+        geometry=Geometry(1, 1, 8),  # rows: cpu_rows
         refuse=lambda at: first_refusal(for_cpus, rows_below(2**31 - 1), whole_rows(2**15, 2)),
     ),
     _SORT.cpu(
         "cpu_chunks",
         rank=20,
-        geometry=Geometry(1, 2**14, 1),
+        geometry=Geometry(1, 2**14, 1),  # rows: cpu_chunks
         refuse=lambda at: first_refusal(for_cpus),
     ),
     *_SORT.gpu(
         "merge",
         rank=5,
-        geometry=Geometry(256, 8),
+        geometry=Geometry(256, 8),  # rows: merge
         refuse=lambda at: first_refusal(not_for_cpus, group_fits(at.block), elements_fit(at)),
     ),
     *_SORT.gpu(
         "onesweep",
         rank=10,
-        geometry=Geometry(1024, 16, 2),
+        geometry=Geometry(1024, 16, 2),  # rows: onesweep
         sweeps=True,
         refuse=lambda at: first_refusal(
             not_for_cpus,
             group_fits(at.block),
             shuffles(at.block),
             forward_progress,
-            rows_from(2**14),
+            rows_from(2**14),  # rows: onesweep-short
             rows_below(2**32 - 1),
         ),
     ),

@@ -64,7 +64,7 @@ void sort_cpu_chunks(GLOBAL const element_t *keys, GLOBAL const carried_t *value
         const place_t place = places[DIGIT_OF(element, shift)]++;
         if (KEEPS_KEYS || !last) to[place] = element;
         if (CARRIES) {
-            const carried_t value = INDICES && first ? (carried_t)j : with[j];
+            const carried_t value = (INDICES ? first : 0) ? (carried_t)j : with[j];
             if (last) {
                 final[place] = (kept_t)value;
             } else {

@@ -88,7 +88,7 @@ void sort_cpu_rows(GLOBAL const element_t *keys, GLOBAL const carried_t *values,
                 const u32 place = counts[byte][DIGIT_OF(element, 8 * byte)]++;
                 if (KEEPS_KEYS || byte < last) into[place] = element;
                 if (CARRIES) {
-                    const carried_t value = INDICES && !passes ? (carried_t)j : with[j];
+                    const carried_t value = (INDICES ? !passes : 0) ? (carried_t)j : with[j];
                     if (byte == last) {
                         final[place] = (kept_t)value;
                     } else {

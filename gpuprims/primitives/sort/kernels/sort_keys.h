@@ -1,5 +1,4 @@
 /* Elements as unsigned integers whose order is the elements' order: NaN after all numbers, zeros of either sign alike. */
-typedef ELEMENT element_t;
 #define TOP_BIT ((element_t)1 << (ELEMENT_BITS - 1))
 
 DEVICE element_t gp_sort_key(const element_t bits)

@@ -99,6 +99,18 @@ void sort_onesweep(GLOBAL u32 *faults, const layout_t layout, const i64 rounds L
     if (wrong) gp_add_count(faults, 1);
 }
 #elif COUNTS
+/* Loads of a work-item in flight. */
+#define FLYING 8
+
+/* Count every digit of an element. */
+DEVICE void gp_count_digits(LOCAL u32 *counts, const element_t element)
+{
+    const element_t key = gp_sort_key(element);
+#pragma unroll
+    for (int byte = 0; byte < BYTES; byte++)
+        gp_increment(counts + byte * DIGITS + ((u32)(key >> (8 * byte)) & (DIGITS - 1)));
+}
+
 __kernel WORK_GROUP(BLOCK) WHOLE_WARPS
 void sort_onesweep(GLOBAL const element_t *keys, GLOBAL u32 *begins, GLOBAL u32 *counters, const layout_t layout,
                    const i64 n, const i64 parts, const i64 keys_at LOCAL_PARAMETER)
@@ -113,12 +125,17 @@ void sort_onesweep(GLOBAL const element_t *keys, GLOBAL u32 *begins, GLOBAL u32 
     /* 1. Count each digit of the group's elements. */
     for (int at = tid; at < BYTES * DIGITS; at += BLOCK) counts[at] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (i64 j = part * BLOCK + tid; j < n; j += parts * BLOCK) {
-        const element_t key = gp_sort_key(keys[keys_at + row * n + j]);
+    GLOBAL const element_t *from = keys + keys_at + row * n;
+    const i64 step = parts * BLOCK;
+    i64 j = part * BLOCK + tid;
+    for (; j + (FLYING - 1) * step < n; j += FLYING * step) {
+        element_t flying[FLYING];
 #pragma unroll
-        for (int byte = 0; byte < BYTES; byte++)
-            gp_increment(counts + byte * DIGITS + ((u32)(key >> (8 * byte)) & (DIGITS - 1)));
+        for (int k = 0; k < FLYING; k++) flying[k] = from[j + k * step];
+#pragma unroll
+        for (int k = 0; k < FLYING; k++) gp_count_digits(counts, flying[k]);
     }
+    for (; j < n; j += step) gp_count_digits(counts, from[j]);
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int at = tid; at < BYTES * DIGITS; at += BLOCK)
         if (counts[at]) gp_add_count(all + at, counts[at]);
@@ -258,7 +275,7 @@ void sort_onesweep(GLOBAL const element_t *keys, GLOBAL const carried_t *values,
             const int j = begin + item * WARP;
             if (j < live)
                 beside[ranks[item]] =
-                    INDICES && first ? (carried_t)(base + j) : values[values_at + row * n + base + j];
+                    (INDICES ? first : 0) ? (carried_t)(base + j) : values[values_at + row * n + base + j];
         }
         barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
@@ -268,7 +285,7 @@ void sort_onesweep(GLOBAL const element_t *keys, GLOBAL const carried_t *values,
                 if (last) {
                     ((GLOBAL kept_t *)kept)[kept_at + row * n + to[item]] = (kept_t)beside[k];
                 } else {
-                    ((GLOBAL carried_t *)kept)[row * n + to[item]] = beside[k];
+                    ((GLOBAL carried_t *)kept)[kept_at + row * n + to[item]] = beside[k];
                 }
             }
         }
