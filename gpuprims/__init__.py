@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from gpuprims.models.spam.hashing import hash_counts
     from gpuprims.operators import Op
     from gpuprims.primitives.compact import compact
+    from gpuprims.primitives.grouping.group_by import group_by
+    from gpuprims.primitives.grouping.run_length import run_length_decode, run_length_encode
+    from gpuprims.primitives.grouping.unique import unique, unique_consecutive
     from gpuprims.primitives.histogram import bincount, histogram
     from gpuprims.primitives.map import map  # noqa: A004 - the primitive's name in every library of its kind
     from gpuprims.primitives.merge import merge
@@ -62,6 +65,7 @@ __all__ = [
     "devices",
     "errors",
     "explain",
+    "group_by",
     "hash_counts",
     "histogram",
     "isin",
@@ -77,6 +81,8 @@ __all__ = [
     "quantile",
     "reduce",
     "register",
+    "run_length_decode",
+    "run_length_encode",
     "scan",
     "searchsorted",
     "sort",
@@ -84,6 +90,8 @@ __all__ = [
     "stencil",
     "take",
     "top_k",
+    "unique",
+    "unique_consecutive",
     "unregister",
     "use_device",
 ]
@@ -103,6 +111,9 @@ _HOMES = {
     "models.spam.hashing": "hash_counts",
     "operators": "Op",
     "primitives.compact": "compact",
+    "primitives.grouping.group_by": "group_by",
+    "primitives.grouping.run_length": "run_length_decode run_length_encode",
+    "primitives.grouping.unique": "unique unique_consecutive",
     "primitives.histogram": "bincount histogram",
     "primitives.map": "map",
     "primitives.merge": "merge",

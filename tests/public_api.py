@@ -32,6 +32,12 @@ def primitives() -> tuple[object, ...]:
         gpuprims.searchsorted(x[0], [1.5, 2.0], side="right"),
         gpuprims.isin(x, [1, 2], invert=True, kind="sort"),
         gpuprims.merge(x[0], x[1], check=True),
+        gpuprims.reduce(x[0], by=[1, 2, 1, 2], op="max"),
+        gpuprims.scan(x[0], by=[1, 2, 1, 2]),
+        gpuprims.group_by([1, 2, 1, 2], x[0], x[1], op="mean"),
+        gpuprims.unique(x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False),
+        gpuprims.unique_consecutive(x, return_counts=True),
+        gpuprims.run_length_decode(*gpuprims.run_length_encode(x)),
         gpuprims.histogram(x, bins=5, range=(0, 12)),
         gpuprims.bincount(np.array([1, 2, 2]), minlength=4),
         gpuprims.blur(x, "gaussian", sigma=1.5),
@@ -75,6 +81,11 @@ def results(tensor: Tensor, a: npt.NDArray[np.float64], small: np.ndarray[tuple[
     assert_type(gpuprims.isin(tensor, [1, 2]), Tensor)
     assert_type(gpuprims.merge(a, a), HostArray)
     assert_type(gpuprims.merge(tensor, tensor), Tensor)
+    assert_type(gpuprims.unique(a), HostArray)
+    assert_type(gpuprims.unique(tensor), Tensor)
+    assert_type(gpuprims.unique_consecutive(tensor), Tensor)
+    assert_type(gpuprims.run_length_encode(a), tuple[HostArray, HostArray])
+    assert_type(gpuprims.run_length_decode(tensor, tensor), Tensor)
     assert_type(gpuprims.blur(np.zeros((3, 4), np.uint8), "box", size=3), npt.NDArray[np.uint8])
     assert_type(gpuprims.blur(tensor, sigma=2), Tensor)
     assert_type(gpuprims.stencil(a, [1, 2, 1]), HostArray)
@@ -126,4 +137,5 @@ def mistakes() -> None:
     gpuprims.searchsorted(x, x, "middle")  # type: ignore[call-overload]  # pyright: ignore
     gpuprims.merge(x, x, axis=0)  # type: ignore[call-overload]  # pyright: ignore
     gpuprims.map("x", x, device=0)  # type: ignore[call-overload]  # pyright: ignore
+    gpuprims.unique(x, axis=0)  # type: ignore[call-overload]  # pyright: ignore
     gpuprims.histogram(x, nbins=5)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]

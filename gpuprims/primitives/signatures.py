@@ -57,6 +57,7 @@ class ReduceKeywords(Where, total=False):
     ddof: float
     compensated: bool
     segments: Any
+    by: Any
 
 
 class ScanKeywords(Where, total=False):
@@ -68,6 +69,7 @@ class ScanKeywords(Where, total=False):
     axis: int | None
     dtype: npt.DTypeLike | None
     segments: Any
+    by: Any
 
 
 class TopKKeywords(Where, total=False):
@@ -139,3 +141,15 @@ class IsinKeywords(Where, total=False):
     """Keywords of isin that cannot be positional."""
 
     kind: Literal["sort", "table"] | None
+
+
+class On(TypedDict, total=False):
+    """Where a call computes that is made of others."""
+
+    device: str | Device | None
+
+
+class UniqueKeywords(On, total=False):
+    """Keywords of unique that cannot be positional."""
+
+    equal_nan: bool

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -86,3 +86,26 @@ def small(
     yield device
     assert len(uploads) > 3, "nothing was cut"
     assert link.begun == link.finished, "an upload was left"
+
+
+class Place(NamedTuple):
+    """A device, and where a test's arrays are: on the host, on the host with copies to the device, or on the device."""
+
+    device: gpuprims.Device
+    given: Callable[[Any], Any]
+
+    def host(self, result: Any) -> np.ndarray:
+        """Return a result on the host."""
+        return np.asarray(result if isinstance(result, np.ndarray) else self.device.driver.to_host(result))
+
+
+@pytest.fixture(params=["host", "copies", "device"])
+def place(request: pytest.FixtureRequest, device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch) -> Place:
+    """Each device with arrays of the host, with copies of these, and with its own arrays."""
+    if request.param != "host" and device.backend == "reference":
+        pytest.skip("its arrays are host arrays")
+    if request.param == "copies":
+        if not device.driver.shares_host_memory:
+            pytest.skip("the same as arrays of the host")
+        monkeypatch.setattr(type(device.driver), "shares_host_memory", False)
+    return Place(device, device.driver.asarray if request.param == "device" else lambda array: array)

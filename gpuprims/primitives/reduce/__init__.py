@@ -11,7 +11,7 @@ from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Planner, Primitive
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls, by_value
 from gpuprims.expressions import expression
-from gpuprims.operators import Op
+from gpuprims.operators import Op, find_op
 from gpuprims.primitives.reduce.plan import bind, plan_call, planned, reduce_segments, refuse_axes, run_in_slabs, sample
 from gpuprims.primitives.reduce.variants import VARIANTS
 from gpuprims.primitives.segments.offsets import beside_arrays
@@ -44,6 +44,7 @@ def reduce(
     ddof: float = 0,
     compensated: bool = False,
     segments: Any = None,
+    by: Any = None,
     device: str | Device | None = None,
     variant: str | None = None,
     **unknown: Any,
@@ -81,6 +82,10 @@ def reduce(
         next such call or :meth:`Device.synchronize` raises. The result has an element for each segment between two
         offsets. A kernel for segments runs, or one of :func:`gpuprims.scan`. argmin and argmax count along the whole
         array.
+    by : array_like, optional
+        A key for each element, in any order, of the shape of the arrays. The result has one element for each distinct
+        key, in ascending order of keys (:func:`gpuprims.unique` returns these). Elements of one key are folded in their
+        order. argmin and argmax count along the whole array. A call waits for the number of keys.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -117,9 +122,18 @@ def reduce(
     1.0
     >>> gpuprims.reduce(np.float32([3, 1, 4, 1, 5]), segments=[0, 2, 2, 5], device="reference")
     array([ 4.,  0., 10.], dtype=float32)
+    >>> gpuprims.reduce(np.float32([3, 1, 4, 1, 5]), by=[7, 2, 7, 7, 2], device="reference")
+    array([6., 8.], dtype=float32)
     """
     if unknown:
         refuse_keywords("reduce", keywords_of(reduce), unknown)
+    if by is not None:
+        from gpuprims.primitives.grouping.by_key import check_by_key, reduce_by_key  # they import what imports reduce
+
+        check_by_key("reduce", arrays, axis=axis, keepdims=keepdims or None, out=out, segments=segments)
+        how = {"op": op, "map": map, "dtype": dtype, "variant": variant, "ddof": ddof, "compensated": compensated}
+        operator = find_op(op, ddof=ddof, compensated=compensated)
+        return reduce_by_key(arrays, by, partial(reduce, **how), operator, map, device)
     key = None
     if map is not None and type(map) is not str and arrays:
         map = expression(map, len(arrays))  # noqa: A001 - the primitive's name

@@ -13,7 +13,7 @@ from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Planner, Primitive
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
 from gpuprims.expressions import expression
-from gpuprims.operators import Op
+from gpuprims.operators import Op, find_op
 from gpuprims.primitives.copies import in_index_order
 from gpuprims.primitives.scan.in_slabs import run_in_slabs
 from gpuprims.primitives.scan.plan import bind, plan_call, planned, refuse_axis, sample, scan_segments
@@ -51,6 +51,7 @@ def scan(
     dtype: Any = None,
     out: Any = None,
     segments: Any = None,
+    by: Any = None,
     device: str | Device | None = None,
     variant: str | None = None,
     **unknown: Any,
@@ -80,6 +81,10 @@ def scan(
         Row offsets as in CSR, for arrays of one dimension: the first is 0, the last the number of elements, and they
         never decrease. They may lie on the device, where they are checked as :func:`gpuprims.reduce` says. Each segment
         between two offsets is scanned by itself.
+    by : array_like, optional
+        A key for each element, in any order, of the shape of the arrays. The result of an element folds the elements
+        with the same key up to it, and has its place: the result is of the shape of the arrays. A call waits for the
+        number of keys.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -118,9 +123,17 @@ def scan(
     array([[1, 1, 2, 2, 3]])
     >>> gpuprims.scan(x, segments=[0, 2, 2, 5], device="reference")
     array([ 3.,  4.,  4.,  5., 10.], dtype=float32)
+    >>> gpuprims.scan(x, by=[7, 2, 7, 7, 2], device="reference")
+    array([3., 1., 7., 8., 6.], dtype=float32)
     """
     if unknown:
         refuse_keywords("scan", keywords_of(scan), unknown)
+    if by is not None:
+        from gpuprims.primitives.grouping.by_key import check_by_key, scan_by_key  # they import what imports scan
+
+        check_by_key("scan", arrays, axis=axis, out=out, segments=segments)
+        how = {"op": op, "map": map, "inclusive": inclusive, "dtype": dtype, "variant": variant}
+        return scan_by_key(arrays, by, partial(scan, **how), find_op(op), map, device)
     key = None
     if map is not None and type(map) is not str and arrays:
         map = expression(map, len(arrays))  # noqa: A001 - the primitive's name

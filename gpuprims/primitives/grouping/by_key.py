@@ -1,0 +1,100 @@
+"""Folds and scans of the elements of each key: what ``by=`` of reduce and scan does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpuprims.core.device import Device
+from gpuprims.errors import ArgumentError, quoted
+from gpuprims.expressions import trace
+from gpuprims.operators import OPERATORS, Op, as_map, make_folding
+from gpuprims.primitives.grouping.groups import Groups
+from gpuprims.primitives.grouping.indices import scatter
+from gpuprims.primitives.map import map as map_arrays
+from gpuprims.primitives.take import take
+from gpuprims.primitives.texts import refuse_text
+
+# Folds or scans arrays of one axis in segments; takes the keywords ``segments`` and ``device``.
+Fold = Callable[..., Any]
+_AS_INT64 = trace(lambda index: index.astype(np.int64), 1)
+
+
+def reduce_by_key(
+    arrays: tuple[Any, ...], keys: Any, fold: Fold, op: Op, mapped: Any, device: str | Device | None
+) -> Any:
+    """Fold the elements of each key; results are in ascending order of keys."""
+    groups = groups_for("reduce", arrays, keys, op, device, mapped=mapped)
+    results = folded(groups, groups.values, fold, op)
+    return _each(groups.operands.to_caller, results)
+
+
+def scan_by_key(
+    arrays: tuple[Any, ...], keys: Any, fold: Fold, op: Op, mapped: Any, device: str | Device | None
+) -> Any:
+    """Fold, for each element, the elements of its key up to it."""
+    groups = groups_for("scan", arrays, keys, op, device, mapped=mapped, ordered=True)
+    operands = groups.operands
+
+    def back(result: Any) -> Any:
+        into = operands.empty((groups.size,), result.dtype)
+        if groups.size:
+            scatter(result, groups.order, into, groups.device)
+        return operands.to_caller(operands.cut(into, 0, groups.shape))
+
+    return _each(back, folded(groups, groups.values, fold, op))
+
+
+def check_by_key(label: str, arrays: tuple[Any, ...], **others: Any) -> None:
+    """Raise for texts or nothing among the arrays, and for keywords that have no meaning beside keys."""
+    if not arrays:
+        raise ArgumentError(f"{label}: at least one array; got none")
+    if str in [type(array) for array in arrays]:
+        refuse_text(label, arrays)
+    for name, value in others.items():
+        if value is not None:
+            raise ArgumentError(f"{label}: no {name}= with by=; got {quoted(value)}")
+
+
+def groups_for(
+    label: str,
+    arrays: tuple[Any, ...],
+    keys: Any,
+    op: Op,
+    device: str | Device | None,
+    *,
+    mapped: Any = None,
+    ordered: bool = False,
+) -> Groups:
+    """Return the groups of a fold with an operator; raise if it needs what a sort does not keep."""
+    groups = Groups(label, arrays, keys, device, ordered=ordered or locates(op))
+    dtypes = tuple(native.dtype for native in groups.operands.natives[:-1])
+    if op.prepare is not None and not locates(op):
+        folding = make_folding(op, as_map(label, mapped, len(dtypes)), dtypes, None, label)
+        if folding.map.takes(len(dtypes)):
+            raise ArgumentError(
+                f"{label} with {op.name}: an operator whose prepare takes no index, with keys; got one that does"
+                " (pass the indices as an array, one of the operator's components)"
+            )
+    return groups
+
+
+def folded(groups: Groups, values: list[Any], fold: Fold, op: Op) -> Any:
+    """Return the results for each group, or for each of its elements; places are those before the sort."""
+    results = fold(*values, segments=groups.offsets, device=groups.device)
+    if locates(op) and groups.size:
+        index = take(groups.order, results, mode="clip", device=groups.device)
+        return map_arrays(_AS_INT64, index, device=groups.device)
+    return results
+
+
+def locates(op: Op) -> bool:
+    """Return True for argmin and argmax."""
+    return op in (OPERATORS["argmin"], OPERATORS["argmax"])
+
+
+def _each(function: Callable[[Any], Any], results: Any) -> Any:
+    """Apply a function to the one result, or to each of several."""
+    return tuple(map(function, results)) if isinstance(results, tuple) else function(results)

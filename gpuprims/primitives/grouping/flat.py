@@ -1,0 +1,22 @@
+"""The arrays of a call along one axis, where kernels read them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpuprims.core.layout import is_contiguous
+from gpuprims.core.operands import Operands
+from gpuprims.primitives.map import contiguous_copy
+
+
+def flat(operands: Operands, array: Any) -> Any:
+    """Return an array of a call along one axis, in C order: on the device, or on a host whose memory it shares."""
+    if isinstance(array, np.ndarray):
+        host = np.ravel(array)
+        return host if operands.in_place or not host.size else operands.driver.asarray(host)
+    size = int(array.size)
+    if size and not is_contiguous(operands.form(array)):
+        array = contiguous_copy(array, operands.device)
+    return operands.driver.cut(array, 0, (size,)) if size else operands.empty((0,), array.dtype)

@@ -1,0 +1,79 @@
+"""group_by: the distinct keys, and a fold of the values of each."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from gpuprims.core.device import Device
+from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
+from gpuprims.errors import ArgumentError
+from gpuprims.operators import Op, find_op
+from gpuprims.primitives.grouping.by_key import folded, groups_for
+from gpuprims.primitives.reduce import reduce
+
+
+@named_keywords
+def group_by(
+    keys: Any,
+    *values: Any,
+    op: str | Op = "sum",
+    device: str | Device | None = None,
+    **unknown: Any,
+) -> tuple[Any, ...]:
+    """Fold the values of each key with an operator.
+
+    Parameters
+    ----------
+    keys : array_like
+        The key of each element; in any order.
+    *values : array_like
+        Arrays of the shape of the keys. Each is folded by itself; with an operator of several components, they are the
+        components.
+    op : str or Op, default "sum"
+        An operator of :func:`gpuprims.reduce`. argmin and argmax give indices among the values in C order.
+    device : str or Device, optional
+        Where to compute, for host arrays.
+
+    Returns
+    -------
+    tuple of arrays
+        The distinct keys in ascending order, and an array of results for each array of values, or for each result of
+        the operator.
+
+    Raises
+    ------
+    ArgumentError, UnknownOperatorError, ShapeError, DtypeError, DeviceMismatchError
+        Arguments that do not fit.
+
+    Notes
+    -----
+    The values are sorted by their keys, and those of one key keep their order: results have the same bits from run to
+    run, and the operator need not commute. NaN are one key, the last, and -0.0 is the key 0.0. A call waits for the
+    number of keys.
+
+    Examples
+    --------
+    >>> import gpuprims, numpy as np
+    >>> keys, price, weight = np.int32([7, 2, 7]), np.float32([1.5, 2, 3]), np.float32([10, 20, 30])
+    >>> gpuprims.group_by(keys, price, weight, device="reference")
+    (array([2, 7], dtype=int32), array([2. , 4.5], dtype=float32), array([20., 40.], dtype=float32))
+    >>> gpuprims.group_by(keys, price, op="max", device="reference")
+    (array([2, 7], dtype=int32), array([2., 3.], dtype=float32))
+    """
+    if unknown:
+        refuse_keywords("group_by", keywords_of(group_by), unknown)
+    if not values:
+        raise ArgumentError("group_by: values beside the keys; got none (to count: unique(keys, return_counts=True))")
+    operator = find_op(op)
+    if operator.elements > 1 and len(values) != operator.elements:
+        rule = f"group_by with {operator.name}: {operator.elements} arrays of values, its components"
+        raise ArgumentError(f"{rule}; got {len(values)}")
+    groups = groups_for("group_by", values, keys, operator, device)
+    together = operator.elements > 1
+    calls = [groups.values] if together else [[one] for one in groups.values]
+    results: list[Any] = []
+    for arrays in calls:
+        result = folded(groups, arrays, partial(reduce, op=op), operator)
+        results.extend(result if isinstance(result, tuple) else (result,))
+    return tuple(groups.operands.to_caller(one) for one in (groups.keys, *results))

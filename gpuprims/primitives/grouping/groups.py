@@ -1,0 +1,98 @@
+"""Groups: the elements of each key, in their order, one group after the other."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gpuprims.core.device import Device
+from gpuprims.core.operands import Operands, as_operands
+from gpuprims.errors import ShapeError
+from gpuprims.primitives.grouping.flat import flat
+from gpuprims.primitives.grouping.indices import numbers
+from gpuprims.primitives.grouping.runs import Runs
+from gpuprims.primitives.sort.calls import in_order
+from gpuprims.primitives.take import take
+
+# Bytes of the largest value that a sort moves.
+_CARRIED = 8
+
+
+class Groups:
+    """Arrays by keys, in ascending order of keys; elements of one key keep their order.
+
+    Parameters
+    ----------
+    label : str
+        The caller, for messages.
+    arrays : tuple of arrays
+        The values.
+    keys : array
+        The keys, of the shape of each array.
+    device : str, Device or None
+        Where to compute, for host arrays.
+    ordered : bool
+        True if the call needs :attr:`order`.
+    """
+
+    def __init__(
+        self, label: str, arrays: tuple[Any, ...], keys: Any, device: str | Device | None, *, ordered: bool
+    ) -> None:
+        self.operands = as_operands(label, (*arrays, keys), device)
+        *values, by = self.operands.natives
+        self.shape: tuple[int, ...] = by.shape
+        _check(label, self.operands)
+        self.device = self.operands.device
+        self._keys, self._values = flat(self.operands, by), [flat(self.operands, one) for one in values]
+        self.size = int(self._keys.shape[0])
+        self._label = label
+        self._carries = not ordered and len(values) == 1 and values[0].dtype.itemsize <= _CARRIED
+
+    @cached_property
+    def _indices(self) -> Any:
+        return numbers(self.size + 1, self._keys, self.device)
+
+    @cached_property
+    def _sorted(self) -> tuple[Any, Any]:
+        """The keys in order, and beside them the one array that a sort can move, or the elements' indices."""
+        beside = self._values[0] if self._carries else self.operands.cut(self._indices, 0, (self.size,))
+        keys, values = in_order(self._label, "pairs", (self._keys, beside), self.device)
+        return keys, values
+
+    @cached_property
+    def _runs(self) -> Runs:
+        return Runs(self.operands, self._sorted[0], indices=self._indices)
+
+    @property
+    def order(self) -> Any:
+        """The index of each element before the sort."""
+        return self._sorted[1]
+
+    @property
+    def keys(self) -> Any:
+        """The key of each group."""
+        return self._runs.values if self.size else self._keys
+
+    @property
+    def offsets(self) -> Any:
+        """Where each group begins, and the end, as in CSR."""
+        return self._runs.offsets if self.size else np.zeros(1, np.int64)
+
+    @cached_property
+    def values(self) -> list[Any]:
+        """Each array in the order of the groups."""
+        if not self.size:
+            return self._values
+        if self._carries:
+            return [self._sorted[1]]
+        return [take(one, self.order, mode="clip", device=self.device) for one in self._values]
+
+
+def _check(label: str, operands: Operands) -> None:
+    """Raise unless the arrays have the shape of the keys."""
+    *values, by = operands.natives
+    for one in values:
+        if one.shape != by.shape:
+            raise ShapeError(f"{label}: keys of the shape of the values, {one.shape}; got {by.shape}")

@@ -1,0 +1,154 @@
+"""Run-length encoding: the runs of equal neighbours as values and lengths, and back."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack, overload
+
+import numpy as np
+
+from gpuprims.core.device import Device
+from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
+from gpuprims.core.operands import Operands, as_operands
+from gpuprims.errors import ArgumentError, DtypeError, ShapeError
+from gpuprims.expressions import trace
+from gpuprims.primitives.grouping.flat import flat
+from gpuprims.primitives.grouping.indices import index_dtype, numbers, scatter
+from gpuprims.primitives.grouping.runs import Runs
+from gpuprims.primitives.map import map as map_arrays
+from gpuprims.primitives.reduce import reduce
+from gpuprims.primitives.scan import scan
+from gpuprims.primitives.signatures import Array, Host, HostArray, On
+from gpuprims.primitives.take import take
+
+_INT64 = np.dtype(np.int64)
+# Where a run begins, by its end and its length; nowhere if it is empty.
+_BEGIN = trace(lambda end, length: np.where(length > 0, end - length.astype(np.int64), -1), 2)
+
+
+@overload
+def run_length_encode(x: Host, **keywords: Unpack[On]) -> tuple[HostArray, HostArray]: ...
+@overload
+def run_length_encode(x: Array, **keywords: Unpack[On]) -> tuple[Array, Array]: ...
+
+
+@named_keywords
+def run_length_encode(x: Any, *, device: str | Device | None = None, **unknown: Any) -> Any:
+    """Return the runs of equal neighbours: the value and the length of each.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; its elements are taken in C order.
+    device : str or Device, optional
+        Where to compute, for host arrays.
+
+    Returns
+    -------
+    values : array
+        The first element of each run, of the dtype of ``x``.
+    lengths : array of int64
+        The number of elements of each run.
+
+    Raises
+    ------
+    ArrayError, DtypeError, DeviceMismatchError
+        As :func:`gpuprims.map`.
+
+    Notes
+    -----
+    NaN are equal to each other, and -0.0 is equal to 0.0. A call waits for the number of runs.
+
+    Examples
+    --------
+    >>> import gpuprims, numpy as np
+    >>> gpuprims.run_length_encode(np.uint8([7, 7, 7, 0, 7]), device="reference")
+    (array([7, 0, 7], dtype=uint8), array([3, 1, 1]))
+    """
+    if unknown:
+        refuse_keywords("run_length_encode", keywords_of(run_length_encode), unknown)
+    operands = as_operands("run_length_encode", (x,), device)
+    elements = flat(operands, operands.natives[0])
+    if not elements.shape[0]:
+        return operands.to_caller(elements), operands.to_caller(operands.empty((0,), _INT64))
+    runs = Runs(operands, elements)
+    return operands.to_caller(runs.values), operands.to_caller(runs.lengths)
+
+
+@overload
+def run_length_decode(values: Host, lengths: Any, **keywords: Unpack[On]) -> HostArray: ...
+@overload
+def run_length_decode(values: Array, lengths: Any, **keywords: Unpack[On]) -> Array: ...
+
+
+@named_keywords
+def run_length_decode(values: Any, lengths: Any, *, device: str | Device | None = None, **unknown: Any) -> Any:
+    """Return each value as often as its length says, as :func:`numpy.repeat` does.
+
+    Parameters
+    ----------
+    values : array_like
+        Of one dimension.
+    lengths : array_like of int
+        One for each value; 0 leaves the value out.
+    device : str or Device, optional
+        Where to compute, for host arrays.
+
+    Returns
+    -------
+    array
+        Of the dtype and the library of ``values``.
+
+    Raises
+    ------
+    ArgumentError
+        A length below 0.
+    ShapeError, DtypeError
+        Lengths of another shape than the values, or that are no integers.
+    ArrayError, DeviceMismatchError
+        As :func:`gpuprims.map`.
+
+    Notes
+    -----
+    A scan of the lengths says where each run ends. The number of each run is written where the run begins, and a scan
+    takes it to the run's other elements. A call waits for the length of the result.
+
+    Examples
+    --------
+    >>> import gpuprims, numpy as np
+    >>> gpuprims.run_length_decode(np.uint8([7, 0, 5]), [3, 0, 1], device="reference")
+    array([7, 7, 7, 5], dtype=uint8)
+    """
+    if unknown:
+        refuse_keywords("run_length_decode", keywords_of(run_length_decode), unknown)
+    operands = as_operands("run_length_decode", (values, lengths), device)
+    given, repeats = _checked(operands)
+    runs, on = int(given.shape[0]), operands.device
+    total = _item(operands, reduce(repeats, dtype=_INT64, device=on)) if runs else 0
+    if not total:
+        return operands.to_caller(operands.empty((0,), given.dtype))
+    ends = scan(repeats, dtype=_INT64, device=on)
+    begins = map_arrays(_BEGIN, ends, repeats, device=on)
+    places = operands.zeros((total,), index_dtype(runs))
+    scatter(numbers(runs, given, on), begins, places, on)
+    return operands.to_caller(take(given, scan(places, op="max", device=on), mode="clip", device=on))
+
+
+def _checked(operands: Operands) -> tuple[Any, Any]:
+    """Return the values and the lengths where kernels read them; raise if they do not fit."""
+    values, lengths = operands.natives
+    if values.ndim != 1 or lengths.shape != values.shape:
+        rule = "run_length_decode: values of one dimension, and a length for each"
+        raise ShapeError(f"{rule}; got {values.shape} and {lengths.shape}")
+    if lengths.dtype.kind not in "iu" and lengths.size:
+        raise DtypeError(f"run_length_decode: lengths of integers; got dtype {lengths.dtype}")
+    given, repeats = flat(operands, values), flat(operands, lengths)
+    if lengths.dtype.kind == "i" and lengths.size:
+        least = _item(operands, reduce(repeats, op="min", device=operands.device))
+        if least < 0:
+            raise ArgumentError(f"run_length_decode: lengths from 0; got {least}")
+    return given, repeats
+
+
+def _item(operands: Operands, number: Any) -> int:
+    """Wait for a number."""
+    return int(operands.to_host(number))

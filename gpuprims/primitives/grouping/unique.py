@@ -1,0 +1,228 @@
+"""unique: the distinct elements of an array, and of runs."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn, Unpack, overload
+
+import numpy as np
+
+from gpuprims.core.device import Device
+from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
+from gpuprims.core.operands import Operands, as_operands
+from gpuprims.errors import AxisError, quoted
+from gpuprims.expressions import trace
+from gpuprims.primitives.grouping.flat import flat
+from gpuprims.primitives.grouping.indices import numbers, scatter
+from gpuprims.primitives.grouping.runs import Runs
+from gpuprims.primitives.map import map as map_arrays
+from gpuprims.primitives.scan import scan
+from gpuprims.primitives.signatures import Array, Host, HostArray, UniqueKeywords
+from gpuprims.primitives.sort.calls import in_order
+from gpuprims.primitives.take import take
+
+_INT64 = np.dtype(np.int64)
+_AS_INT64 = trace(lambda index: index.astype(np.int64), 1)
+
+
+@overload
+def unique(x: Host, **keywords: Unpack[UniqueKeywords]) -> HostArray: ...
+@overload
+def unique(x: Array, **keywords: Unpack[UniqueKeywords]) -> Array: ...
+@overload
+def unique(
+    x: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: None = None,
+    **keywords: Unpack[UniqueKeywords],
+) -> Any: ...
+
+
+@named_keywords
+def unique(
+    x: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: None = None,
+    *,
+    equal_nan: bool = True,
+    device: str | Device | None = None,
+    **unknown: Any,
+) -> Any:
+    """Return the distinct elements in ascending order, as :func:`numpy.unique` does.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; its elements are taken in C order.
+    return_index : bool, default False
+        True to return the index of the first of each distinct element too.
+    return_inverse : bool, default False
+        True to return, for each element of ``x``, the index of its equal among the results too.
+    return_counts : bool, default False
+        True to return how often each element occurs too.
+    axis : None
+        For NumPy's sake: slices along an axis are not compared.
+    equal_nan : bool, default True
+        True if NaN are equal to each other.
+    device : str or Device, optional
+        Where to compute, for host arrays.
+
+    Returns
+    -------
+    array or tuple of arrays
+        The distinct elements; with ``return_index``, ``return_inverse`` or ``return_counts`` a tuple that ends with
+        these, as int64, in this order. The inverse has the shape of ``x``. Arrays are of the library of ``x``.
+
+    Raises
+    ------
+    AxisError
+        An ``axis``.
+    ArrayError, DtypeError, DeviceMismatchError
+        As :func:`gpuprims.sort`.
+
+    Notes
+    -----
+    The elements are sorted, with their indices if these are needed, and the first of each run is kept. NaN are last,
+    and -0.0 is equal to 0.0. A call waits for the number of distinct elements.
+
+    Examples
+    --------
+    >>> import gpuprims, numpy as np
+    >>> x = np.int32([[3, 1], [3, 2]])
+    >>> gpuprims.unique(x, device="reference")
+    array([1, 2, 3], dtype=int32)
+    >>> distinct, inverse, counts = gpuprims.unique(x, return_inverse=True, return_counts=True, device="reference")
+    >>> inverse
+    array([[2, 0],
+           [2, 1]])
+    >>> counts
+    array([1, 1, 2])
+    """
+    if unknown:
+        refuse_keywords("unique", keywords_of(unique), unknown)
+    if axis is not None:
+        _refuse_axis(axis)
+    operands = as_operands("unique", (x,), device)
+    elements = flat(operands, operands.natives[0])
+    wanted = return_index, return_inverse, return_counts
+    if not elements.shape[0]:
+        shapes = ((0,), operands.natives[0].shape, (0,))
+        nothing = [operands.empty(shape, _INT64) for shape, one in zip(shapes, wanted, strict=True) if one]
+        return _returned(operands, elements, nothing)
+    if not return_index and not return_inverse:
+        runs = Runs(operands, in_order("unique", "keys", (elements,), operands.device), equal_nan=equal_nan)
+        return _returned(operands, runs.values, [runs.lengths] if return_counts else [])
+    return _with_indices(operands, elements, equal_nan, *wanted)
+
+
+def _with_indices(operands: Operands, elements: Any, equal_nan: bool, *wanted: bool) -> Any:
+    """Return the distinct elements, and what needs the elements' indices."""
+    device, (n,) = operands.device, elements.shape
+    indices = numbers(n + 1, elements, device)
+    ordered, order = in_order("unique", "pairs", (elements, operands.cut(indices, 0, (n,))), device)
+    runs = Runs(operands, ordered, equal_nan=equal_nan, indices=indices)
+    results = []
+    return_index, return_inverse, return_counts = wanted
+    if return_index:
+        results.append(map_arrays(_AS_INT64, take(order, runs.begins, mode="clip", device=device), device=device))
+    if return_inverse:
+        inverse = scatter(ranks(operands, runs), order, operands.empty((n,), _INT64), device)
+        results.append(operands.cut(inverse, 0, operands.natives[0].shape))
+    if return_counts:
+        results.append(runs.lengths)
+    return _returned(operands, runs.values, results)
+
+
+@overload
+def unique_consecutive(x: Host, *, device: str | Device | None = None) -> HostArray: ...
+@overload
+def unique_consecutive(x: Array, *, device: str | Device | None = None) -> Array: ...
+@overload
+def unique_consecutive(
+    x: Any, return_inverse: bool = False, return_counts: bool = False, *, device: str | Device | None = None
+) -> Any: ...
+
+
+@named_keywords
+def unique_consecutive(
+    x: Any,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    *,
+    device: str | Device | None = None,
+    **unknown: Any,
+) -> Any:
+    """Return the first element of each run of equal neighbours, as ``torch.unique_consecutive`` does.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; its elements are taken in C order.
+    return_inverse : bool, default False
+        True to return, for each element of ``x``, the number of its run too.
+    return_counts : bool, default False
+        True to return the length of each run too.
+    device : str or Device, optional
+        Where to compute, for host arrays.
+
+    Returns
+    -------
+    array or tuple of arrays
+        The elements without their repetitions; with ``return_inverse`` or ``return_counts`` a tuple that ends with
+        these, as int64, in this order. The inverse has the shape of ``x``. Arrays are of the library of ``x``.
+
+    Raises
+    ------
+    ArrayError, DtypeError, DeviceMismatchError
+        As :func:`gpuprims.map`.
+
+    Notes
+    -----
+    NaN are equal to each other, and -0.0 is equal to 0.0. A call waits for the number of runs.
+
+    Examples
+    --------
+    >>> import gpuprims, numpy as np
+    >>> gpuprims.unique_consecutive(np.int32([1, 1, 2, 2, 2, 1]), device="reference")
+    array([1, 2, 1], dtype=int32)
+    >>> gpuprims.unique_consecutive(np.int32([1, 1, 2]), return_inverse=True, device="reference")
+    (array([1, 2], dtype=int32), array([0, 0, 1]))
+    """
+    if unknown:
+        refuse_keywords("unique_consecutive", keywords_of(unique_consecutive), unknown)
+    operands = as_operands("unique_consecutive", (x,), device)
+    elements, shape = flat(operands, operands.natives[0]), operands.natives[0].shape
+    if not elements.shape[0]:
+        shapes = ((shape, return_inverse), ((0,), return_counts))
+        return _returned(operands, elements, [operands.empty(one, _INT64) for one, wanted in shapes if wanted])
+    runs = Runs(operands, elements)
+    results = []
+    if return_inverse:
+        inverse = map_arrays(_AS_INT64, ranks(operands, runs), device=operands.device)
+        results.append(operands.cut(inverse, 0, shape))
+    if return_counts:
+        results.append(runs.lengths)
+    return _returned(operands, runs.values, results)
+
+
+def ranks(operands: Operands, runs: Runs) -> Any:
+    """Return the number of each element's run."""
+    dtype, n = runs.indices.dtype, runs.size
+    found = operands.zeros((n,), dtype)  # that of the first is 0
+    if n > 1:
+        later = operands.cut(runs.marks, 1, (n - 1,))
+        scan(later, dtype=dtype, out=operands.cut(found, 1, (n - 1,)), device=operands.device)
+    return found
+
+
+def _returned(operands: Operands, values: Any, more: list[Any]) -> Any:
+    """Return arrays to the caller: one bare, several as a tuple."""
+    results = tuple(operands.to_caller(result) for result in (values, *more))
+    return results if more else results[0]
+
+
+def _refuse_axis(axis: object) -> NoReturn:
+    raise AxisError(f"unique: axis=None, for elements; got {quoted(axis)} (pass a number for each slice)")
