@@ -104,6 +104,12 @@ class Segments:
         """Return the number of elements of each segment, on the host."""
         return np.diff(self._checked)
 
+    @property
+    def common_length(self) -> int | None:
+        """The length of all segments; None if they differ."""
+        lengths = np.diff(self._checked)
+        return int(lengths[0]) if lengths.size and (lengths == lengths[0]).all() else None
+
     @cached_property
     def _checked(self) -> np.ndarray:
         """The offsets on the host, checked."""

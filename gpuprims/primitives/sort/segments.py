@@ -1,0 +1,96 @@
+"""Segments, each sorted by itself: a stable sort by elements, and then one by the numbers of segments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gpuprims.core.device import Device
+from gpuprims.core.operands import Operands, as_operands
+from gpuprims.errors import ArgumentError, quoted
+from gpuprims.expressions import trace
+from gpuprims.primitives.grouping.flat import flat
+from gpuprims.primitives.grouping.indices import numbers
+from gpuprims.primitives.map import map as map_arrays
+from gpuprims.primitives.scan import scan
+from gpuprims.primitives.segments.offsets import Segments
+from gpuprims.primitives.sort.calls import in_order
+from gpuprims.primitives.sort.plan import Wanted
+from gpuprims.primitives.take import take
+
+# Sorts arrays: see :func:`in_order`.
+Sort = Callable[..., Any]
+# From the place of an element in its segment, the segment's number and the segments' length to the place in the array.
+_FLAT = trace(lambda place, segment, length: segment.astype(np.int64) * length + place, 3)
+_AS_INT64 = trace(lambda place: place.astype(np.int64), 1)
+
+
+def sort_segments(x: Any, offsets: Any, device: str | Device | None = None, **others: Any) -> Any:
+    """Return the elements of each segment in order; see :func:`gpuprims.sort` for the other keywords."""
+    return _sorted("sort", x, offsets, device, **others)
+
+
+def argsort_segments(x: Any, offsets: Any, device: str | Device | None = None, **others: Any) -> Any:
+    """Return the indices, along the whole array, that would put each segment in order."""
+    return _sorted("argsort", x, offsets, device, **others)
+
+
+def _sorted(
+    label: str, x: Any, offsets: Any, device: str | Device | None, *, axis: Any, descending: Any, out: Any, variant: Any
+) -> Any:
+    for name, value in (("axis", None if axis == -1 else axis), ("out", out)):
+        if value is not None:
+            raise ArgumentError(f"{label}: no {name}= with segments=; got {quoted(value)}")
+    operands = as_operands(label, (x,), device)
+    segments = Segments(offsets, operands)  # raises unless x has one dimension
+    segments.check()
+    elements = flat(operands, operands.natives[0])
+    run = partial(in_order, label, device=operands.device, variant=variant)
+    wanted: Wanted = "indices" if label == "argsort" else "keys"
+    length = segments.common_length
+    if segments.count < 2 or not segments.size:
+        result = run(wanted, (elements,), descending=descending)
+    elif length is not None:
+        rows = operands.cut(elements, 0, (segments.count, length))
+        found = run(wanted, (rows,), descending=descending)
+        result = operands.cut(found if wanted == "keys" else _along(operands, found), 0, (segments.size,))
+    else:
+        ranks = _ranks(operands, segments)
+        two_sorts = _elements if wanted == "keys" else _indices
+        result = two_sorts(run, elements, ranks, descending, operands.device)
+    return operands.to_caller(result)
+
+
+def _ranks(operands: Operands, segments: Segments) -> Any:
+    """Return the number of each element's segment, counted from 1 and without empty ones, in as few bytes as hold it.
+
+    A sort by these takes a pass for each byte.
+    """
+    dtype = np.min_scalar_type(segments.count)
+    return scan(segments.heads(), dtype=dtype, device=operands.device)
+
+
+def _elements(run: Sort, elements: Any, ranks: Any, descending: Any, device: Device) -> Any:
+    """Sort elements with the numbers of their segments beside them, and then by these."""
+    ordered, beside = run("pairs", (elements, ranks), descending=descending)
+    _, result = run("pairs", (beside, ordered))
+    return result
+
+
+def _indices(run: Sort, elements: Any, ranks: Any, descending: Any, device: Device) -> Any:
+    """Sort as :func:`_elements`, with the elements' indices beside them."""
+    places = numbers(int(elements.shape[0]), elements, device)
+    _, order = run("pairs", (elements, places), descending=descending)
+    beside = take(ranks, order, mode="clip", device=device)
+    _, result = run("pairs", (beside, order))
+    return map_arrays(_AS_INT64, result, device=device)
+
+
+def _along(operands: Operands, places: Any) -> Any:
+    """Return places in rows as places in the whole array."""
+    count, length = places.shape
+    row = operands.cut(numbers(count, places, operands.device), 0, (count, 1))
+    return map_arrays(_FLAT, places, row, length, device=operands.device)
