@@ -142,10 +142,10 @@ def _checked(operands: Operands) -> tuple[Any, Any]:
     if lengths.dtype.kind not in "iu" and lengths.size:
         raise DtypeError(f"run_length_decode: lengths of integers; got dtype {lengths.dtype}")
     given, repeats = flat(operands, values), flat(operands, lengths)
-    if lengths.dtype.kind == "i" and lengths.size:
-        least = _item(operands, reduce(repeats, op="min", device=operands.device))
+    if lengths.size and (lengths.dtype.kind == "i" or lengths.dtype.itemsize == 8):
+        least = _item(operands, reduce(repeats, op="min", dtype=_INT64, device=operands.device))
         if least < 0:
-            raise ArgumentError(f"run_length_decode: lengths from 0; got {least}")
+            raise ArgumentError(f"run_length_decode: lengths from 0, as int64; got {least}")
     return given, repeats
 
 

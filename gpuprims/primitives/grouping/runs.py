@@ -14,6 +14,7 @@ from gpuprims.primitives.grouping.indices import numbers
 from gpuprims.primitives.map import map as map_arrays
 
 _BOOL = np.dtype(np.bool_)
+_TRUE = trace(lambda element: True, 1)
 _LENGTH = trace(lambda first, second: (second - first).astype(np.int64), 2)
 
 
@@ -48,7 +49,8 @@ class Runs:
         """True for each element that begins a run, and for the end."""
         cut, device, n = self._operands.cut, self._device, self.size
         marks = self._operands.empty((n + 1,), _BOOL)
-        map_arrays("(j == 0) | (j == n)", self.indices, n, out=marks, device=device)
+        for end in (0, n):
+            map_arrays(_TRUE, cut(self.elements, 0, (1,)), out=cut(marks, end, (1,)), device=device)
         if n > 1:
             differ = "a != b"
             if self.elements.dtype.kind == "f" and self._equal_nan:
