@@ -70,8 +70,9 @@ def groups_for(
 ) -> Groups:
     """Return the groups of a fold with an operator; raise if it needs what a sort does not keep."""
     groups = Groups(label, arrays, keys, device, ordered=ordered or locates(op))
-    dtypes = tuple(native.dtype for native in groups.operands.natives[:-1])
-    if op.prepare is not None and not locates(op):
+    taken = len(arrays) if mapped is not None else op.elements
+    dtypes = tuple(native.dtype for native in groups.operands.natives[:taken])
+    if op.prepare is not None and op is not OPERATORS.get(op.name):
         folding = make_folding(op, as_map(label, mapped, len(dtypes)), dtypes, None, label)
         if folding.map.takes(len(dtypes)):
             raise ArgumentError(

@@ -72,6 +72,15 @@ def test_an_operator_that_does_not_commute(place, rng):
         assert (slope, offset) == expected
 
 
+def test_an_operator_that_prepares_elements(device):
+    squares = gpuprims.Op(lambda a, b: a + b, 0, prepare=lambda element, index: element * element, name="squares")
+    keys, x, y = np.int32([2, 1, 2]), np.int64([1, 2, 3]), np.int64([4, 5, 6])
+    for result, expected in zip(
+        gpuprims.group_by(keys, x, y, op=squares, device=device), ([1, 2], [4, 10], [25, 52]), strict=True
+    ):
+        np.testing.assert_array_equal(result, expected)
+
+
 def test_keywords_of_reduce(device, rng):
     keys = rng.integers(0, 9, 500)
     x, y = rng.standard_normal((2, 500)).astype(np.float32)
