@@ -114,6 +114,7 @@ class SortKeywords(Where, total=False):
 
     descending: bool
     stable: bool
+    segments: Any
 
 
 class HistogramKeywords(Where, total=False):

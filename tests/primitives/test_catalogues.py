@@ -20,7 +20,7 @@ from gpuprims.primitives.fold_variants import FoldVariant, ScanVariant
 
 PACKAGE = Path(gpuprims.__file__).parent
 CORE = sorted((PACKAGE / "core").rglob("*.py"))
-# Python's own function and the field of a spec; Python's method for pickling; a verb of methods; the keyword of json.dumps.
+# Python's function, and the field of a spec; Python's method for pickling; a verb of methods; a keyword of json.dumps.
 _OTHERS = {"map", "__reduce__", "take", "sort_keys"}
 _VERBS = {"map", "merge", "take"}
 

@@ -14,6 +14,7 @@ from gpuprims.core.primitive import Primitive
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
 from gpuprims.primitives.signatures import Array, Element, Host, HostArray, Out, SortKeywords, Where
 from gpuprims.primitives.sort.plan import Wanted, bind, plan_call, sample
+from gpuprims.primitives.sort.segments import argsort_segments, sort_segments
 from gpuprims.primitives.sort.several import by_complex, by_key, by_keys, is_complex
 from gpuprims.primitives.sort.variants import VARIANTS
 
@@ -41,6 +42,7 @@ def sort(
     descending: bool = False,
     stable: bool = True,
     out: Any = None,
+    segments: Any = None,
     device: str | Device | None = None,
     variant: str | None = None,
     **unknown: Any,
@@ -61,6 +63,9 @@ def sort(
     out : array, optional
         Where to write: of the result's shape and dtype, on the device of ``x``, apart from it in memory. By default a
         new array.
+    segments : array_like of int, optional
+        Row offsets as in CSR, for arrays of one dimension: the first is 0, the last the number of elements, and they
+        never decrease. Each segment between two offsets is sorted by itself.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -100,6 +105,8 @@ def sort(
     """
     if unknown:
         refuse_keywords("sort", keywords_of(sort), unknown)
+    if segments is not None:
+        return sort_segments(x, segments, device, axis=axis, descending=descending, out=out, variant=variant)
     return _sorted("sort", "keys", (x,), axis, descending, out, device, variant)
 
 
@@ -119,6 +126,7 @@ def argsort(
     descending: bool = False,
     stable: bool = True,
     out: Any = None,
+    segments: Any = None,
     device: str | Device | None = None,
     variant: str | None = None,
     **unknown: Any,
@@ -127,14 +135,15 @@ def argsort(
 
     Parameters
     ----------
-    x, axis, descending, stable, out, device, variant
+    x, axis, descending, stable, out, segments, device, variant
         As for :func:`sort`.
 
     Returns
     -------
     array of int64
         ``out``, or a new array of the shape of :func:`sort`'s result: for each place the index, along ``axis``, of the
-        element that goes there. Of equal elements, the first one's index comes first.
+        element that goes there. Of equal elements, the first one's index comes first. With ``segments``, indices count
+        from the first element of ``x``.
 
     Examples
     --------
@@ -144,6 +153,8 @@ def argsort(
     """
     if unknown:
         refuse_keywords("argsort", keywords_of(argsort), unknown)
+    if segments is not None:
+        return argsort_segments(x, segments, device, axis=axis, descending=descending, out=out, variant=variant)
     return _sorted("argsort", "indices", (x,), axis, descending, out, device, variant)
 
 

@@ -33,11 +33,19 @@ DEVICE place_t find_levels(const i64 size, place_t *counts, place_t *starts)
 }
 
 #if LEVELS
-/* Write the last element of each node to every level that has it, and copy the node that is not whole. */
+/* Write the last element of each node to every level that has it, copy the node that is not whole, and fill up others
+ * that are not: all are read whole. */
 DEVICE void build(INPUTS, const layout_t layout, GLOBAL element_t *tree, const place_t *counts, const place_t *starts,
                   const place_t rest, const place_t worker, const place_t workers)
 {
-    if (worker < counts[0] % FAN) tree[rest + worker] = ELEMENT(counts[1] * FAN + worker);
+    if (worker < FAN) {
+        tree[rest + worker] = ELEMENT(min(counts[1] * FAN + worker, counts[0] - 1));
+#pragma unroll
+        for (int level = 1; level <= LEVELS; level++) {
+            const place_t behind = counts[level] + worker;
+            if (behind < (counts[level] + FAN - 1) / FAN * FAN) tree[starts[level] + behind] = ELEMENT(counts[0] - 1);
+        }
+    }
     for (place_t node = worker; node < counts[1]; node += workers) {
         const element_t element = ELEMENT((node + 1) * FAN - 1);
         place_t end = node + 1; /* nodes of the level so far */

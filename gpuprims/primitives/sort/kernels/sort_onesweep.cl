@@ -266,7 +266,9 @@ void sort_onesweep(GLOBAL const element_t *keys, GLOBAL const carried_t *values,
             const int k = item * BLOCK + tid;
             const element_t element = staged[k];
             to[item] = places[DIGIT_OF(element, shift)] + k;
-            if (k < live && (KEEPS_KEYS || !last)) moved[moved_at + row * n + to[item]] = element;
+            if (KEEPS_KEYS || !last) {
+                if (k < live) moved[moved_at + row * n + to[item]] = element;
+            }
         }
 #if CARRIES
         barrier(CLK_LOCAL_MEM_FENCE);
