@@ -357,7 +357,7 @@ WORKS = (
     Work("running extremes of rows and columns", "scan", _REAL, _scan_along),
     Work("elements that a mask keeps", "compact", (*_REAL, *COMPLEX), _compact),
     Work("largest and smallest elements", "top_k", _REAL, _top_k),
-    Work("medians and partitions", "median, partition", _NUMBERS, _select),
+    Work("medians and partitions", "median, partition", _NUMBERS, _select, averaged),
     Work("elements by indices", "take", (*_REAL, *COMPLEX), _taken, lambda name: name == "complex128"),
     Work("searches and merges", "searchsorted, isin, merge", (*_REAL, *COMPLEX), _ordered),
     Work("segments", "reduce, scan", _REAL, _segments),

@@ -108,7 +108,7 @@ def _launch(device: Device, variant: Variant, layout: Layout, outputs: int, n: i
     many = n >= 2**32
     function = typed(_ELEMENT, (dtype, _INT64, _INT64), (dtype,))
     spec = SelectionSpec(layout.accesses[:2], layout.accesses[2:], (dtype,), function, many=many)
-    if variant.backend == "reference":
+    if not isinstance(variant.source, Path):
         return device.kernel(variant, spec).prepare(1, layout.pack(0), outputs, n)
     if able.kind == "cpu":  # a work-item of its own counts without atomics
         variant = variant.resized(block=1, items=_CPU_PART)
