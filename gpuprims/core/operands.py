@@ -155,7 +155,7 @@ class Operands:
         if self.in_place:
             self.driver.wait()
         elif self.on_host:
-            result = self.driver.to_host(result)
+            result = self.to_host(result)
         return self.as_caller_wants(result)
 
     def as_caller_wants(self, result: Any) -> Any:

@@ -31,7 +31,7 @@ def test_every_command_ends_alike(
         raise raised
 
     monkeypatch.setattr(cli.COMMANDS[command], "run", end)
-    action = {"kernels": ("list",), "completion": ("bash",)}.get(command, ())
+    action = {"kernels": ("list",), "completion": ("bash",), "profile": ("script.py",)}.get(command, ())
     assert cli.main([command, *action]) == expected
     assert capsys.readouterr() == ("", "")
 
