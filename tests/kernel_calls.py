@@ -11,7 +11,7 @@ from histogram_calls import BYTES, HISTOGRAMS, LOCAL, MANY_BINS
 from idle_arrays import ones, resident
 from kernel_cases import AFFINE, DTYPES
 from place_calls import PLACES
-from selection_calls import SELECTIONS, TOP_K
+from selection_calls import SELECTIONS, SHORT_ROWS, TOP_K
 from sort_calls import SORTS
 
 import gpuprims
@@ -384,6 +384,8 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
         return {
             name: call for name, call in LOGISTICS.items() if variant.name == "fused" or not name.startswith("every")
         }
+    if variant.entry == "top_k_rows":
+        return SHORT_ROWS
     if variant.primitive in _ALL_ALIKE:
         return _ALL_ALIKE[variant.primitive]
     if variant.primitive == "stencil":
