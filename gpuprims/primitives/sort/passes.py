@@ -113,39 +113,32 @@ def _by_rows(work: Work) -> Passes:
 
 def _by_chunks(work: Work) -> Passes:
     """Sort by a digit at a time, lowest first: count the digits of chunks, then move the elements of each."""
-    device, rows, begins = work.device, work.rows, work.begins
+    device, rows = work.device, work.rows
     parts = max(work.variant.groups(-(-rows.length // work.variant.items), device.capabilities), 1)
     chunk = -(-rows.length // parts)
     count, move = device.kernel(work.variant, work.spec(2, "counts")), device.kernel(work.variant, work.spec(5))
     groups, shared = rows.many * parts, (rows.length, chunk, parts)
-    last = work.keys.nbytes - 1
+    turns = _Turns(work, work.keys.nbytes, counts=4 * DIGITS * groups)
     launches = []
-    for digit in range(last + 1):
-        ends = digit == 0, digit == last
-        read = (begins.keys, begins.values) if ends[0] else (0, 0)
-        written = (begins.sorted, begins.kept) if ends[1] else (0, 0)
-        shift = digit * _DIGIT_BITS
-        counting = count.prepare(groups, work.layout, *shared, shift, read[0])
-        moving = move.prepare(groups, work.layout, *shared, shift, *map(int, ends), *read, *written)
+    for digit in range(turns.passes):
+        shift, places = digit * _DIGIT_BITS, turns.places(digit)
+        counting = count.prepare(groups, work.layout, *shared, shift, places.keys)
+        moving = move.prepare(groups, work.layout, *shared, shift, *turns.ends(digit), *places)
         launches.append((counting, moving))
 
     def start(memories: Four[Any]) -> None:
-        driver = device.driver
-        counts = driver.scratch(4 * DIGITS * groups)
-        keys, values = memories.keys, memories.values
-        sides = [_side(work) for _ in range(min(last, 2))]
+        between = turns.allocate()
         for digit, (counting, moving) in enumerate(launches):
-            to = (memories.sorted, memories.kept) if digit == last else sides[digit % 2]
-            counting([keys, counts])
-            moving([keys, values, counts, *to])
-            keys, values = to
+            keys, values, *to = turns.memories(digit, memories, between)
+            counting([keys, between])
+            moving([keys, values, between, *to])
 
     return start
 
 
 def _by_sweeps(work: Work) -> Passes:
     """Count all digits in one launch, and move elements by one digit in each of the next."""
-    device, rows, begins, able = work.device, work.rows, work.begins, work.device.capabilities
+    device, rows, able = work.device, work.rows, work.device.capabilities
     nbytes = work.keys.nbytes
     chosen, local = fitted_to_sweep(work.variant, rows, max(nbytes, work.carried.itemsize if work.carried else 0), able)
     tiles = -(-rows.length // chosen.tile)
@@ -156,74 +149,87 @@ def _by_sweeps(work: Work) -> Passes:
         lambda: device.kernel(chosen, work.spec(3, "counts")),
         lambda: device.kernel(chosen, work.spec(6, lanes_in_order=lanes_in_order(device, work.variant))),
     )
-    counting = count.prepare(rows.many * parts, work.layout, rows.length, parts, begins.keys, local=4 * nbytes * DIGITS)
-    room = _Room(work, 4 * DIGITS * nbytes * rows.many)
-    launches = []
-    for byte in range(nbytes):
-        ends = byte == 0, byte == nbytes - 1
-        read = (begins.keys, begins.values) if ends[0] else room.sides[(byte - 1) % 2]
-        written = (begins.sorted, begins.kept) if ends[1] else room.sides[byte % 2]
-        numbers = (*rows, tiles, byte, *map(int, ends), *read, *written)
-        launches.append(sweep.prepare(groups, work.layout, *numbers, local=local))
+    turns = _Turns(work, nbytes, counts=4 * DIGITS * nbytes * rows.many)
+    numbers = rows.length, parts, work.begins.keys
+    counting = count.prepare(rows.many * parts, work.layout, *numbers, local=4 * nbytes * DIGITS)
+    launches = [
+        sweep.prepare(groups, work.layout, *rows, tiles, byte, *turns.ends(byte), *turns.places(byte), local=local)
+        for byte in range(turns.passes)
+    ]
 
     def start(memories: Four[Any]) -> None:
-        driver = device.driver
-        between = driver.scratch(room.nbytes)
+        driver, between = device.driver, turns.allocate()
         statuses = driver.tile_statuses(1 + tiles * rows.many * DIGITS)
         counting([memories.keys, between, driver.counters(rows.many * (nbytes * DIGITS + 1))])
-        read: tuple[Any, Any] = memories.keys, memories.values
         for byte, launch in enumerate(launches):
-            written = (memories.sorted, memories.kept) if byte == nbytes - 1 else (between, between)
-            launch([*read, between, *written, statuses])
-            read = written
+            keys, values, *to = turns.memories(byte, memories, between)
+            launch([keys, values, between, *to, statuses])
 
     return start
-
-
-class _Room:
-    """Where sections of one memory begin: counts, then keys and what goes with them, for two passes in turn."""
-
-    def __init__(self, work: Work, counts: int) -> None:
-        items = work.keys.nbytes, work.carried.itemsize if work.carried else 0
-        end, sides = _rounded(counts), []
-        for _ in range(min(work.keys.nbytes - 1, 2)):
-            begins = []
-            for item in items:
-                begins.append(end // item if item else 0)
-                end += _rounded(work.rows.size * item)
-            sides.append((begins[0], begins[1]))
-        self.nbytes, self.sides = end, sides
-
-
-def _rounded(nbytes: int) -> int:
-    return -(-nbytes // _ROUND) * _ROUND
 
 
 def _by_merging(work: Work) -> Passes:
     """Sort tiles, and merge runs of them until each row is one."""
-    device, rows, begins = work.device, work.rows, work.begins
+    device, rows = work.device, work.rows
     chosen = fitted_to_merge(work.variant, rows.length)
     tiles = -(-rows.length // chosen.tile)
     groups = chosen.groups(tiles * rows.many, device.capabilities)
     runs = [chosen.tile << k for k in range((tiles - 1).bit_length())]
-    first = device.kernel(chosen, work.spec(4, "tiles")).prepare(
-        groups, work.layout, *rows, tiles, int(not runs), begins.keys, begins.values, *_ends(begins, last=not runs)
-    )
-    launches = [first]
-    for run in runs:
-        last = run == runs[-1]
-        numbers = (*rows, tiles, run, int(last), *_ends(begins, last=last))
-        launches.append(device.kernel(chosen, work.spec(4)).prepare(groups, work.layout, *numbers))
+    turns = _Turns(work, 1 + len(runs))
+    launches = []
+    for k in range(turns.passes):
+        kernel = device.kernel(chosen, work.spec(4) if k else work.spec(4, "tiles"))
+        _, last = turns.ends(k)
+        launches.append(kernel.prepare(groups, work.layout, *rows, tiles, *runs[k - 1 : k], last, *turns.places(k)))
 
     def start(memories: Four[Any]) -> None:
-        keys, values = memories.keys, memories.values
-        sides = [_side(work) for _ in range(min(len(runs), 2))]
+        between = turns.allocate()
         for k, launch in enumerate(launches):
-            to = (memories.sorted, memories.kept) if k == len(runs) else sides[k % 2]
-            launch([keys, values, *to])
-            keys, values = to
+            launch([*turns.memories(k, memories, between)])
 
     return start
+
+
+class _Turns:
+    """What passes read and write: the first reads the call's arrays, and the last writes its results.
+
+    The others take turns with two sides of one memory, which begins with counts.
+    """
+
+    def __init__(self, work: Work, passes: int, *, counts: int = 0) -> None:
+        self.passes, self._work, self._nbytes = passes, work, _rounded(counts)
+        self._sides = [(self._section(work.keys.word), self._section(work.carried)) for _ in range(min(passes - 1, 2))]
+
+    def _section(self, dtype: Dtype | None) -> int:
+        """Make room for something of each element, and return where it begins, in elements."""
+        if dtype is None:
+            return 0
+        begin = self._nbytes // dtype.itemsize
+        self._nbytes += _rounded(self._work.rows.size * dtype.itemsize)
+        return begin
+
+    def ends(self, k: int) -> tuple[int, int]:
+        """Return 1 for the first pass, and 1 for the last one."""
+        return int(k == 0), int(k == self.passes - 1)
+
+    def places(self, k: int) -> Four[int]:
+        """Return where a pass reads and writes in its memories."""
+        (first, last), begins = self.ends(k), self._work.begins
+        read = begins[:2] if first else self._sides[(k - 1) % 2]
+        return Four(*read, *(begins[2:] if last else self._sides[k % 2]))
+
+    def memories(self, k: int, given: Four[Any], between: Any) -> Four[Any]:
+        """Return the memories of a pass among those of the call and that between passes."""
+        first, last = self.ends(k)
+        return Four(*(given[:2] if first else (between, between)), *(given[2:] if last else (between, between)))
+
+    def allocate(self) -> Any:
+        """Return the memory between passes; None if there is nothing to keep there."""
+        return self._work.device.driver.scratch(self._nbytes) if self._nbytes else None
+
+
+def _rounded(nbytes: int) -> int:
+    return -(-nbytes // _ROUND) * _ROUND
 
 
 def fitted_to_sweep(variant: Variant, rows: Rows, widest: int, able: Capabilities) -> tuple[Variant, int]:
@@ -247,15 +253,3 @@ def fitted_to_merge(variant: Variant, length: int) -> Variant:
     while block > _LEAST_BLOCK and block // 2 * variant.items >= length:
         block //= 2
     return variant.resized(block=block)
-
-
-def _ends(begins: Four[int], *, last: bool) -> tuple[int, int]:
-    """Return where a pass writes: the last one to the results, others to the start of their memory."""
-    return (begins.sorted, begins.kept) if last else (0, 0)
-
-
-def _side(work: Work) -> tuple[Any, Any]:
-    """Allocate memory for keys between passes, and for what goes with them."""
-    scratch = work.device.driver.scratch
-    keys = scratch(work.rows.size * work.keys.nbytes)
-    return keys, scratch(work.rows.size * work.carried.itemsize) if work.carried else keys

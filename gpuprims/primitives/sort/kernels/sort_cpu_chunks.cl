@@ -42,7 +42,7 @@ void sort_cpu_chunks(GLOBAL const element_t *keys, GLOBAL const carried_t *value
     GLOBAL const element_t *from = keys + keys_at + row * n;
     GLOBAL const carried_t *with = values + values_at + row * n;
     GLOBAL element_t *to = moved + moved_at + row * n;
-    GLOBAL carried_t *between = (GLOBAL carried_t *)kept + row * n;
+    GLOBAL carried_t *between = (GLOBAL carried_t *)kept + kept_at + row * n;
     GLOBAL kept_t *final = (GLOBAL kept_t *)kept + kept_at + row * n;
 
     /* 1. Find the place of this chunk's first element of each digit. */

@@ -127,7 +127,7 @@ void sort_merge(GLOBAL const element_t *keys, GLOBAL const carried_t *values, GL
             if (last) {
                 ((GLOBAL kept_t *)kept)[kept_at + at] = (kept_t)value;
             } else {
-                ((GLOBAL carried_t *)kept)[at] = value;
+                ((GLOBAL carried_t *)kept)[kept_at + at] = value;
             }
 #endif
         }
@@ -140,7 +140,7 @@ GP_CROSSING(gp_global_crossing, GLOBAL, i64)
 __kernel WORK_GROUP(BLOCK)
 void sort_merge(GLOBAL const element_t *keys, GLOBAL const carried_t *values, GLOBAL element_t *moved, GLOBAL u8 *kept,
                 const layout_t layout, const i64 rows, const i64 n, const i64 tiles, const i64 run, const i64 last,
-                const i64 moved_at, const i64 kept_at)
+                const i64 keys_at, const i64 values_at, const i64 moved_at, const i64 kept_at)
 {
     __local element_t staged[TILE];
     __local u16 from[CARRIES ? TILE : 1];
@@ -150,7 +150,7 @@ void sort_merge(GLOBAL const element_t *keys, GLOBAL const carried_t *values, GL
     for (i64 task = get_group_id(0); task < rows * tiles; task += get_num_groups(0)) {
         const i64 row = task / tiles, base = task % tiles * TILE, pair = base / (2 * run) * (2 * run);
         const int live = (int)min(n - base, (i64)TILE), own = min(max(live - begin, 0), ITEMS);
-        GLOBAL const element_t *left = keys + row * n + pair;
+        GLOBAL const element_t *left = keys + keys_at + row * n + pair;
         const i64 lefts = min(run, n - pair), rights = min(run, n - pair - lefts);
 
         /* 1. Find which parts of the runs the tile has, and load them side by side. */
@@ -179,11 +179,12 @@ void sort_merge(GLOBAL const element_t *keys, GLOBAL const carried_t *values, GL
             if (KEEPS_KEYS || !last) moved[moved_at + at] = staged[k];
 #if CARRIES
             const int place = from[k];
-            const carried_t value = values[row * n + pair + (place < middle ? a + place : b + place - middle)];
+            const i64 within = pair + (place < middle ? a + place : b + place - middle);
+            const carried_t value = values[values_at + row * n + within];
             if (last) {
                 ((GLOBAL kept_t *)kept)[kept_at + at] = (kept_t)value;
             } else {
-                ((GLOBAL carried_t *)kept)[at] = value;
+                ((GLOBAL carried_t *)kept)[kept_at + at] = value;
             }
 #endif
         }
