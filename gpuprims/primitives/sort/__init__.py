@@ -9,17 +9,15 @@ from numpy.typing import NDArray
 
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
-from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
-from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
 from gpuprims.primitives.signatures import Array, Element, Host, HostArray, Out, SortKeywords, Where
-from gpuprims.primitives.sort.plan import Wanted, bind, plan_call, sample
+from gpuprims.primitives.sort.calls import in_order
+from gpuprims.primitives.sort.plan import bind, plan_call, sample
 from gpuprims.primitives.sort.segments import argsort_segments, sort_segments
-from gpuprims.primitives.sort.several import by_complex, by_key, by_keys, is_complex
+from gpuprims.primitives.sort.several import by_key, by_keys
 from gpuprims.primitives.sort.variants import VARIANTS
 
 PRIMITIVE = Primitive("sort", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case", tuned=False)
-_WARM = WarmCalls()
 
 
 @overload
@@ -107,7 +105,9 @@ def sort(
         refuse_keywords("sort", keywords_of(sort), unknown)
     if segments is not None:
         return sort_segments(x, segments, device, axis=axis, descending=descending, out=out, variant=variant)
-    return _sorted("sort", "keys", (x,), axis, descending, out, device, variant)
+    return in_order(
+        "sort", "keys", (x,), device, axis=axis, descending=descending, out=out, variant=variant, real=False
+    )
 
 
 @overload
@@ -155,7 +155,9 @@ def argsort(
         refuse_keywords("argsort", keywords_of(argsort), unknown)
     if segments is not None:
         return argsort_segments(x, segments, device, axis=axis, descending=descending, out=out, variant=variant)
-    return _sorted("argsort", "indices", (x,), axis, descending, out, device, variant)
+    return in_order(
+        "argsort", "indices", (x,), device, axis=axis, descending=descending, out=out, variant=variant, real=False
+    )
 
 
 @named_keywords
@@ -195,8 +197,8 @@ def sort_by_key(
         refuse_keywords("sort_by_key", keywords_of(sort_by_key), unknown)
 
     def pairs(keys: Any, beside: Any) -> tuple[Any, Any]:
-        found: tuple[Any, Any] = _sorted(
-            "sort_by_key", "pairs", (keys, beside), axis, descending, None, device, variant
+        found: tuple[Any, Any] = in_order(
+            "sort_by_key", "pairs", (keys, beside), device, axis=axis, descending=descending, variant=variant
         )
         return found
 
@@ -245,30 +247,3 @@ def lexsort(
     if unknown:
         refuse_keywords("lexsort", keywords_of(lexsort), unknown)
     return by_keys(keys, device, lambda key: argsort(key, device=device, variant=variant))
-
-
-def _sorted(
-    label: str,
-    wanted: Wanted,
-    arrays: tuple[Any, ...],
-    axis: int | None,
-    descending: bool,
-    out: Any,
-    device: str | Device | None,
-    variant: str | None,
-) -> Any:
-    key = None
-    if type(axis) in AS_GIVEN and type(descending) is bool:
-        key, given, run = _WARM.find_into((wanted, axis, descending, variant), arrays, out, device)
-        if run is not None:
-            return run(given)
-    if is_complex(arrays[0]):
-
-        def order(part: Any) -> Any:
-            return argsort(part, 0, descending=descending, device=device, variant=variant)
-
-        return by_complex(label, arrays, axis, out, device, order)(wanted)
-    operands, request, result, chosen = bind(arrays, axis, descending, out, device, variant, wanted=wanted, label=label)
-    plan = find_plan(plan_call, operands, request, result, chosen)
-    _WARM.keep(key, plan, operands, out=result)
-    return plan.run(operands, result)

@@ -1,4 +1,4 @@
-"""Sorts of arrays along one axis, or of rows, that other functions are made of."""
+"""Sorts of arrays along an axis, which functions of this room and of others are made of."""
 
 from __future__ import annotations
 
@@ -6,20 +6,41 @@ from typing import Any
 
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import find_plan
-from gpuprims.core.warm_calls import WarmCalls
+from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
 from gpuprims.primitives.sort.plan import Wanted, bind, plan_call
+from gpuprims.primitives.sort.several import by_complex, is_complex
 
 _WARM = WarmCalls()
 
 
 def in_order(
-    label: str, wanted: Wanted, arrays: tuple[Any, ...], device: Device, descending: Any = False, variant: Any = None
+    label: str,
+    wanted: Wanted,
+    arrays: tuple[Any, ...],
+    device: str | Device | None,
+    *,
+    axis: Any = -1,
+    descending: Any = False,
+    out: Any = None,
+    variant: Any = None,
+    real: bool = True,
 ) -> Any:
-    """Return keys in order, their indices, or keys and the values beside them; equal keys keep their order."""
-    key, given, run = _WARM.find_into((wanted, descending, variant), arrays, None, device)
-    if run is not None:
-        return run(given)
-    operands, request, _, chosen = bind(arrays, -1, descending, None, device, variant, wanted=wanted, label=label)
-    plan = find_plan(plan_call, operands, request, None, chosen)
-    _WARM.keep(key, plan, operands)
-    return plan.run(operands, None)
+    """Return keys in order, their indices, or keys and the values beside them; equal keys keep their order.
+
+    Complex keys are refused if ``real``.
+    """
+    key = None
+    if type(axis) in AS_GIVEN and type(descending) is bool:
+        key, given, run = _WARM.find_into((wanted, axis, descending, variant), arrays, out, device)
+        if run is not None:
+            return run(given)
+    if not real and is_complex(arrays[0]):
+
+        def order(part: Any) -> Any:
+            return in_order("argsort", "indices", (part,), device, axis=0, descending=descending, variant=variant)
+
+        return by_complex(label, arrays, axis, out, device, order)(wanted)
+    operands, request, result, chosen = bind(arrays, axis, descending, out, device, variant, wanted=wanted, label=label)
+    plan = find_plan(plan_call, operands, request, result, chosen)
+    _WARM.keep(key, plan, operands, out=result)
+    return plan.run(operands, result)
