@@ -10,6 +10,7 @@ from kernel_cases import COMPLEX, DTYPES, LAYOUTS, Kernel, assert_equal, on_devi
 from sorted_cases import in_order, numbers
 
 import gpuprims
+from gpuprims.core.operands import Operands
 from gpuprims.errors import ArgumentError, DtypeError, IndicesError, NoVariantError, ShapeError, UnknownKeywordError
 
 SIDES: tuple[Any, ...] = ("left", "right")
@@ -144,8 +145,10 @@ def test_isin(device: gpuprims.Device, rng: np.random.Generator, dtype: str, oth
             for invert in (False, True):
                 expected = np.isin(x, among, invert=invert)
                 assert_equal(gpuprims.isin(x, among, invert=invert, kind=kind, device=device), expected)
-                got = gpuprims.isin(on_device(device, x), among, invert=invert, kind=kind, device=device)
-                assert_equal(on_host(device, got), expected)
+                there = on_device(device, x)
+                for beside in (among, on_device(device, among)):
+                    got = gpuprims.isin(there, beside, invert=invert, kind=kind, device=device)
+                    assert_equal(on_host(device, got), expected)
 
 
 def test_isin_by_every_search(searchsorted_kernel: Kernel, rng: np.random.Generator) -> None:
@@ -153,6 +156,20 @@ def test_isin_by_every_search(searchsorted_kernel: Kernel, rng: np.random.Genera
     for count in (0, 1, 100, 20_000):
         x, among = numbers(rng, np.float32, (40, 50)), rng.permutation(np.arange(count) / 4).astype(np.float32)
         assert_equal(gpuprims.isin(x.T[::2], among, **how), np.isin(x.T[::2], among))
+
+
+def test_isin_takes_nothing_to_the_host(
+    device: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if device.backend == "reference":
+        pytest.skip("its arrays are host arrays")
+    for dtype in (np.float32, np.int32):
+        x, among = numbers(rng, dtype, 2001), numbers(rng, dtype, 901)
+        there = on_device(device, x), on_device(device, among)
+        with monkeypatch.context() as patched:
+            patched.setattr(Operands, "to_host", lambda self, array: pytest.fail("a trip to the host"))
+            got = gpuprims.isin(*there)
+        assert_equal(on_host(device, got), np.isin(x, among))
 
 
 def test_isin_at_the_ends_of_ranges(device: gpuprims.Device) -> None:

@@ -12,9 +12,11 @@ from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, DtypeError, did_you_mean, quoted
+from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.searchsorted.plan import SearchRequest, plan_call
 from gpuprims.primitives.signatures import Array, Host, HostArray, IsinKeywords
+from gpuprims.primitives.sort.calls import in_order
 from gpuprims.primitives.take import take
 
 Kind = Literal["sort", "table"]
@@ -68,7 +70,8 @@ def isin(
         True to return which elements are not among the others.
     kind : {"sort", "table"}, optional
         ``"sort"`` sorts the test elements and searches in them; ``"table"``, for integers and bools, looks up in a
-        table of their range. By default a table if it is small for so many elements.
+        table of their range, which is made on the host. By default a table if it is small for so many elements, and
+        the test elements lie on the host.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -91,7 +94,7 @@ def isin(
     Notes
     -----
     Elements are compared in the dtype that :func:`numpy.result_type` gives of both arrays. The test elements are sorted
-    on the host, for which a call waits if they lie on a device.
+    where the search runs.
 
     Examples
     --------
@@ -109,44 +112,44 @@ def isin(
         raise ArgumentError(f"isin: kind= 'sort', 'table' or None; got {quoted(kind)}{hint}")
     element = element if hasattr(element, "dtype") else np.asarray(element)
     operands = as_operands("isin", (element,), device)
-    among = _on_host(test_elements, operands)
+    among = _placed(test_elements, operands)
     if kind == "table" or (kind is None and variant is None and _has_small_range(operands, among)):
         if variant is not None:
             raise ArgumentError("isin: variant= for searches; got one beside kind='table'")
-        return _by_table(operands, among, member=not invert)
-    found = _in_order(among)
-    beside = found if operands.on_host else operands.device.asarray(found)
-    both = as_operands("isin", (beside, element), operands.device)
+        return _by_table(operands, np.ravel(among.to_host(among.natives[0])), member=not invert)
+    both = operands.instead(_in_order(among, operands), operands.natives[0])
     request = SearchRequest("left", not invert)
     asked = None if variant is None else asked_by_name("searchsorted", variant)
     return find_plan(plan_call, both, request, None, asked).run(both, None)
 
 
-def _on_host(test_elements: Any, operands: Operands) -> np.ndarray:
-    """Return the elements to look among along one axis of the host, in a dtype that kernels compute with."""
+def _placed(test_elements: Any, operands: Operands) -> Operands:
+    """Return the elements to look among where they lie, in a dtype that kernels compute with."""
     given = test_elements if hasattr(test_elements, "dtype") else np.asarray(test_elements)
     if not given.size:
-        return np.zeros(0, operands.natives[0].dtype)
-    there = as_operands("isin", (given,), None if device_of(given) else operands.device)
-    return np.ravel(there.to_host(there.natives[0]))
+        given = np.zeros(0, operands.natives[0].dtype)
+    return as_operands("isin", (given,), None if device_of(given) else operands.device)
 
 
-def _in_order(among: np.ndarray) -> np.ndarray:
-    """Sort the elements to look among."""
-    return np.sort(among, kind="stable")
+def _in_order(among: Operands, operands: Operands) -> Any:
+    """Sort the elements to look among, on the device of the others."""
+    (array,) = among.natives
+    if operands.in_place or among.device is not operands.device:
+        array = among.to_host(array)
+    return in_order("isin", "keys", (flat(operands, array),), operands.device, real=False)
 
 
 def _range(among: np.ndarray) -> tuple[int, int]:
     return (int(among.min()), int(among.max())) if among.size else (0, -1)
 
 
-def _has_small_range(operands: Operands, among: np.ndarray) -> bool:
-    """Return True for integers whose table takes few bytes for so many elements."""
-    (x,) = operands.natives
-    if x.dtype.kind not in "iub" or among.dtype.kind not in "iub":
+def _has_small_range(operands: Operands, among: Operands) -> bool:
+    """Return True for integers of the host whose table takes few bytes for so many elements."""
+    (x,), (found,) = operands.natives, among.natives
+    if not among.on_host or x.dtype.kind not in "iub" or found.dtype.kind not in "iub":
         return False
-    low, high = _range(among)
-    return high - low <= _MOST_EACH * (x.size + among.size) and high - low < _MOST
+    low, high = _range(found)
+    return high - low <= _MOST_EACH * (x.size + found.size) and high - low < _MOST
 
 
 def _by_table(operands: Operands, among: np.ndarray, *, member: bool) -> Any:
