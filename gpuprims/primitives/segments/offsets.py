@@ -107,7 +107,7 @@ class Segments:
     @property
     def common_length(self) -> int | None:
         """The length of all segments; None if they differ."""
-        lengths = np.diff(self._checked)
+        lengths = self.lengths()
         return int(lengths[0]) if lengths.size and (lengths == lengths[0]).all() else None
 
     @cached_property
