@@ -7,6 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 Dtype = np.dtype[Any]
+# Keys are sorted by digits of so many bits, of which there are so many values; ``sort_keys.h`` has the same.
+DIGIT_BITS = 8
+DIGITS = 1 << DIGIT_BITS
 
 
 class Keys(NamedTuple):

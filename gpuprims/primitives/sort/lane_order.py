@@ -9,7 +9,7 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.layout import contiguous, starts_of
 from gpuprims.core.variant import Variant
-from gpuprims.primitives.sort.keys import Keys
+from gpuprims.primitives.sort.keys import DIGITS, Keys
 from gpuprims.primitives.sort.spec import SortSpec
 
 # Additions of each warp that are tried, and groups of each unit: some millions on a large GPU, in less than 1 ms.
@@ -26,7 +26,7 @@ def lanes_in_order(device: Device, variant: Variant) -> bool:
     keys, driver = Keys(np.dtype(np.uint8), descending=False), device.driver
     kernel = device.kernel(variant, SortSpec.of(keys, step="tries", memories=1))
     layout = starts_of([contiguous(keys.word, (1,), 1)]).pack(0)
-    local = 4 * 256 * variant.block // (device.capabilities.warp or 1)
+    local = 4 * DIGITS * variant.block // (device.capabilities.warp or 1)
     groups = _GROUPS * device.capabilities.compute_units
     faults = driver.asarray(np.zeros(1, np.uint32))
     kernel.prepare(groups, layout, _ROUNDS, local=local)([faults])

@@ -13,12 +13,10 @@ from gpuprims.core.kernel_spec import Dtype
 from gpuprims.core.layout import contiguous, starts_of
 from gpuprims.core.together import together
 from gpuprims.core.variant import Variant
-from gpuprims.primitives.sort.keys import Keys
+from gpuprims.primitives.sort.keys import DIGIT_BITS, DIGITS, Keys
 from gpuprims.primitives.sort.lane_order import lanes_in_order
 from gpuprims.primitives.sort.spec import SortSpec, Step
 
-_DIGIT_BITS = 8
-DIGITS = 1 << _DIGIT_BITS
 _LEAST_BLOCK, _LEAST_ITEMS = 32, 4
 # Bytes to which sections of memory between launches are rounded.
 _ROUND = 256
@@ -121,7 +119,7 @@ def _by_chunks(work: Work) -> Passes:
     turns = _Turns(work, work.keys.nbytes, counts=4 * DIGITS * groups)
     launches = []
     for digit in range(turns.passes):
-        shift, places = digit * _DIGIT_BITS, turns.places(digit)
+        shift, places = digit * DIGIT_BITS, turns.places(digit)
         counting = count.prepare(groups, work.layout, *shared, shift, places.keys)
         moving = move.prepare(groups, work.layout, *shared, shift, *turns.ends(digit), *places)
         launches.append((counting, moving))
