@@ -1,4 +1,4 @@
-"""Memory of arrays: of host arrays as bytes, and from an array's first byte to its last."""
+"""Memory of arrays: of host arrays as bytes, from an array's first byte to its last, and sections of scratch memory."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
+
+# Bytes to which sections of scratch memory are rounded: a line of GPUs' caches.
+_LINE = 128
 
 
 def reach(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> tuple[int, int]:
@@ -38,6 +41,11 @@ def host_memory(array: np.ndarray) -> tuple[np.ndarray, int]:
 def cut_array(array: np.ndarray, start: int, shape: tuple[int, ...]) -> np.ndarray:
     """Return a view of consecutive elements of a C-contiguous host array."""
     return array.reshape(-1)[start : start + math.prod(shape)].reshape(shape)
+
+
+def section(nbytes: int) -> int:
+    """Return the bytes that a section of scratch memory takes, so that the next one begins at a cache line."""
+    return -(-nbytes // _LINE) * _LINE
 
 
 class _Memory:

@@ -13,6 +13,7 @@ from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.driver import Driver, Launch
 from gpuprims.core.kernel_spec import Dtype
 from gpuprims.core.layout import Form, contiguous, plan_layout
+from gpuprims.core.memory import section
 from gpuprims.core.together import together
 from gpuprims.expressions import c_type
 from gpuprims.operators import Op
@@ -37,8 +38,6 @@ _LEAST_ITEMS = 4
 _COPIES = 8
 # Local memory for running totals, in words beside one for each work-item.
 _TOTALS = 64
-# Bytes to which sections of the memory between the launches are rounded.
-_ROUND = 128
 # Carries of a float sum count up to so many weights. A share of a range has at most the square root of 1.5 times the
 # elements times the share, even if elements of the range are all in the share's tiles.
 _MOST_CARRIED = 2**22
@@ -205,7 +204,7 @@ def read_partitioned(reader: Reader, sums: Sums, op: Op, target: Form, *, edges:
 
     sections = (
         4 * tiles * ranges,
-        most_shares * _rounded(8 * span),
+        most_shares * section(8 * span),
         2 * tiles * pitch,
         tiles * pitch * (stored.itemsize if stored else 0),
     )
@@ -218,7 +217,7 @@ def read_partitioned(reader: Reader, sums: Sums, op: Op, target: Form, *, edges:
     return Partitioned(
         first,
         second,
-        sum(map(_rounded, sections)),
+        sum(map(section, sections)),
         0 if final else width * total.itemsize,
         ranges + 1 + most_shares,
         fold,
@@ -275,7 +274,3 @@ def ranges_of(width: int, units: int, most: int, block: int) -> tuple[int, int]:
 def _at_once(unit: int | None, local: int, most: int) -> int:
     """Return how many groups a compute unit has room for, at most ``most``."""
     return most if unit is None else max(1, min(most, unit // (local + 1024)))
-
-
-def _rounded(nbytes: int) -> int:
-    return -(-nbytes // _ROUND) * _ROUND

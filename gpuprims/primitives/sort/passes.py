@@ -11,6 +11,7 @@ from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.device import Device
 from gpuprims.core.kernel_spec import Dtype
 from gpuprims.core.layout import contiguous, starts_of
+from gpuprims.core.memory import section
 from gpuprims.core.together import together
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.sort.keys import DIGIT_BITS, DIGITS, Keys
@@ -18,8 +19,6 @@ from gpuprims.primitives.sort.lane_order import lanes_in_order
 from gpuprims.primitives.sort.spec import SortSpec, Step
 
 _LEAST_BLOCK, _LEAST_ITEMS = 32, 4
-# Bytes to which sections of memory between launches are rounded.
-_ROUND = 256
 # Local memory of a group that sweeps, beside that of its tile.
 SPARE_SWEEP = 4 * (2 * DIGITS + 64)
 T = TypeVar("T")
@@ -195,7 +194,7 @@ class _Turns:
     """
 
     def __init__(self, work: Work, passes: int, *, counts: int = 0) -> None:
-        self.passes, self._work, self._nbytes = passes, work, _rounded(counts)
+        self.passes, self._work, self._nbytes = passes, work, section(counts)
         self._sides = [(self._section(work.keys.word), self._section(work.carried)) for _ in range(min(passes - 1, 2))]
 
     def _section(self, dtype: Dtype | None) -> int:
@@ -203,7 +202,7 @@ class _Turns:
         if dtype is None:
             return 0
         begin = self._nbytes // dtype.itemsize
-        self._nbytes += _rounded(self._work.rows.size * dtype.itemsize)
+        self._nbytes += section(self._work.rows.size * dtype.itemsize)
         return begin
 
     def ends(self, k: int) -> tuple[int, int]:
@@ -224,10 +223,6 @@ class _Turns:
     def allocate(self) -> Any:
         """Return the memory between passes; None if there is nothing to keep there."""
         return self._work.device.driver.scratch(self._nbytes) if self._nbytes else None
-
-
-def _rounded(nbytes: int) -> int:
-    return -(-nbytes // _ROUND) * _ROUND
 
 
 def fitted_to_sweep(variant: Variant, rows: Rows, widest: int, able: Capabilities) -> tuple[Variant, int]:

@@ -25,7 +25,7 @@
 #define EACH_ITEM _Pragma("unroll") for (int item = 0; item < ITEMS; item++)
 #define EACH_NEAR _Pragma("unroll") for (int near = 0; near < NEAR; near++)
 
-/* The memory of `parts`. Sections begin at whole rows of ROUND bytes. */
+/* The memory of `parts`. Sections begin at whole rows of ROUND bytes, as `section` of core/memory.py has them. */
 #define ROUND 128
 #define WHOLE(nbytes) (((nbytes) + ROUND - 1) / ROUND * ROUND)
 #define SLICES(parts) ((GLOBAL u32 *)(parts))
