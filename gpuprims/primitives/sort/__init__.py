@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.primitive import Primitive
+from gpuprims.errors import ArgumentError
 from gpuprims.primitives.signatures import Array, Element, Host, HostArray, Out, SortKeywords, Where
 from gpuprims.primitives.sort.calls import in_order
 from gpuprims.primitives.sort.plan import bind, plan_call, sample
 from gpuprims.primitives.sort.segments import argsort_segments, sort_segments
-from gpuprims.primitives.sort.several import by_key, by_keys
+from gpuprims.primitives.sort.several import by_keys
 from gpuprims.primitives.sort.variants import VARIANTS
 
 PRIMITIVE = Primitive("sort", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case", tuned=False)
@@ -50,7 +51,7 @@ def sort(
     Parameters
     ----------
     x : array_like
-        The elements. Complex ones are sorted by their real parts, then by the imaginary ones, and have one axis.
+        The elements. Complex ones are sorted by their real parts, then by the imaginary ones, NaN in either last.
     axis : int, optional
         The axis to sort along, by default the last. With None the elements are sorted in C order, and the result is
         flat.
@@ -177,7 +178,7 @@ def sort_by_key(
     keys : array_like
         What to sort by.
     *values : array_like
-        One or more arrays of the shape of ``keys``, of any dtype. Complex values of 128 bits have one axis.
+        One or more arrays of the shape of ``keys``, of any dtype.
     axis, descending, device, variant
         As for :func:`sort`.
 
@@ -195,17 +196,12 @@ def sort_by_key(
     """
     if unknown:
         refuse_keywords("sort_by_key", keywords_of(sort_by_key), unknown)
-
-    def pairs(keys: Any, beside: Any) -> tuple[Any, Any]:
-        found: tuple[Any, Any] = in_order(
-            "sort_by_key", "pairs", (keys, beside), device, axis=axis, descending=descending, variant=variant
-        )
-        return found
-
-    def order(keys: Any) -> Any:
-        return argsort(keys, axis, descending=descending, device=device, variant=variant)
-
-    return by_key(keys, values, axis, device, pairs, order)
+    if not values:
+        raise ArgumentError("sort_by_key: keys and one or more arrays of values; got no values")
+    found: tuple[Any, ...] = in_order(
+        "sort_by_key", "pairs", (keys, *values), device, axis=axis, descending=descending, variant=variant, real=False
+    )
+    return found
 
 
 @overload

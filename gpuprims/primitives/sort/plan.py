@@ -47,11 +47,12 @@ def bind(
     *,
     wanted: Wanted = "keys",
     label: str = "sort",
+    real: bool = True,
 ) -> tuple[Operands, SortRequest, Out | None, str | Variant | None]:
     """Find the device of a call, and check its keywords."""
     operands = as_operands(label, arrays, device)
     first = operands.natives[0]
-    if first.dtype.kind == "c":
+    if real and first.dtype.kind == "c":
         raise DtypeError(f"{label}: real elements; got {first.dtype} (sort by several keys: lexsort((x.imag, x.real)))")
     if axis is not None:
         if type(axis) is not int and not isinstance(axis, np.integer):

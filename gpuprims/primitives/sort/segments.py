@@ -19,12 +19,11 @@ from gpuprims.primitives.scan import scan
 from gpuprims.primitives.segments.offsets import Segments
 from gpuprims.primitives.sort.calls import in_order
 from gpuprims.primitives.sort.plan import Wanted
+from gpuprims.primitives.sort.several import in_whole
 from gpuprims.primitives.take import take
 
 # Sorts arrays: see :func:`in_order`.
 Sort = Callable[..., Any]
-# From the place of an element in its segment, the segment's number and the segments' length to the place in the array.
-_FLAT = trace(lambda place, segment, length: segment.astype(np.int64) * length + place, 3)
 _AS_INT64 = trace(lambda place: place.astype(np.int64), 1)
 
 
@@ -54,9 +53,9 @@ def _sorted(
     if segments.count < 2 or not segments.size:
         result = run(wanted, (elements,), descending=descending)
     elif length is not None:
-        rows = operands.cut(elements, 0, (segments.count, length))
-        found = run(wanted, (rows,), descending=descending)
-        result = operands.cut(found if wanted == "keys" else _along(operands, found), 0, (segments.size,))
+        rows = operands.cut(elements, 0, (segments.count, length, 1))
+        found = run(wanted, (rows,), axis=1, descending=descending)
+        result = operands.cut(found if wanted == "keys" else in_whole(operands, found), 0, (segments.size,))
     else:
         ranks = _ranks(operands, segments)
         two_sorts = _elements if wanted == "keys" else _indices
@@ -87,10 +86,3 @@ def _indices(run: Sort, elements: Any, ranks: Any, descending: Any, device: Devi
     beside = take(ranks, order, mode="clip", device=device)
     _, result = run("pairs", (beside, order))
     return map_arrays(_AS_INT64, result, device=device)
-
-
-def _along(operands: Operands, places: Any) -> Any:
-    """Return places in rows as places in the whole array."""
-    count, length = places.shape
-    row = operands.cut(numbers(count, places, operands.device), 0, (count, 1))
-    return map_arrays(_FLAT, places, row, length, device=operands.device)

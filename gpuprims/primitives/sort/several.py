@@ -1,50 +1,32 @@
-"""Sorts by several keys, of several values, and of complex elements: by sorts of indices, one key after the other."""
+"""Sorts by several keys, of several values, and of elements of 128 bits: by indices, one key after the other."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.operands import as_operands
-from gpuprims.errors import ArgumentError, DtypeError, ShapeError, quoted
-from gpuprims.primitives.map import map as map_elements
-from gpuprims.primitives.sort.plan import Wanted
+from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.outputs import Out, check_out, host_results
+from gpuprims.errors import ArgumentError, ShapeError, quoted
+from gpuprims.expressions import trace
+from gpuprims.primitives.grouping.flat import flat
+from gpuprims.primitives.grouping.indices import numbers
+from gpuprims.primitives.map import map as map_arrays
+from gpuprims.primitives.sort.plan import SortRequest
 from gpuprims.primitives.take import take
 
+# Returns the indices that sort an array.
 Order = Callable[[Any], Any]
-# Bytes of the widest values that are moved with their keys.
-_MOVED = 8
-
-
-def by_key(
-    keys: Any,
-    values: Sequence[Any],
-    axis: int | None,
-    device: str | Device | None,
-    pairs: Callable[[Any, Any], tuple[Any, Any]],
-    order: Order,
-) -> tuple[Any, ...]:
-    """Sort keys with one value by ``pairs``; else put all arrays in the order of the keys' indices."""
-    if not values:
-        raise ArgumentError("sort_by_key: keys and one or more arrays of values; got no values")
-    checked = as_operands("sort_by_key", (keys, *values), device)
-    first, *rest = [(native.shape, native.dtype.itemsize) for native in checked.natives]
-    for shape, _ in rest:
-        if shape != first[0]:
-            raise ShapeError(f"sort_by_key: values of the keys' shape, {first[0]}; got {shape}")
-    flat = len(first[0]) == 1 or axis is None
-    if not is_complex(keys) and (len(values) == 1 or not flat):
-        wide = [size for _, size in rest if size > _MOVED]
-        if not wide:
-            found = [pairs(keys, value) for value in values]
-            return (found[0][0], *(beside for _, beside in found))
-        if not flat:
-            raise DtypeError("sort_by_key: values of at most 64 bits beside keys of several axes; got complex128")
-    indices = order(keys)
-    return tuple(take(array, indices, mode="clip", device=device) for array in (keys, *values))
+# Keys by which complex elements are sorted as NumPy does, the last one first: those without NaN come first.
+_PARTS = trace(lambda z: (z.imag, z.real, np.where(np.isnan(z.real), 2, 0) + np.where(np.isnan(z.imag), 1, 0)), 1)
+# From a place along an axis of so many, the numbers of the row before it and of the column behind to the place of all.
+_PLACE = trace(
+    lambda place, row, column, length, columns: (row.astype(np.int64) * length + place) * columns + column, 5
+)
 
 
 def by_keys(keys: Any, device: str | Device | None, order: Order) -> Any:
@@ -55,39 +37,71 @@ def by_keys(keys: Any, device: str | Device | None, order: Order) -> Any:
     shapes = [native.shape for native in as_operands("lexsort", tuple(given), device).natives]
     if len(shapes[0]) != 1 or set(shapes) != {shapes[0]}:
         raise ShapeError(f"lexsort: keys of one axis and one length; got the shapes {quoted(shapes)}")
-    indices = order(given[0])
-    for key in given[1:]:
-        indices = take(indices, order(take(key, indices, mode="clip", device=device)), mode="clip", device=device)
+    return _last_first(given, order, lambda array, indices: take(array, indices, mode="clip", device=device))
+
+
+def _last_first(keys: Sequence[Any], order: Order, gather: Callable[[Any, Any], Any]) -> Any:
+    indices = order(keys[0])
+    for key in keys[1:]:
+        indices = gather(indices, order(gather(key, indices)))
     return indices
 
 
-def is_complex(array: Any) -> bool:
-    """Return True for arrays of complex elements, of any library."""
-    return "complex" in str(getattr(array, "dtype", "")) or isinstance(array, complex)
+def by_indices(operands: Operands, request: SortRequest, out: Out | None, order: Order) -> Any:
+    """Sort arrays by the indices of the first one, which ``order`` finds along the middle one of three axes."""
+    there = _Along(operands, request.axis)
+    keys, *values = (there.of(native) for native in operands.natives)
+    parts = map_arrays(_PARTS, keys, device=operands.device) if operands.natives[0].dtype.kind == "c" else [keys]
+    indices = _last_first(parts, order, there.gather)
+    if request.wanted == "indices":
+        return there.returned([indices], out, single=True)
+    arrays = [keys, *values] if request.wanted == "pairs" else [keys]
+    return there.returned([there.gather(one, indices) for one in arrays], out, single=request.wanted == "keys")
 
 
-def by_complex(
-    label: str, arrays: Sequence[Any], axis: int | None, out: Any, device: str | Device | None, order: Order
-) -> Callable[[Wanted], Any]:
-    """Sort complex elements as NumPy: those without NaN first, by the real parts, then by the imaginary ones."""
-    (native,) = as_operands(label, (arrays[0],), device).natives
-    if native.ndim != 1 or axis not in (0, -1, None):
-        raise DtypeError(f"{label}: complex elements along one axis; got shape {native.shape} (sort one row at a time)")
-    if out is not None:
-        raise ArgumentError(f"{label}: no out= for complex elements; got one")
-    x = arrays[0]
-    parts = map_elements(
-        lambda z: (z.imag, z.real, np.where(np.isnan(z.real), 2, 0) + np.where(np.isnan(z.imag), 1, 0)),
-        x,
-        device=device,
-    )
+def in_whole(operands: Operands, indices: Any) -> Any:
+    """Return indices along the middle one of three axes as places in the whole array."""
+    rows, length, columns = indices.shape
+    if rows == columns == 1 or not indices.size:
+        return indices
+    row = operands.cut(numbers(rows, indices, operands.device), 0, (rows, 1, 1))
+    column = operands.cut(numbers(columns, indices, operands.device), 0, (1, 1, columns))
+    return map_arrays(_PLACE, indices, row, column, length, columns, device=operands.device)
 
-    def found(wanted: Wanted) -> Any:
-        indices = by_keys(parts, device, order)
-        if wanted == "indices":
-            return indices
-        if wanted == "keys":
-            return take(x, indices, mode="clip", device=device)
-        return tuple(take(one, indices, mode="clip", device=device) for one in arrays)
 
-    return found
+class _Along:
+    """Contiguous arrays of three axes, where kernels reach them. Indices count along the middle one."""
+
+    def __init__(self, operands: Operands, axis: int | None) -> None:
+        self._operands = operands
+        self._shape: tuple[int, ...] = operands.natives[0].shape
+        if axis is None:
+            self._shape, axis = (math.prod(self._shape),), 0
+        self._axes = math.prod(self._shape[:axis]), self._shape[axis], math.prod(self._shape[axis + 1 :])
+
+    def of(self, array: Any) -> Any:
+        """Return an array of the call so."""
+        operands = self._operands
+        if not array.size:
+            return operands.empty(self._axes, array.dtype)
+        return operands.cut(flat(operands, array), 0, self._axes)
+
+    def gather(self, array: Any, indices: Any) -> Any:
+        """Return the elements that indices name."""
+        return take(array, in_whole(self._operands, indices), mode="clip", device=self._operands.device)
+
+    def returned(self, results: Sequence[Any], out: Out | None, *, single: bool) -> Any:
+        """Return results to the caller in the shape of the call, or copy the one to ``out=``."""
+        operands = self._operands
+        shaped = [operands.cut(one, 0, self._shape) for one in results]
+        if out is None:
+            wanted = tuple(operands.to_caller(one) for one in shaped)
+            return wanted[0] if single else wanted
+        if operands.on_host:
+            return host_results(operands, [operands.to_host(one) for one in shaped], out, single=single)
+        (result,) = shaped
+        check_out(operands.label, shaped, out.natives)
+        if result.size:  # a copy of floats by map may change the bits of NaN
+            every = operands.cut(numbers(result.size, result, operands.device), 0, self._shape)
+            take(result, every, out=out.natives[0], mode="clip", device=operands.device)
+        return out.given

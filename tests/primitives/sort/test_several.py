@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_cases import assert_equal, on_device, on_host, random_values
+from kernel_cases import assert_equal, need, random_values
 
 import gpuprims
 from gpuprims import errors
@@ -23,13 +23,15 @@ def test_values_follow_their_keys(device: gpuprims.Device, rng: np.random.Genera
             assert_equal(one, whole[order])
 
 
-def test_values_of_rows_and_on_the_device(device: gpuprims.Device, rng: np.random.Generator) -> None:
-    keys, values = rng.integers(0, 9, (30, 50)), rng.random((30, 50))
-    for axis in (0, 1):
+@pytest.mark.parametrize("dtypes", [("float64",), ("complex64", "int8"), ("complex128",)])
+def test_values_of_rows(place: Any, rng: np.random.Generator, dtypes: Any) -> None:
+    keys = rng.integers(0, 9, (30, 5, 50))
+    arrays = keys, *(random_values(rng, dtype, keys.shape) for dtype in dtypes)
+    for axis in (0, 1, -1):
         order = np.argsort(-keys, axis, kind="stable")
-        got = gpuprims.sort_by_key(*(on_device(device, one) for one in (keys, values)), axis=axis, descending=True)
-        for one, whole in zip(got, (keys, values), strict=True):
-            assert_equal(on_host(device, one), np.take_along_axis(whole, order, axis))
+        got = gpuprims.sort_by_key(*map(place.given, arrays), axis=axis, descending=True, device=place.device)
+        for one, whole in zip(got, arrays, strict=True):
+            assert_equal(place.host(one), np.take_along_axis(whole, order, axis))
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 5_000, 20_001])
@@ -40,15 +42,36 @@ def test_several_keys(device: gpuprims.Device, rng: np.random.Generator, size: i
     assert_equal(gpuprims.lexsort(table, device=device), np.lexsort(table))
 
 
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((3_001,), -1), ((0,), -1), ((1,), 0), ((30, 70), 1), ((6, 50, 7), 1), ((40, 9), None)]
+)
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
-def test_complex_elements(device: gpuprims.Device, rng: np.random.Generator, dtype: str) -> None:
-    if dtype == "complex128" and not device.capabilities.fp64:
-        pytest.skip("computes in no float64")
-    x = (rng.integers(-3, 3, 3_001) + 1j * rng.integers(-3, 3, 3_001)).astype(dtype)
-    x.real[rng.random(x.size) < 0.1] = np.nan
-    x.imag[rng.random(x.size) < 0.1] = np.nan
-    assert_equal(gpuprims.argsort(x, device=device), np.argsort(x, kind="stable"))
-    assert_equal(gpuprims.sort(x, device=device), np.sort(x, kind="stable"))
+def test_complex_elements(place: Any, rng: np.random.Generator, dtype: str, shape: Any, axis: int | None) -> None:
+    need(place.device, dtype)
+    x = (rng.integers(-3, 3, shape) + 1j * rng.integers(-3, 3, shape)).astype(dtype)
+    x.real[rng.random(shape) < 0.1] = np.nan
+    x.imag[rng.random(shape) < 0.1] = np.nan
+    order, expected = np.argsort(x, axis, kind="stable"), np.sort(x, axis, kind="stable")
+    for function, result in ((gpuprims.argsort, order), (gpuprims.sort, expected)):
+        assert_equal(place.host(function(place.given(x), axis, device=place.device)), result)
+        whole = place.given(np.zeros((*result.shape, 2), result.dtype))
+        out = whole[..., 0]
+        assert function(place.given(x), axis, out=out, device=place.device) is out
+        assert_equal(place.host(whole)[..., 0], result)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_complex_keys_with_the_greatest_first(device: gpuprims.Device, rng: np.random.Generator, dtype: str) -> None:
+    need(device, dtype)
+    keys, values = (
+        (rng.integers(-3, 3, (20, 30)) + 1j * rng.integers(-3, 3, (20, 30))).astype(dtype),
+        rng.random((20, 30)),
+    )
+    ranks = np.unique(keys, return_inverse=True)[1].reshape(keys.shape)
+    order = np.argsort(-ranks, 0, kind="stable")
+    got = gpuprims.sort_by_key(keys, values, axis=0, descending=True, device=device)
+    for one, whole in zip(got, (keys, values), strict=True):
+        assert_equal(one, np.take_along_axis(whole, order, 0))
 
 
 WRONG: dict[str, tuple[Any, type[Exception], str]] = {
@@ -59,7 +82,7 @@ WRONG: dict[str, tuple[Any, type[Exception], str]] = {
     "keyword": (lambda **d: gpuprims.sort([3, 1], descnding=True, **d), errors.UnknownKeywordError, "descending"),
     "variant": (lambda **d: gpuprims.sort([3, 1], variant="quick", **d), errors.UnknownVariantError, "'quick'"),
     "texts": (lambda **d: gpuprims.sort(["b", "a"], **d), errors.DtypeError, "numbers or bools"),
-    "complex rows": (lambda **d: gpuprims.sort(np.zeros((2, 2), "c8"), **d), errors.DtypeError, "along one axis"),
+    "complex out": (lambda **d: gpuprims.sort(np.ones(3, "c8"), out=np.ones(3), **d), errors.DtypeError, "out="),
     "out": (lambda **d: gpuprims.sort(np.ones(3), out=np.ones(4), **d), errors.ShapeError, "out="),
     "no values": (lambda **d: gpuprims.sort_by_key([1, 2], **d), errors.ArgumentError, "got no values"),
     "lengths": (lambda **d: gpuprims.sort_by_key([1, 2], [1], **d), errors.ShapeError, r"\(2,\); got \(1,\)"),
