@@ -30,17 +30,25 @@ def order_bits(dtype: np.dtype[Any]) -> int:
     return 1 if dtype.kind == "b" else 8 * dtype.itemsize
 
 
+def integer_macros(dtype: np.dtype[Any], integer: str) -> dict[str, int | str]:
+    """Return the macros of ``order.h``, for integers of a C type."""
+    return {
+        "order_t": integer,
+        "ORDER_BITS": order_bits(dtype),
+        "ORDER_FLOATS": np.finfo(dtype).nmant if dtype.kind == "f" else 0,
+        "ORDER_SIGNED": int(dtype.kind == "i"),
+    }
+
+
 def order_macros(dtype: np.dtype[Any]) -> dict[str, int | str]:
-    """Return the macros of ``ordering.h``."""
+    """Return the macros of ``order.h`` and ``ordering.h``."""
     raw, back = "(order_t)(value)", f"({stored(dtype)})(bits)"
     if dtype == np.float16:
         raw = "gp_half_bits(value)"
     elif dtype.kind == "f":
         raw, back = f"gp_bits_{c_type(dtype)}(value)", f"gp_from_bits_{c_type(dtype)}(bits)"
     return {
-        "ORDER_BITS": order_bits(dtype),
-        "ORDER_FLOATS": np.finfo(dtype).nmant if dtype.kind == "f" else 0,
-        "ORDER_SIGNED": int(dtype.kind == "i"),
+        **integer_macros(dtype, "u64" if order_bits(dtype) > 32 else "u32"),
         "ORDER_RAW(value)": raw,
         "ORDER_BACK(bits)": back,
     }

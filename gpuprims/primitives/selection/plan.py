@@ -62,7 +62,7 @@ class SelectionSpec(KernelSpec):
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""
-        return KERNELS / "ordering.h", KERNELS / "radix.h"
+        return KERNELS / "order.h", KERNELS / "ordering.h", KERNELS / "radix.h"
 
 
 @keeps_calls()

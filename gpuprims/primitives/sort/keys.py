@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpuprims.primitives.ordering import integer_macros, orders_of
+
 Dtype = np.dtype[Any]
 # Keys are sorted by digits of so many bits, of which there are so many values; ``sort_keys.h`` has the same.
 DIGIT_BITS = 8
@@ -13,10 +15,7 @@ DIGITS = 1 << DIGIT_BITS
 
 
 class Keys(NamedTuple):
-    """How kernels order elements of a dtype: NaN after all numbers, and zeros of either sign alike.
-
-    ``sort_keys.h`` has the same in C.
-    """
+    """How kernels order elements of a dtype. ``sort_keys.h`` has the same in C."""
 
     dtype: Dtype
     descending: bool
@@ -32,31 +31,11 @@ class Keys(NamedTuple):
         return np.dtype(f"u{self.nbytes}")
 
     @property
-    def infinity(self) -> int:
-        """The bits of infinity; those of NaN are higher."""
-        return int(np.array(np.inf, self.dtype).view(self.word))
-
-    @property
     def macros(self) -> dict[str, int | str]:
-        """What ``sort_keys.h`` is compiled with."""
-        found: dict[str, int | str] = {
-            "ELEMENT_BITS": 8 * self.nbytes,
-            "SIGNED": int(self.dtype.kind == "i"),
-            "FLOATS": int(self.dtype.kind == "f"),
-            "DESCENDING": int(self.descending),
-        }
-        if self.dtype.kind == "f":
-            found["INFINITE"] = f"(element_t){self.infinity:#x}ull".replace("ull", "ul" if self.nbytes == 8 else "u")
-        return found
+        """What ``order.h`` and ``sort_keys.h`` are compiled with."""
+        return {**integer_macros(self.dtype, "element_t"), "DESCENDING": int(self.descending)}
 
     def of(self, elements: np.ndarray) -> np.ndarray:
-        """Return the keys of elements."""
-        bits = elements.view(self.word)
-        top = self.word.type(1 << (8 * self.nbytes - 1))
-        if self.dtype.kind == "i":
-            bits = bits ^ top
-        elif self.dtype.kind == "f":
-            size = bits & ~top
-            bits = np.where(size == 0, top, np.where(bits & top, ~bits, bits | top))
-            bits = np.where(size > self.word.type(self.infinity), ~self.word.type(0), bits)
-        return ~bits if self.descending else bits
+        """Return the keys of elements, which may be words."""
+        keys = orders_of(elements.view(self.dtype))
+        return ~keys if self.descending else keys

@@ -44,4 +44,4 @@ class TopKSpec(KernelSpec):
         """See :class:`KernelSpec`."""
         counting = (KERNELS / "radix.h",) if self.counted else ()
         tiles = (Path(__file__).parent / "kernels" / "tiles.h",) if self.tiled else ()
-        return KERNELS / "ordering.h", *counting, *tiles
+        return KERNELS / "order.h", KERNELS / "ordering.h", *counting, *tiles

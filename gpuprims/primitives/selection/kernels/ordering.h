@@ -1,25 +1,7 @@
-/* Elements as unsigned integers in their order, and picks: an element's integer and its place, which are never equal. */
-#if ORDER_BITS > 32
-typedef u64 order_t;
-#else
-typedef u32 order_t;
-#endif
-#define ORDER_MASK ((order_t)~(order_t)0 >> (8 * sizeof(order_t) - ORDER_BITS))
-#define ORDER_SIGN ((order_t)1 << (ORDER_BITS - 1))
-
-/* The integer of a value: larger for later elements in NumPy's order, the same for zeros of both signs and for all NaN. */
+/* Values in their order, by the integers of order.h, and picks: an element's integer and its place, which are never equal. */
 DEVICE order_t gp_order(const value_t value)
 {
-    const order_t raw = (order_t)(ORDER_RAW(value)) & ORDER_MASK;
-#if ORDER_FLOATS
-    const order_t size = raw & (ORDER_SIGN - 1), infinity = (ORDER_SIGN - 1) >> ORDER_FLOATS << ORDER_FLOATS;
-    const order_t below = raw & ORDER_SIGN ? ~raw & ORDER_MASK : raw | ORDER_SIGN;
-    return size > infinity ? ORDER_MASK : size ? below : ORDER_SIGN;
-#elif ORDER_SIGNED
-    return raw ^ ORDER_SIGN;
-#else
-    return raw;
-#endif
+    return gp_order_of_raw((order_t)(ORDER_RAW(value)) & ORDER_MASK);
 }
 
 /* The bits of a value of an order: of zeros 0.0, of NaN a quiet one. */

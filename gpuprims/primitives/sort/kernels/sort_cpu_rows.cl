@@ -10,7 +10,7 @@
  */
 /* Rows of so few elements are sorted by insertion. */
 #define SHORT 48
-#define BYTES (ELEMENT_BITS / 8)
+#define BYTES ((int)sizeof(element_t))
 
 typedef struct { GLOBAL element_t *keys; GLOBAL carried_t *values; } side_t;
 

@@ -1,18 +1,7 @@
-/* Elements as unsigned integers whose order is the elements' order: NaN after all numbers, zeros of either sign alike. */
-#define TOP_BIT ((element_t)1 << (ELEMENT_BITS - 1))
-
+/* The key of an element, which is moved as an unsigned integer: see order.h. */
 DEVICE element_t gp_sort_key(const element_t bits)
 {
-#if FLOATS
-    const element_t size = bits & ~TOP_BIT;
-    element_t key = bits & TOP_BIT ? ~bits : bits | TOP_BIT;
-    key = size ? key : TOP_BIT;
-    key = size > INFINITE ? (element_t)~(element_t)0 : key;
-#elif SIGNED
-    const element_t key = bits ^ TOP_BIT;
-#else
-    const element_t key = bits;
-#endif
+    const element_t key = gp_order_of_raw(bits);
     return DESCENDING ? (element_t)~key : key;
 }
 

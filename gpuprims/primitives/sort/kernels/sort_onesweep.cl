@@ -25,7 +25,7 @@
  *     place in the tile            6  0  4  1  7  5  2  3      gathered in local memory
  *     place in the row             begins + those in the tiles before + rank
  */
-#define BYTES (ELEMENT_BITS / 8)
+#define BYTES ((int)sizeof(element_t))
 #define WARPS (BLOCK / WARP)
 #define TILE ((i64)BLOCK * ITEMS)
 /* Statuses of earlier tiles that a work-item reads at once. */

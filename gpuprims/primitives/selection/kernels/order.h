@@ -1,0 +1,18 @@
+/* Elements as unsigned integers in NumPy's order: larger for later elements, the same for zeros of both signs and for all
+ * NaN. The bits of an element become such an integer, an order_t of ORDER_BITS bits.
+ */
+#define ORDER_MASK ((order_t)~(order_t)0 >> (8 * sizeof(order_t) - ORDER_BITS))
+#define ORDER_SIGN ((order_t)1 << (ORDER_BITS - 1))
+
+DEVICE order_t gp_order_of_raw(const order_t raw)
+{
+#if ORDER_FLOATS
+    const order_t size = raw & (ORDER_SIGN - 1), infinity = (ORDER_SIGN - 1) >> ORDER_FLOATS << ORDER_FLOATS;
+    const order_t below = raw & ORDER_SIGN ? ~raw & ORDER_MASK : raw | ORDER_SIGN;
+    return size > infinity ? ORDER_MASK : size ? below : ORDER_SIGN;
+#elif ORDER_SIGNED
+    return raw ^ ORDER_SIGN;
+#else
+    return raw;
+#endif
+}
