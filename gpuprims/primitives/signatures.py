@@ -114,6 +114,7 @@ class SortKeywords(Where, total=False):
 
     descending: bool
     stable: bool
+    key: Function | None
     segments: Any
 
 

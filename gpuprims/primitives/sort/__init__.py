@@ -11,8 +11,9 @@ from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.primitive import Primitive
 from gpuprims.errors import ArgumentError
-from gpuprims.primitives.signatures import Array, Element, Host, HostArray, Out, SortKeywords, Where
+from gpuprims.primitives.signatures import Array, Element, Function, Host, HostArray, Out, SortKeywords, Where
 from gpuprims.primitives.sort.calls import in_order
+from gpuprims.primitives.sort.keyed import keys_by
 from gpuprims.primitives.sort.plan import bind, plan_call, sample
 from gpuprims.primitives.sort.segments import argsort_segments, sort_segments
 from gpuprims.primitives.sort.several import by_keys
@@ -40,6 +41,7 @@ def sort(
     *,
     descending: bool = False,
     stable: bool = True,
+    key: Function | None = None,
     out: Any = None,
     segments: Any = None,
     device: str | Device | None = None,
@@ -59,12 +61,15 @@ def sort(
         True for the greatest first. Equal elements keep their order all the same.
     stable : bool, default True
         False allows equal elements to change places. Present variants never do.
+    key : callable or str, optional
+        A function from an element to the number to sort by, as :func:`gpuprims.map` takes it: ``"abs(x)"``. Elements of
+        equal keys keep their order.
     out : array, optional
         Where to write: of the result's shape and dtype, on the device of ``x``, apart from it in memory. By default a
-        new array.
+        new array. Not with ``key``.
     segments : array_like of int, optional
         Row offsets as in CSR, for arrays of one dimension: the first is 0, the last the number of elements, and they
-        never decrease. Each segment between two offsets is sorted by itself.
+        never decrease. Each segment between two offsets is sorted by itself. Not with ``key``.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -101,9 +106,14 @@ def sort(
            [ 4.,  5., nan]], dtype=float32)
     >>> gpuprims.sort(x, axis=None, descending=True, device="reference")
     array([nan,  5.,  4.,  3.,  2.,  1.], dtype=float32)
+    >>> gpuprims.sort(np.int32([-3, 1, 2, -1]), key=lambda x: abs(x), device="reference")
+    array([ 1, -1,  2, -3], dtype=int32)
     """
     if unknown:
         refuse_keywords("sort", keywords_of(sort), unknown)
+    if key is not None:
+        keys = keys_by("sort", key, x, device, segments=segments, out=out)
+        return sort_by_key(keys, x, axis=axis, descending=descending, device=device, variant=variant)[1]
     if segments is not None:
         return sort_segments(x, segments, device, axis=axis, descending=descending, out=out, variant=variant)
     return in_order(
@@ -126,6 +136,7 @@ def argsort(
     *,
     descending: bool = False,
     stable: bool = True,
+    key: Function | None = None,
     out: Any = None,
     segments: Any = None,
     device: str | Device | None = None,
@@ -136,8 +147,8 @@ def argsort(
 
     Parameters
     ----------
-    x, axis, descending, stable, out, segments, device, variant
-        As for :func:`sort`.
+    x, axis, descending, stable, key, out, segments, device, variant
+        As for :func:`sort`, but that ``out`` goes with ``key``.
 
     Returns
     -------
@@ -154,6 +165,8 @@ def argsort(
     """
     if unknown:
         refuse_keywords("argsort", keywords_of(argsort), unknown)
+    if key is not None:
+        x = keys_by("argsort", key, x, device, segments=segments)
     if segments is not None:
         return argsort_segments(x, segments, device, axis=axis, descending=descending, out=out, variant=variant)
     return in_order(
@@ -167,6 +180,7 @@ def sort_by_key(
     *values: Any,
     axis: int | None = -1,
     descending: bool = False,
+    key: Function | None = None,
     device: str | Device | None = None,
     variant: str | None = None,
     **unknown: Any,
@@ -179,8 +193,8 @@ def sort_by_key(
         What to sort by.
     *values : array_like
         One or more arrays of the shape of ``keys``, of any dtype.
-    axis, descending, device, variant
-        As for :func:`sort`.
+    axis, descending, key, device, variant
+        As for :func:`sort`. The function gets an element of ``keys``.
 
     Returns
     -------
@@ -198,6 +212,9 @@ def sort_by_key(
         refuse_keywords("sort_by_key", keywords_of(sort_by_key), unknown)
     if not values:
         raise ArgumentError("sort_by_key: keys and one or more arrays of values; got no values")
+    if key is not None:
+        by = keys_by("sort_by_key", key, keys, device)
+        return sort_by_key(by, keys, *values, axis=axis, descending=descending, device=device, variant=variant)[1:]
     found: tuple[Any, ...] = in_order(
         "sort_by_key", "pairs", (keys, *values), device, axis=axis, descending=descending, variant=variant, real=False
     )

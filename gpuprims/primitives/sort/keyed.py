@@ -1,0 +1,21 @@
+"""Sorts by a function of each element: the ``key=`` of sorts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpuprims.core.device import Device
+from gpuprims.errors import ArgumentError, quoted
+from gpuprims.primitives.map import map as map_elements
+from gpuprims.primitives.signatures import Function
+
+
+def keys_by(label: str, key: Function, x: Any, device: str | Device | None, **excluded: Any) -> Any:
+    """Return the key of each element; raise if keywords are given that do not go with ``key=``."""
+    for name, value in excluded.items():
+        if value is not None:
+            raise ArgumentError(f"{label}: no {name}= with key=; got {quoted(value)}")
+    keys = map_elements(key, x, device=device)
+    if isinstance(keys, tuple):
+        raise ArgumentError(f"{label}: key= a function that returns one number; got {len(keys)} results")
+    return keys
