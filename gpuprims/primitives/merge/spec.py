@@ -13,6 +13,9 @@ from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.expressions import converted
 from gpuprims.primitives.order import compared_text, order_text
 
+# What all kernels that merge share, those of sorts too.
+CROSSING = Path(__file__).parent / "kernels" / "crossing.h"
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MergeSpec(KernelSpec):
@@ -42,7 +45,7 @@ class MergeSpec(KernelSpec):
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""
-        return (Path(__file__).parent / "kernels" / "diagonals.h",)
+        return CROSSING, CROSSING.with_name("diagonals.h")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

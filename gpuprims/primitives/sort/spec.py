@@ -11,6 +11,7 @@ import numpy as np
 from gpuprims.core.kernel_spec import Dtype, KernelSpec, unchanged
 from gpuprims.core.layout import contiguous, starts_of
 from gpuprims.expressions import c_type
+from gpuprims.primitives.merge.spec import CROSSING
 from gpuprims.primitives.ordering import KERNELS
 from gpuprims.primitives.sort.keys import Keys
 
@@ -106,4 +107,4 @@ class SortSpec(KernelSpec):
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""
-        return KERNELS / "order.h", Path(__file__).parent / "kernels" / "sort_keys.h"
+        return KERNELS / "order.h", Path(__file__).parent / "kernels" / "sort_keys.h", CROSSING

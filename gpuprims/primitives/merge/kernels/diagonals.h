@@ -21,13 +21,6 @@ DEVICE int gp_goes_first(const result_t second, const result_t first)
 DEVICE i64 gp_cross(INPUTS, const layout_t layout, const i64 n, const i64 size, const i64 diagonal)
 {
     i64 low = max(diagonal - (n - size), (i64)0), high = min(diagonal, size);
-    while (low < high) {
-        const i64 middle = (low + high) / 2;
-        if (gp_goes_first(SECOND(diagonal - 1 - middle), FIRST(middle))) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
+    GP_CROSS(i64, low, high, gp_goes_first(SECOND(diagonal - 1 - middle), FIRST(middle)));
     return low;
 }

@@ -4,7 +4,7 @@
  * out     OUTPUTS: y0 their n elements, sorted; among equal ones those of x0 are first
  * launch  two: with `step` 0, work-items find where the path crosses the diagonal of each tile, and leave it in `splits`;
  *         with 1, groups of BLOCK merge a tile of BLOCK x ITEMS at a time
- * host    FIRST(i), SECOND(i), result_t; gp_goes_first, gp_cross (diagonals.h)
+ * host    FIRST(i), SECOND(i), result_t; gp_goes_first, gp_cross (diagonals.h), GP_CROSS (crossing.h)
  *
  * Source: S. Odeh, O. Green et al., "Merge path - parallel merging made simple", 2012.
  */
@@ -42,14 +42,7 @@ void merge_path(INPUTS, OUTPUTS, GLOBAL i64 *splits, const layout_t layout, cons
         /* 2. Find where the path crosses the work-item's own diagonal. */
         const int diagonal = min(tid * ITEMS, results);
         int low = max(diagonal - (results - firsts), 0), high = min(diagonal, firsts);
-        while (low < high) {
-            const int middle = (low + high) / 2;
-            if (gp_goes_first(staged[firsts + diagonal - 1 - middle], staged[middle])) {
-                high = middle;
-            } else {
-                low = middle + 1;
-            }
-        }
+        GP_CROSS(int, low, high, gp_goes_first(staged[firsts + diagonal - 1 - middle], staged[middle]));
 
         /* 3. Merge ITEMS results. An end of a part reads any element, and takes the other part's. */
         int first = low, second = firsts + diagonal - low;

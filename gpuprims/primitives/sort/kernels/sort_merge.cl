@@ -7,7 +7,7 @@
  *         kept_t
  * launch  TILES: a group of BLOCK for each tile of each row. Else too, for runs of `run` elements, whole tiles; any
  *         number of groups, which take tiles in turn
- * host    gp_sort_key (sort_keys.h)
+ * host    gp_sort_key (sort_keys.h), GP_CROSS (crossing.h)
  * order   stable: of equal elements, that of the earlier run goes first
  * source  Green, McColl and Bader, GPU merge path, 2012
  *
@@ -24,14 +24,7 @@
                         const count_t rights, const count_t diagonal)                                                  \
     {                                                                                                                  \
         count_t low = diagonal > rights ? diagonal - rights : 0, high = min(diagonal, lefts);                          \
-        while (low < high) {                                                                                           \
-            const count_t middle = (low + high) / 2;                                                                   \
-            if (gp_sort_key(left[middle]) <= gp_sort_key(right[diagonal - 1 - middle])) {                              \
-                low = middle + 1;                                                                                      \
-            } else {                                                                                                   \
-                high = middle;                                                                                         \
-            }                                                                                                          \
-        }                                                                                                              \
+        GP_CROSS(count_t, low, high, gp_sort_key(right[diagonal - 1 - middle]) < gp_sort_key(left[middle]));           \
         return low;                                                                                                    \
     }
 GP_CROSSING(gp_local_crossing, LOCAL, int)
