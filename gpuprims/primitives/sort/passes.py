@@ -9,12 +9,13 @@ import numpy as np
 
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.device import Device
+from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import Dtype
 from gpuprims.core.layout import contiguous, starts_of
 from gpuprims.core.memory import section
 from gpuprims.core.together import together
 from gpuprims.core.variant import Variant
-from gpuprims.primitives.sort.keys import DIGIT_BITS, DIGITS, Keys
+from gpuprims.primitives.sort.keys import DIGITS, Keys
 from gpuprims.primitives.sort.lane_order import lanes_in_order
 from gpuprims.primitives.sort.spec import SortSpec, Step
 
@@ -110,25 +111,31 @@ def _by_rows(work: Work) -> Passes:
 
 def _by_chunks(work: Work) -> Passes:
     """Sort by a digit at a time, lowest first: count the digits of chunks, then move the elements of each."""
-    device, rows = work.device, work.rows
+    device, rows, begins = work.device, work.rows, work.begins
     parts = max(work.variant.groups(-(-rows.length // work.variant.items), device.capabilities), 1)
-    chunk = -(-rows.length // parts)
-    count, move = device.kernel(work.variant, work.spec(2, "counts")), device.kernel(work.variant, work.spec(5))
-    groups, shared = rows.many * parts, (rows.length, chunk, parts)
-    turns = _Turns(work, work.keys.nbytes, counts=4 * DIGITS * groups)
-    launches = []
-    for digit in range(turns.passes):
-        shift, places = digit * DIGIT_BITS, turns.places(digit)
-        counting = count.prepare(groups, work.layout, *shared, shift, places.keys)
-        moving = move.prepare(groups, work.layout, *shared, shift, *turns.ends(digit), *places)
-        launches.append((counting, moving))
+    count, move = device.kernel(work.variant, work.spec(4, "counts")), device.kernel(work.variant, work.spec(7))
+    groups, shared = rows.many * parts, (rows.length, -(-rows.length // parts), parts)
+    turns = _Turns(work, work.keys.nbytes)
+    sides = [*turns.sides, (0, 0), (0, 0)][:2]
+
+    def counting(byte: int) -> Launch:
+        return count.prepare(groups, work.layout, *shared, byte, begins.keys, *(keys for keys, _ in sides))
+
+    def moving(byte: int) -> Launch:
+        return move.prepare(groups, work.layout, *shared, byte, *begins, *sides[0], *sides[1])
+
+    first = counting(-1)
+    launches = [(counting(byte), moving(byte)) for byte in range(work.keys.nbytes)]
+    differing, counts = work.keys.nbytes * groups, 4 * DIGITS * groups
 
     def start(memories: Four[Any]) -> None:
-        between = turns.allocate()
-        for digit, (counting, moving) in enumerate(launches):
-            keys, values, *to = turns.memories(digit, memories, between)
-            counting([keys, between])
-            moving([keys, values, between, *to])
+        scratch, between = device.driver.scratch, turns.allocate()
+        counted = scratch(differing)
+        beside = [counted if between is None else between, counted, scratch(counts)]
+        first([memories.keys, *beside])
+        for counting, moving in launches:
+            counting([memories.keys, *beside])
+            moving([*memories, *beside])
 
     return start
 
@@ -195,7 +202,7 @@ class _Turns:
 
     def __init__(self, work: Work, passes: int, *, counts: int = 0) -> None:
         self.passes, self._work, self._nbytes = passes, work, section(counts)
-        self._sides = [(self._section(work.keys.word), self._section(work.carried)) for _ in range(min(passes - 1, 2))]
+        self.sides = [(self._section(work.keys.word), self._section(work.carried)) for _ in range(min(passes - 1, 2))]
 
     def _section(self, dtype: Dtype | None) -> int:
         """Make room for something of each element, and return where it begins, in elements."""
@@ -212,8 +219,8 @@ class _Turns:
     def places(self, k: int) -> Four[int]:
         """Return where a pass reads and writes in its memories."""
         (first, last), begins = self.ends(k), self._work.begins
-        read = begins[:2] if first else self._sides[(k - 1) % 2]
-        return Four(*read, *(begins[2:] if last else self._sides[k % 2]))
+        read = begins[:2] if first else self.sides[(k - 1) % 2]
+        return Four(*read, *(begins[2:] if last else self.sides[k % 2]))
 
     def memories(self, k: int, given: Four[Any], between: Any) -> Four[Any]:
         """Return the memories of a pass among those of the call and that between passes."""

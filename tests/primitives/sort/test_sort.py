@@ -64,6 +64,13 @@ def test_sizes_on_both_sides_of_every_boundary(
     check(sort_kernel, elements(rng, dtype, size))
 
 
+@pytest.mark.optimised
+@pytest.mark.parametrize("begin", [0, 1])
+def test_lines_written_past_the_caches(sort_kernel: Kernel, rng: np.random.Generator, begin: int) -> None:
+    x = rng.integers(0, 3000, 2**20 + 13, dtype=np.uint32)[begin:]
+    check(sort_kernel, x * np.uint32(513))
+
+
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("dtype", REAL)
 def test_every_dtype_in_both_orders(

@@ -7,9 +7,11 @@
 DEVICE order_t gp_order_of_raw(const order_t raw)
 {
 #if ORDER_FLOATS
+    /* Without branches, which a CPU would guess wrong. */
     const order_t size = raw & (ORDER_SIGN - 1), infinity = (ORDER_SIGN - 1) >> ORDER_FLOATS << ORDER_FLOATS;
-    const order_t below = raw & ORDER_SIGN ? ~raw & ORDER_MASK : raw | ORDER_SIGN;
-    return size > infinity ? ORDER_MASK : size ? below : ORDER_SIGN;
+    const order_t negative = ((order_t)0 - (order_t)(raw >> (ORDER_BITS - 1))) & ORDER_MASK;
+    const order_t apart = (order_t)((raw ^ (negative | ORDER_SIGN)) + (order_t)(raw == ORDER_SIGN));
+    return apart | ((order_t)((order_t)0 - (order_t)(size > infinity)) & ORDER_MASK);
 #elif ORDER_SIGNED
     return raw ^ ORDER_SIGN;
 #else
