@@ -186,9 +186,28 @@ def sobel(n: Any) -> Any:
     return np.sqrt(down * down + across * across)
 
 
+def _ordered(call: Call) -> Way:
+    function: Callable[..., Any] = getattr(gpuprims, call.function)
+    given = {name: value for name, value in call.keywords.items() if name not in ("mean", "skewed", "more")}
+    match call.primitive:
+        case "sort" if len(call.operands) > 1:
+            return lambda x, offsets, **where: function(x, segments=offsets, **where)
+        case "by_key":
+            return lambda x, keys, **where: function(x, by=keys, **given, **where)
+        case "unique" if call["more"]:
+            return partial(function, **{call["more"]: True})
+    return partial(function, **given)
+
+
+# Calls that order elements; ordered.py draws them.
+ORDERED = (
+    "sort", "argsort", "sort_by_key", "top_k", "quantile", "partition", "unique", "run_length_encode", "by_key",
+    "searchsorted", "isin", "merge", "take",
+)  # fmt: skip
 _WAYS: Mapping[str, Callable[[Call], Way]] = {
     "map": _map, "reduce": _fold, "scan": _fold, "segments": _fold, "compact": _compact, "histogram": _histogram,
     "bincount": _bincount, "stencil": _stencil, "blur": _blur,
+    **dict.fromkeys(ORDERED, _ordered),
 }  # fmt: skip
 PRIMITIVES = tuple(_WAYS)
 

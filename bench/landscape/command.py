@@ -16,7 +16,8 @@ from gpuprims.errors import ArgumentError
 from .. import results
 from ..clocks import Clock, HostClock, clock_of, timed_device
 from .calls import Call
-from .draw import Bounds, draw
+from .dice import Bounds
+from .draw import draw
 from .floor import Limits, measured_limits
 from .known import Known, known
 from .measure import Bench, Row

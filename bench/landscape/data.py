@@ -15,6 +15,8 @@ from .calls import Call, Operand
 
 # Elements per piece; each piece has its own generator, so the number of threads does not matter.
 _PIECE = 2**20
+# The share of NaN among elements of the distribution of that name.
+_NAN = 0.7
 
 
 def stored(call: Call, *, repeated: bool = False) -> list[np.ndarray]:
@@ -77,20 +79,35 @@ def _fill(array: np.ndarray, start: int, operand: Operand, rng: np.random.Genera
         top = np.nextafter(piece.dtype.type(operand.high), piece.dtype.type(operand.low))
         piece[:] = np.minimum(_values(array, start, piece.size, operand, rng).astype(piece.dtype), top)
     else:
-        piece[:] = np.floor(_values(array, start, piece.size, operand, rng))
+        whole = np.floor(_values(array, start, piece.size, operand, rng))
+        piece[:] = np.minimum(whole, operand.high - 1)
 
 
 def _values(array: np.ndarray, start: int, count: int, operand: Operand, rng: np.random.Generator) -> np.ndarray:
-    if operand.data == "constant":
-        unit = np.full(count, 0.5)
-    elif operand.data == "sorted":
-        unit = np.arange(start, start + count) / array.size
-    else:
-        unit = rng.random(count)
-    if operand.data == "skewed":
-        unit **= 8
-    values: np.ndarray = operand.low + (operand.high - operand.low) * unit
+    if operand.data == "denormal":
+        tiny = float(np.finfo(operand.dtype).smallest_subnormal)
+        return np.asarray(rng.integers(-100, 101, count) * tiny)
+    values: np.ndarray = operand.low + (operand.high - operand.low) * _units(
+        array.size, start, count, operand.data, rng
+    )
+    if operand.data == "NaN":
+        values[rng.random(count) < _NAN] = np.nan
     return values
+
+
+def _units(size: int, start: int, count: int, data: str, rng: np.random.Generator) -> np.ndarray:
+    """Return numbers from 0 to 1 of a distribution."""
+    if data == "constant":
+        return np.full(count, 0.5)
+    if data in ("sorted", "reversed", "organ pipe"):
+        ramp = np.arange(start, start + count) / size
+        return {"sorted": ramp, "reversed": (size - 1) / size - ramp, "organ pipe": 1 - np.abs(2 * ramp - 1)}[data]
+    if data == "two values":
+        return rng.integers(0, 2, count) * 0.5
+    if data == "geometric":
+        return np.ldexp(1.0, -rng.geometric(0.5, count))
+    unit = rng.random(count)
+    return unit**8 if data == "skewed" else unit
 
 
 def _offsets(call: Call, operand: Operand) -> np.ndarray:

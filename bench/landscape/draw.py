@@ -4,38 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from . import ordered
 from .calls import Call, Operand
+from .dice import Bounds, Dice, Drawn
 from .functions import MAPS, parameters
 
-_INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-_FLOATS = ("float16", "float32", "float64")
-# Users' dtypes: mostly float32, then float64 and int32.
-_DTYPES = {"float32": 20, "float64": 8, "float16": 4, "int32": 6, "int64": 4, "uint8": 4, "complex64": 2, "bool": 2}
-_DTYPES |= dict.fromkeys(("int8", "int16", "uint16", "uint32", "uint64", "complex128"), 1)
-_LAYOUTS = {"x": 5, "transpose": 2, "x[..., 3:]": 1, "x[..., ::2]": 1, "x[..., ::-1]": 1}
-_DATA = {"uniform": 5, "skewed": 2, "constant": 1, "sorted": 1}
 _MODES = {"nearest": 3, "reflect": 2, "mirror": 1, "wrap": 1, "constant": 1}
 _SHARES = (0.01, 0.1, 0.5, 0.9, 0.99)
-# FMAs of a stencil for each byte of the upper bound: wide stencils get smaller arrays, so that the checks end.
-_FMAS_PER_BYTE = 32
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """Bytes of a call's first operand: drawn between these, evenly on a logarithmic scale."""
-
-    least: int
-    most: int
 
 
 def draw(seed: int, number: int, bounds: Bounds) -> Call:
     """Return a call of a seed. Each number has its own generator, so calls can be drawn alone."""
-    dice = _Dice(np.random.default_rng((seed, number)), bounds)
+    dice = Dice(np.random.default_rng((seed, number)), bounds)
     primitive = dice.pick(_WEIGHTS)
     function, operands, keywords = _DRAWN[primitive](dice)
     return Call(seed, number, primitive, function, tuple(operands), keywords)
@@ -46,57 +30,7 @@ def draws(seed: int, calls: int, bounds: Bounds) -> Iterator[Call]:
     return (draw(seed, number, bounds) for number in range(calls))
 
 
-_Drawn = tuple[str, list[Operand], dict[str, Any]]
-
-
-class _Dice:
-    """Draws of one call."""
-
-    def __init__(self, rng: np.random.Generator, bounds: Bounds) -> None:
-        self.rng = rng
-        self.most_fmas = _FMAS_PER_BYTE * bounds.most
-        self.nbytes = self.log_uniform(bounds.least, bounds.most)
-
-    def log_uniform(self, least: float, most: float) -> int:
-        return round(math.exp(self.rng.uniform(math.log(least), math.log(max(least, most)))))
-
-    def pick(self, weights: Mapping[Any, float]) -> Any:
-        total = sum(weights.values())
-        return list(weights)[int(self.rng.choice(len(weights), p=[weight / total for weight in weights.values()]))]
-
-    def chance(self, share: float) -> bool:
-        return bool(self.rng.random() < share)
-
-    def dtype(self, *kinds: str) -> str:
-        return str(self.pick({name: w for name, w in _DTYPES.items() if np.dtype(name).kind in kinds}))
-
-    def shape(self, dtype: str, *, least: int = 1, most: int = 4) -> tuple[int, ...]:
-        """Return a shape of so many bytes; half of the shapes have lengths that are powers of two."""
-        size = max(1, self.nbytes // np.dtype(dtype).itemsize)
-        axes = self.pick({axes: w for axes, w in {1: 5, 2: 7, 3: 4, 4: 2}.items() if least <= axes <= most})
-        shares = self.rng.dirichlet(np.full(axes, 1.5))
-        lengths = [max(1, round(size**share)) for share in shares[:-1]]
-        if self.chance(0.5):
-            lengths = [1 << max(0, round(math.log2(length))) for length in lengths]
-        return (*lengths, max(1, size // math.prod(lengths)))
-
-    def operand(self, name: str, dtype: str, shape: tuple[int, ...], *, layout: str | None = None) -> Operand:
-        """Return an operand with a layout and data of its own."""
-        layout = layout or self.pick(_LAYOUTS)
-        if layout == "transpose" and len(shape) == 1:
-            layout = "x"
-        axes: tuple[int, ...] = ()
-        if layout == "transpose":
-            axes = tuple(range(len(shape)))[::-1]
-            if self.chance(0.5):
-                axes = tuple(int(axis) for axis in self.rng.permutation(len(shape)))
-        if axes == tuple(range(len(shape))):
-            layout, axes = "x", ()
-        low, high = (0.0, 1.0) if np.dtype(dtype).kind in "fcb" else (0.0, 100.0)
-        return Operand(name, dtype, shape, layout, axes, self.pick(_DATA), low, high)
-
-
-def _map(dice: _Dice) -> _Drawn:
+def _map(dice: Dice) -> Drawn:
     dtype = dice.dtype(*"fiucb")
     kind = np.dtype(dtype).kind
     fn = str(dice.pick(dict.fromkeys(MAPS["i" if kind == "u" else kind], 1)))
@@ -115,14 +49,14 @@ _FOLDS |= {"any": 2, "all": 2, "count_nonzero": 2, "affine": 3, "heaviest": 3, "
 _SCANS = {"sum": 16, "max": 6, "min": 2, "prod": 1, "affine": 4, "heaviest": 2, "xor": 2}
 
 
-def _elements(dice: _Dice, op: str) -> str:
+def _elements(dice: Dice, op: str) -> str:
     """Return a dtype that suits an operator."""
     kinds = {"affine": "f", "heaviest": "f", "xor": "iu", "hypot": "f", "prod": "fiu", "sum": "fiucb"}
     dtype = dice.dtype(*kinds.get(op, "fiub" if op in ("any", "all", "count_nonzero") else "fiu"))
     return "float32" if dtype == "float16" and op in ("affine", "prod", "hypot", "norm", "var", "std") else dtype
 
 
-def _operands_of(dice: _Dice, op: str, dtype: str, shape: tuple[int, ...]) -> list[Operand]:
+def _operands_of(dice: Dice, op: str, dtype: str, shape: tuple[int, ...]) -> list[Operand]:
     x = dice.operand("x", dtype, shape)
     if op == "affine":
         y = dice.operand("y", dtype, shape)
@@ -134,7 +68,7 @@ def _operands_of(dice: _Dice, op: str, dtype: str, shape: tuple[int, ...]) -> li
     return [x]
 
 
-def _reduce(dice: _Dice) -> _Drawn:
+def _reduce(dice: Dice) -> Drawn:
     op = dice.pick(_FOLDS)
     dtype = _elements(dice, op)
     shape = dice.shape(dtype)
@@ -150,12 +84,12 @@ def _reduce(dice: _Dice) -> _Drawn:
     return "reduce", _operands_of(dice, op, dtype, shape), keywords
 
 
-def _sums_in_float32(dice: _Dice, op: str, dtype: str) -> dict[str, str]:
+def _sums_in_float32(dice: Dice, op: str, dtype: str) -> dict[str, str]:
     """Return dtype= for half of the sums of float16, which overflow soon."""
     return {"dtype": "float32"} if (op, dtype) == ("sum", "float16") and dice.chance(0.5) else {}
 
 
-def _scan(dice: _Dice) -> _Drawn:
+def _scan(dice: Dice) -> Drawn:
     op = dice.pick(_SCANS)
     dtype = _elements(dice, op)
     shape = dice.shape(dtype)
@@ -165,7 +99,7 @@ def _scan(dice: _Dice) -> _Drawn:
     return "scan", _operands_of(dice, op, dtype, shape), keywords
 
 
-def _segments(dice: _Dice) -> _Drawn:
+def _segments(dice: Dice) -> Drawn:
     op = dice.pick({"sum": 5, "max": 2, "xor": 1})
     dtype = dice.dtype("i", "u") if op == "xor" else dice.dtype(*"fiu")
     (size,) = shape = dice.shape(dtype, most=1)
@@ -178,7 +112,7 @@ def _segments(dice: _Dice) -> _Drawn:
     return function, [dice.operand("x", dtype, shape), offsets], keywords
 
 
-def _compact(dice: _Dice) -> _Drawn:
+def _compact(dice: Dice) -> Drawn:
     dtype, share = dice.dtype(*"fiuc"), dice.pick(dict.fromkeys(_SHARES, 1))
     shape = dice.shape(dtype)
     x = dice.operand("x", dtype, shape)
@@ -190,12 +124,12 @@ def _compact(dice: _Dice) -> _Drawn:
     return "compact", [x], {"mask": f"x >= {bound if np.dtype(dtype).kind == 'f' else round(bound)}"}
 
 
-def _weighted(dice: _Dice, x: Operand) -> list[Operand]:
+def _weighted(dice: Dice, x: Operand) -> list[Operand]:
     dtype = dice.pick({None: 5, "float32": 2, "float64": 2})
     return [x] if dtype is None else [x, dice.operand("weights", dtype, x.shape, layout="x")]
 
 
-def _histogram(dice: _Dice) -> _Drawn:
+def _histogram(dice: Dice) -> Drawn:
     dtype = dice.pick({"float32": 6, "float64": 2, "float16": 1, "uint8": 2, "uint16": 1, "int32": 2, "int64": 1})
     bins, edges = dice.log_uniform(3, 500 if dtype == "float16" else 10**6), dice.chance(0.2)  # NumPy refuses more
     rows = dice.chance(0.15)
@@ -210,7 +144,7 @@ def _histogram(dice: _Dice) -> _Drawn:
     return "histogram", operands, {"bins": bins, "range": given, "edges": edges or None, "axis": 1 if rows else None}
 
 
-def _bincount(dice: _Dice) -> _Drawn:
+def _bincount(dice: Dice) -> Drawn:
     dtype = dice.pick({"int32": 4, "int64": 4, "uint8": 2, "uint16": 1, "uint32": 1})
     bins = min(dice.log_uniform(3, 10**6), int(np.iinfo(dtype).max) + 1)
     found = dice.operand("x", dtype, dice.shape(dtype, most=1))
@@ -218,7 +152,7 @@ def _bincount(dice: _Dice) -> _Drawn:
     return "bincount", _weighted(dice, x), {"minlength": bins if dice.chance(0.5) else 0}
 
 
-def _image(dice: _Dice, axes: int, most: float = math.inf, channels: int = 0) -> Operand:
+def _image(dice: Dice, axes: int, most: float = math.inf, channels: int = 0) -> Operand:
     """Return an image of two or three axes, perhaps in a batch, of at most so many elements."""
     dtype = dice.pick({"float32": 6, "uint8": 3, "float64": 2, "uint16": 1, "int16": 1, "float16": 1})
     size = max(64, min(dice.nbytes // np.dtype(dtype).itemsize, most))
@@ -233,7 +167,7 @@ def _image(dice: _Dice, axes: int, most: float = math.inf, channels: int = 0) ->
     return Operand("x", dtype, shape, x.layout, x.axes, x.data, 0, 250.0 if dtype.startswith(("u", "i")) else 1.0)
 
 
-def _stencil(dice: _Dice) -> _Drawn:
+def _stencil(dice: Dice) -> Drawn:
     mode = dice.pick(_MODES)
     if dice.chance(0.1):
         x = _image(dice, 2)
@@ -247,7 +181,7 @@ def _stencil(dice: _Dice) -> _Drawn:
     return "stencil", [x], {"weights": tuple(widths), "separable": separable, "mode": mode}
 
 
-def _blur(dice: _Dice) -> _Drawn:
+def _blur(dice: Dice) -> Drawn:
     kind = dice.pick({"gaussian": 4, "box": 3, "cross": 2})
     channels = dice.pick({0: 3, 3: 1, 4: 1})
     x = _image(dice, 2, channels=channels)
@@ -261,9 +195,9 @@ def _blur(dice: _Dice) -> _Drawn:
     return "blur", [x], keywords
 
 
-_DRAWN: Mapping[str, Callable[[_Dice], _Drawn]] = {
+_DRAWN: Mapping[str, Callable[[Dice], Drawn]] = {
     "map": _map, "reduce": _reduce, "scan": _scan, "segments": _segments, "compact": _compact,
-    "histogram": _histogram, "bincount": _bincount, "stencil": _stencil, "blur": _blur,
+    "histogram": _histogram, "bincount": _bincount, "stencil": _stencil, "blur": _blur, **ordered.DRAWN,
 }  # fmt: skip
 _WEIGHTS = {"map": 20, "reduce": 22, "scan": 14, "segments": 9, "compact": 7, "histogram": 9, "bincount": 5}
-_WEIGHTS |= {"stencil": 8, "blur": 6}
+_WEIGHTS |= {"stencil": 8, "blur": 6} | ordered.WEIGHTS

@@ -48,7 +48,13 @@ class Limits:
 
 
 def moved_bytes(call: Call, result_bytes: int) -> int:
-    """Return the bytes that a call must move: each needed element of the operands once, and each result once."""
+    """Return the bytes that a call must move: each needed element of the operands once, and each result once.
+
+    So a sort reads and writes once, however many passes it makes. A take may need fewer elements than there are.
+    """
+    if call.primitive == "take":
+        x, indices = call.operands
+        return min(x.nbytes, result_bytes) + indices.nbytes + result_bytes
     return sum(operand.nbytes for operand in call.operands) + result_bytes
 
 

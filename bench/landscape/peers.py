@@ -15,7 +15,9 @@ import numpy as np
 
 import gpuprims
 
-from .calls import Call, bins_of, stencil_weights
+from . import ordered_peers
+from .calls import ORDERED, Call, bins_of, stencil_weights
+from .errors import NoFunctionError
 from .functions import function_of
 from .oracles import stencil_way
 
@@ -29,10 +31,6 @@ class Peer(NamedTuple):
     way: Callable[[Call], Way]
     taken: Callable[[Any], Any]
     given: Callable[[Any], Any]
-
-
-class NoFunctionError(LookupError):
-    """The library has no function for a call."""
 
 
 def peers_of(device: gpuprims.Device) -> tuple[dict[str, Peer], dict[str, str]]:
@@ -83,7 +81,12 @@ def _torch() -> Peer:
             raise NoFunctionError("no array with negative strides")
         return torch.from_dlpack(array)
 
-    return Peer(lambda call: _torch_way(call, torch), taken, lambda result: cupy.from_dlpack(result.contiguous()))
+    def given(result: Any) -> Any:
+        if isinstance(result, tuple):
+            return tuple(map(given, result))
+        return cupy.from_dlpack(result.contiguous())
+
+    return Peer(lambda call: _torch_way(call, torch), taken, given)
 
 
 _PEERS: Sequence[tuple[str, str, Callable[[], Peer]]] = (
@@ -95,6 +98,8 @@ _PEERS: Sequence[tuple[str, str, Callable[[], Peer]]] = (
 
 def _array_way(call: Call, xp: Any, ndimage: Any) -> Way:
     """Return a call by NumPy or CuPy, and their ``ndimage``."""
+    if call.primitive in ORDERED:
+        return ordered_peers.array_way(call, xp)
     op, axis = call["op"], call["axis"]
     match call.primitive:
         case "map":
@@ -179,6 +184,8 @@ def _sums_in_segments(x: Any, offsets: Any) -> Any:
 
 
 def _torch_way(call: Call, torch: Any) -> Way:
+    if call.primitive in ORDERED:
+        return ordered_peers.torch_way(call, torch)
     op, axis = call["op"], call["axis"]
     match call.primitive:
         case "map":
