@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -15,62 +14,13 @@ import gpuprims
 from . import calls, oracles
 from .elements import Elements, Samples
 from .oracles import CROSS, EDGES
+from .ordered_works import ORDERED, ORDERED_SIZES
+from .works import Case, Sizes, Work, powers
 
 __all__ = ["CROSS", "RATE", "SIZES", "STEPS", "WORKS", "Case", "Work", "cases", "matches"]
 
 # Gradient descent: the learning rate, and the iterations per call.
 RATE, STEPS = 1e-3, 10_000
-
-
-@dataclass(frozen=True)
-class Work:
-    """One call: its function in gpuprims and in NumPy or SciPy, its arrays, and the check of its result.
-
-    ``call`` takes the arrays, and ``device=`` or ``variant=``. ``host`` is NumPy's function; ``expect`` is the oracle
-    if ``host`` is missing or too slow. A call must move ``nbytes`` bytes per element or row of samples, and ``limit``
-    names the bandwidth that bounds it. ``steps`` is the number of iterations of a call that loops.
-    """
-
-    name: str
-    primitive: str
-    nbytes: float
-    call: Callable[..., Any]
-    host: Callable[..., Any]
-    check: Callable[[Any, Any], None] = oracles.exact
-    expect: Callable[..., Any] | None = None
-    inputs: Elements | Samples = field(default_factory=Elements)
-    sizes: str = "more"
-    limit: str = "copy"
-    library: str = "NumPy"
-    steps: int = 1
-    op: str = "sum"
-    bins: Any = 256
-
-    @property
-    def expected(self) -> Callable[..., Any]:
-        return self.expect or self.host
-
-    @property
-    def kernels(self) -> str:
-        """Return the primitive whose variants compute it, or None for a whole fit."""
-        names = {"segments": "scan", "bincount": "histogram", "blur": "stencil", "fit": ""}
-        return names.get(self.primitive, self.primitive)
-
-
-@dataclass(frozen=True)
-class Case:
-    """A work at a size."""
-
-    work: Work
-    size: int
-
-    @property
-    def label(self) -> str:
-        return f"{self.work.name}, {self.work.inputs.label(self.size)}"
-
-    @property
-    def nbytes(self) -> float:
-        return self.work.nbytes * self.size
 
 
 def _reduce(name: str, op: str = "sum", shape: str | int = "line", axis: int | None = None, **how: Any) -> Work:
@@ -172,34 +122,22 @@ WORKS = (
     _logistic(100, "gradient 100"),
     _logistic(1024, "gradient 1024"),
     _fit(),
+    *ORDERED,
 )
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """Numbers of elements or rows of a work, by default and with ``--full``."""
-
-    cpu: tuple[int, ...]
-    cpu_full: tuple[int, ...]
-    gpu: tuple[int, ...]
-    gpu_full: tuple[int, ...]
-
-
-def _powers(*exponents: int) -> tuple[int, ...]:
-    return tuple(2**exponent for exponent in exponents)
 
 
 SIZES = {
     "sweep": Sizes(
-        _powers(10, 14, 18, 22, 24), _powers(*range(10, 27, 2)), _powers(10, 14, 20, 24, 26), _powers(*range(10, 31, 2))
+        powers(10, 14, 18, 22, 24), powers(*range(10, 27, 2)), powers(10, 14, 20, 24, 26), powers(*range(10, 31, 2))
     ),
-    "main": Sizes(_powers(22), _powers(24, 26), _powers(26), _powers(28, 30)),
-    "square": Sizes(_powers(22), _powers(24), _powers(26), _powers(28)),
-    "more": Sizes((), _powers(24), (), _powers(28)),
+    "main": Sizes(powers(22), powers(24, 26), powers(26), powers(28, 30)),
+    "square": Sizes(powers(22), powers(24), powers(26), powers(28)),
+    "more": Sizes((), powers(24), (), powers(28)),
     "descent": Sizes((2048,), (2048,), (2048,), (2048,)),
     "gradient 100": Sizes((10**5,), (10**6,), (10**6,), (10**6, 10**7)),
     "gradient 1024": Sizes((), (10**5,), (10**5,), (10**6,)),
     "fit": Sizes((10**5,), (10**6,), (10**5,), (10**6,)),
+    **ORDERED_SIZES,
 }
 
 

@@ -36,3 +36,21 @@ CALL(compact_by_a_function, float, float, cub::DeviceSelect::If(scratch, *bytes,
 CALL(histogram, float, int,
      cub::DeviceHistogram::HistogramEven(scratch, *bytes, x, y, (int)bins + 1, 0.0f, 1.0f, n, stream))
 CALL(bincount_uint8, uint8_t, int, cub::DeviceHistogram::HistogramEven(scratch, *bytes, x, y, 257, 0, 256, n, stream))
+
+/* Sorts. Those with values take these in place of a mask, and store them behind the keys. */
+#define SORT(name, key_t)                                                                                              \
+    CALL(name, key_t, key_t,                                                                                           \
+         cub::DeviceRadixSort::SortKeys(scratch, *bytes, x, y, n, 0, (int)(8 * sizeof(key_t)), stream))
+#define SORT_PAIRS(name, key_t)                                                                                        \
+    CALL(name, key_t, key_t,                                                                                           \
+         cub::DeviceRadixSort::SortPairs(scratch, *bytes, x, y, (const uint32_t *)mask, (uint32_t *)(y + n), n, 0,     \
+                                         (int)(8 * sizeof(key_t)), stream))
+
+SORT(sort_uint8, uint8_t)
+SORT(sort_int32, int32_t)
+SORT(sort_uint32, uint32_t)
+SORT(sort_uint64, uint64_t)
+SORT(sort_float32, float)
+SORT_PAIRS(sort_pairs, uint32_t)
+SORT_PAIRS(argsort_float32, float)
+CALL(unique_int32, int32_t, int32_t, cub::DeviceSelect::Unique(scratch, *bytes, x, y, count, n, stream))

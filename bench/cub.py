@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .cases import WORKS
+from .ordered_peers import cub_ways
 
 _SOURCE = Path(__file__).with_name("cub.cu")
 # The works with a function of the same name in cub.cu.
@@ -33,7 +34,7 @@ def load() -> dict[str, Callable[..., Any]]:
     kinds = {"float32": "histogram", "uint8": "bincount_uint8"}
     ways = {name: _way(library[name.replace(",", "").replace(" ", "_")], name) for name in _NAMED}
     ways |= {work.name: _way(library[kinds[work.inputs.dtype]], work.name, work.bins) for work in histograms}
-    return ways
+    return ways | cub_ways(library, _start)
 
 
 def _built() -> Path:
@@ -58,21 +59,27 @@ def _way(function: Any, name: str, bins: int = 256) -> Callable[..., Any]:
     def run(x: Any, mask: Any = None) -> Any:
         size = bins if counts else 1 if name.startswith("reduce") else x.size
         y = cupy.empty(size, "int32" if counts else x.dtype)
-        count, nbytes = cupy.empty(1, "int64") if kept else None, ctypes.c_size_t()
-        given: tuple[Any, ...] = (x, y, x.size, bins, mask, count)
-        arguments = [
-            ctypes.c_void_p(one.data.ptr if hasattr(one, "data") else one)
-            if one is None or hasattr(one, "data")
-            else ctypes.c_int64(one)
-            for one in given
-        ]
-        stream = ctypes.c_void_p(cupy.cuda.get_current_stream().ptr)
-        _succeed(function(None, ctypes.byref(nbytes), *arguments, stream))
-        scratch = cupy.empty(max(nbytes.value, 1), "uint8")
-        _succeed(function(ctypes.c_void_p(scratch.data.ptr), ctypes.byref(nbytes), *arguments, stream))
+        count = cupy.empty(1, "int64") if kept else None
+        _start(function, x, y, bins, mask, count)
         return y[: int(count[0])] if count is not None else y
 
     return run
+
+
+def _start(function: Any, x: Any, y: Any, bins: int = 0, mask: Any = None, count: Any = None) -> None:
+    """Run a function with the scratch memory that it asks for."""
+    import cupy
+
+    arguments = [*map(_pointer, (x, y)), ctypes.c_int64(x.size), ctypes.c_int64(bins), *map(_pointer, (mask, count))]
+    nbytes, stream = ctypes.c_size_t(), ctypes.c_void_p(cupy.cuda.get_current_stream().ptr)
+    _succeed(function(None, ctypes.byref(nbytes), *arguments, stream))
+    scratch = cupy.empty(max(nbytes.value, 1), "uint8")
+    _succeed(function(_pointer(scratch), ctypes.byref(nbytes), *arguments, stream))
+
+
+def _pointer(array: Any) -> ctypes.c_void_p:
+    """Return where an array begins, or null."""
+    return ctypes.c_void_p(None if array is None else array.data.ptr)
 
 
 def _succeed(error: int) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import gpuprims
 from gpuprims.primitives.stencil.weights import normal_weights
 
+from . import ordered_peers
 from .calls import ends
 from .cases import CROSS, RATE, STEPS, WORKS
 
@@ -56,6 +57,7 @@ def cupy(_: gpuprims.Device) -> Ways:
         "logistic gradient, 1024 features": gradient,
         **{name: lambda x, bins=work.bins: cupy.histogram(x, bins, ends(x))[0] for name, work in _HISTOGRAMS.items()},
         **{name: lambda x: cupy.bincount(x.reshape(-1)) for name in _BINCOUNTS},
+        **ordered_peers.cupy_ways(),
     }
 
 
@@ -121,6 +123,7 @@ def torch(_: gpuprims.Device) -> Ways:
         "logistic descent by a CUDA graph": through(_Graph()),
         **counts,
         **{name: through(lambda x: torch.bincount(x.reshape(-1))) for name in _BINCOUNTS},
+        **ordered_peers.torch_ways(through),
     }
 
 

@@ -13,9 +13,9 @@ Rows = list[dict[str, Any]]
 class Target:
     """A bound for a value of a row, on a device.
 
-    ``measure`` is "TB/s", "us" or "ms" by the device's clock, "us waited" or "s waited" by the wall clock of one call,
-    "it/s", or "x NAME", the speed relative to another contender of the same run by the wall clock. ``on`` is a part of
-    the device's name or its kind, and the backend or "" for any.
+    ``measure`` is "TB/s", "Gkeys/s", "us" or "ms" by the device's clock, "us waited" or "s waited" by the wall clock of
+    one call, "it/s", or "x NAME", the speed relative to another contender of the same run by the wall clock. ``on`` is
+    a part of the device's name or its kind, and the backend or "" for any.
     """
 
     on: tuple[str, str]
@@ -37,6 +37,28 @@ _H200, _CUDA, _OPENCL = ("H200", ""), ("H200", "cuda"), ("H200", "opencl")
 _CPU = ("cpu", "opencl")
 _HOST = "gpuprims, NumPy array"
 _MILLION = 10**6
+
+
+def _ordered() -> Iterator[Target]:
+    """Yield the targets of sorts, selections and groups: through CUDA, and through OpenCL."""
+    keys = {"sort uint32": (85, 45), "argsort float32": (38, 22), "sort pairs": (38, 22), "sort uint64": (24, 14)}
+    keys |= dict.fromkeys(("sort int32", "sort float32"), (85, 45)) | {"sort uint8": (400, 300)}
+    others = ("sort float32, normal", "sort uint32, narrow", "sort uint32, few", "sort uint32, skewed")
+    keys |= dict.fromkeys(others, (60, 45)) | {"sort uint32, sorted": (75, 45)}
+    times = {
+        ("sort uint32", 2**20): (0.036, 0.06), ("sort uint32", 2**24): (0.235, 0.3),
+        ("top_k 10", 2**28): (0.31, 0.36), ("top_k 1000", 2**28): (0.31, 0.36),
+        ("top_k 10", 2**20): (0.034, 0.05), ("top_k 1000", 2**20): (0.034, 0.05),
+        ("top_k rows of 8192", 2**24): (0.06, 0.1),
+        ("unique, 1,000 distinct", 2**28): (2, 2), ("unique, all distinct", 2**28): (6, 6),
+        ("reduce by 1,000 keys", 2**24): (0.15, 0.25), ("reduce by 10^6 keys", 2**24): (0.5, 0.8),
+        ("median", 2**28): (0.8, 1.2), ("searchsorted", 2**24): (1.2, 1.5),
+    }  # fmt: skip
+    for number, on in enumerate((_CUDA, _OPENCL)):
+        yield from (Target(on, case, 2**28, "Gkeys/s", bounds[number]) for case, bounds in keys.items())
+        yield from (Target(on, case, size, "ms", bounds[number]) for (case, size), bounds in times.items())
+        yield Target(on, "sort segments of 100", 2**26, "Gkeys/s", 8)
+
 
 TARGETS = (
     Target(_H200, "map 2*x+1", 2**28, "TB/s", 4.2),
@@ -71,6 +93,11 @@ TARGETS = (
     Target(_CPU, "logistic descent", 2048, "x NumPy", 3),
     Target(_CPU, "logistic gradient, 100 features", _MILLION, "x NumPy", 3, _HOST),
     Target(_CPU, "fit by lbfgs", _MILLION, "x scikit-learn", 3, _HOST),
+    *_ordered(),
+    Target(_CPU, "sort uint32", 2**24, "x NumPy", 3, _HOST),
+    Target(_CPU, "argsort float32", 2**24, "x NumPy", 5, _HOST),
+    Target(_CPU, "top_k 10", 2**24, "x NumPy", 3, _HOST),
+    Target(_CPU, "unique, 1,000 distinct", 2**24, "x NumPy", 5, _HOST),
 )
 
 # The value of a row in the unit of each measure.
@@ -80,6 +107,7 @@ _VALUES: dict[str, Callable[[dict[str, Any]], float]] = {
     "ms": lambda row: row["device_s"] * 1e3,
     "us waited": lambda row: row["wall_s"] * 1e6,
     "s waited": lambda row: row["wall_s"],
+    "Gkeys/s": lambda row: row["size"] / row["device_s"] / 1e9,
     "it/s": lambda row: row["steps"] / row["wall_s"],
 }
 
