@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -18,40 +17,9 @@ from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.ordering import check_ordered
 from gpuprims.primitives.reduce import reduce
+from gpuprims.primitives.selection.methods import METHODS, OF_ELEMENTS
 from gpuprims.primitives.selection.plan import select
 from gpuprims.primitives.signatures import QuantileKeywords, Where
-
-Numbers = np.ndarray
-
-
-def _at(alpha: float, beta: float) -> Callable[[int, Numbers], Numbers]:
-    """Return the places of quantiles by Hyndman and Fan's formula."""
-    return lambda n, q: np.asarray(n * q + (alpha + q * (1 - alpha - beta)) - 1)
-
-
-def _between(n: int, q: Numbers) -> Numbers:
-    return np.asarray((n - 1) * q)
-
-
-def _middle(n: int, q: Numbers) -> Numbers:
-    places = _between(n, q)
-    return np.asarray(0.5 * (np.floor(places) + np.ceil(places)))
-
-
-# From the number of elements and quantiles to places among the sorted elements, by NumPy's names.
-_METHODS: dict[str, Callable[[int, Numbers], Numbers]] = {
-    "linear": _between,
-    "lower": lambda n, q: np.floor(_between(n, q)),
-    "higher": lambda n, q: np.ceil(_between(n, q)),
-    "nearest": lambda n, q: np.rint(_between(n, q)),
-    "midpoint": _middle,
-    "interpolated_inverted_cdf": _at(0, 1),
-    "hazen": _at(0.5, 0.5),
-    "weibull": _at(0, 0),
-    "median_unbiased": _at(1 / 3, 1 / 3),
-    "normal_unbiased": _at(3 / 8, 3 / 8),
-}
-_OF_ELEMENTS = ("lower", "higher", "nearest")  # methods whose results are elements, of their dtype
 
 
 class _Call(NamedTuple):
@@ -83,8 +51,8 @@ def _ranked(call: _Call, ranks: np.ndarray) -> Any:
 
 def _largest(call: _Call, x: Any) -> Any:
     """Return the largest element of each row, NaN if there is one."""
-    found = reduce(x, op="max", axis=call.axes, device=call.operands.device)
-    return found.reshape((1, *found.shape))
+    found = reduce(x, op="max", axis=call.axes, keepdims=True, device=call.operands.device)
+    return found.reshape(call.shape)
 
 
 def _there(call: _Call, array: np.ndarray) -> Any:
@@ -100,6 +68,7 @@ def _is_float(call: _Call) -> bool:
 def median(
     x: Any,
     axis: int | tuple[int, ...] | None = None,
+    out: Any = None,
     *,
     keepdims: bool = False,
     device: str | Device | None = None,
@@ -114,6 +83,8 @@ def median(
         Real numbers or bools.
     axis : int or tuple of int, optional
         The axes along which to take medians; by default all.
+    out : array, optional
+        Where to write: of the result's shape and dtype, on the device of ``x``. By default a new array.
     keepdims : bool, default False
         True to keep these axes, with length 1.
     device : str or Device, optional
@@ -152,15 +123,14 @@ def median(
         middle_ = low.astype(wide) if count == 1 else (low.astype(wide) + high.astype(wide)) / wide.type(2)
         return np.where(np.isnan(largest), largest, middle_.astype(dtype)) if _is_float(call) else middle_.astype(dtype)
 
-    low, high = found[:1], found[count - 1 :]
+    low, high = found[:1].reshape(call.shape), found[count - 1 :].reshape(call.shape)
     largest = _largest(call, x) if _is_float(call) else low
-    result = map_arrays(mean, low, high, largest, device=call.operands.device)
-    return _shaped(result, call.shape)
+    return _returned(map_arrays(mean, low, high, largest, out=out, device=call.operands.device), out)
 
 
-def _shaped(result: Any, shape: tuple[int, ...]) -> Any:
-    result = result.reshape(shape)
-    return result[()] if isinstance(result, np.ndarray) and not shape else result
+def _returned(result: Any, out: Any) -> Any:
+    """Return a result as NumPy does: a scalar in place of an array without axes, unless it is the caller's."""
+    return result[()] if out is None and isinstance(result, np.ndarray) and not result.shape else result
 
 
 @named_keywords
@@ -168,6 +138,7 @@ def quantile(
     x: Any,
     q: Any,
     axis: int | tuple[int, ...] | None = None,
+    out: Any = None,
     *,
     method: str = "linear",
     keepdims: bool = False,
@@ -185,10 +156,12 @@ def quantile(
         Quantiles from 0 to 1, on the host.
     axis : int or tuple of int, optional
         The axes along which to take quantiles; by default all.
+    out : array, optional
+        Where to write: of the result's shape and dtype, on the device of ``x``. By default a new array.
     method : str, default "linear"
         How to choose between two elements: NumPy's ``"linear"``, ``"lower"``, ``"higher"``, ``"nearest"``,
-        ``"midpoint"``, ``"interpolated_inverted_cdf"``, ``"hazen"``, ``"weibull"``, ``"median_unbiased"`` or
-        ``"normal_unbiased"``.
+        ``"midpoint"``, ``"inverted_cdf"``, ``"averaged_inverted_cdf"``, ``"closest_observation"``,
+        ``"interpolated_inverted_cdf"``, ``"hazen"``, ``"weibull"``, ``"median_unbiased"`` or ``"normal_unbiased"``.
     keepdims : bool, default False
         True to keep these axes, with length 1.
     device : str or Device, optional
@@ -200,8 +173,8 @@ def quantile(
     -------
     array
         Of the shape of ``q``, followed by the other axes. Floats have the dtype of ``x``, or float64 if ``q`` is an
-        array of float64. Integers give float64, or their own dtype with ``"lower"``, ``"higher"`` and ``"nearest"``.
-        NaN if an element is NaN.
+        array of float64. Integers give float64, or their own dtype with methods that choose an element: ``"lower"``,
+        ``"higher"``, ``"nearest"``, ``"inverted_cdf"`` and ``"closest_observation"``. NaN if an element is NaN.
 
     Raises
     ------
@@ -222,7 +195,7 @@ def quantile(
     if unknown:
         refuse_keywords("quantile", keywords_of(quantile), unknown)
     call = _call("quantile", x, axis, keepdims, {"device": device, "variant": variant})
-    return _quantiles("quantile", call, x, q, _fractions("quantile", q, 1), method)
+    return _quantiles("quantile", call, x, q, _fractions("quantile", q, 1), method, out)
 
 
 @named_keywords
@@ -230,6 +203,7 @@ def percentile(
     x: Any,
     q: Any,
     axis: int | tuple[int, ...] | None = None,
+    out: Any = None,
     **keywords: Unpack[QuantileKeywords],
 ) -> Any:
     """Return percentiles, as :func:`numpy.percentile`: :func:`quantile` of ``q / 100``.
@@ -240,12 +214,12 @@ def percentile(
     >>> gpuprims.percentile(np.float32([3, 1, 4, 1, 5]), 50, device="reference")
     np.float32(3.0)
     """
-    known = [name for name in keywords_of(quantile) if name != "q"]
+    known = [name for name in keywords_of(quantile) if name not in ("q", "out")]
     if unknown := {name: value for name, value in keywords.items() if name not in known}:
-        refuse_keywords("percentile", ["q", *known], unknown)
+        refuse_keywords("percentile", ["q", "out", *known], unknown)
     call = _call("percentile", x, axis, keywords.get("keepdims", False), keywords)
     fractions = _fractions("percentile", q, 100)
-    return _quantiles("percentile", call, x, q, fractions, keywords.get("method", "linear"))
+    return _quantiles("percentile", call, x, q, fractions, keywords.get("method", "linear"), out)
 
 
 def _fractions(label: str, q: Any, most: int) -> np.ndarray:
@@ -262,25 +236,26 @@ def _fractions(label: str, q: Any, most: int) -> np.ndarray:
     return fractions
 
 
-def _quantiles(label: str, call: _Call, x: Any, q: Any, fractions: np.ndarray, method: str) -> Any:
-    if method not in _METHODS:
-        known = ", ".join(_METHODS)
-        raise ArgumentError(f"{label}: method= among {known}; got {quoted(method)}{did_you_mean(method, _METHODS)}")
+def _quantiles(label: str, call: _Call, x: Any, q: Any, fractions: np.ndarray, method: str, out: Any) -> Any:
+    if method not in METHODS:
+        known = ", ".join(METHODS)
+        raise ArgumentError(f"{label}: method= among {known}; got {quoted(method)}{did_you_mean(method, METHODS)}")
     own = call.operands.natives[0].dtype
     if own.kind == "b":
         raise DtypeError(f"{label}: numbers, between which quantiles lie; got dtype bool (convert them, as to uint8)")
     dtype, given = own if own.kind == "f" else np.dtype(np.float64), np.asarray(q).dtype
     if type(q) not in (int, float):
         dtype = np.result_type(own, given if given.kind == "f" else np.float64)
-    of_elements = method in _OF_ELEMENTS or (method == "linear" and given.kind in "iu")  # as NumPy
+    of_elements = method in OF_ELEMENTS or (method == "linear" and given.kind in "iu")  # as NumPy
     dtype = own if of_elements else dtype
-    places = np.clip(_METHODS[method](call.n, fractions.reshape(-1)), 0, call.n - 1)
+    places = np.clip(METHODS[method](call.n, fractions.reshape(-1)), 0, call.n - 1)
     before = np.floor(places)
     ranks = before if of_elements else np.concatenate([before, np.minimum(before + 1, call.n - 1)])
     found = _ranked(call, ranks.astype(np.int64))
     count = places.size
-    parts = (places - before).astype(dtype).reshape(count, *(1 for _ in found.shape[1:]))
-    low, high = found[:count], found[-count:] if count else found
+    shape = (*fractions.shape, *call.shape)
+    parts = (places - before).astype(dtype).reshape(fractions.shape + (1,) * len(call.shape))
+    low, high = found[:count].reshape(shape), (found[-count:] if count else found).reshape(shape)
     largest = _largest(call, x) if _is_float(call) else low
 
     def between(a: Any, b: Any, t: Any, most: Any) -> Any:
@@ -291,5 +266,5 @@ def _quantiles(label: str, call: _Call, x: Any, q: Any, fractions: np.ndarray, m
         number = np.where(t >= dtype.type(0.5), b - step * (dtype.type(1) - t), a + step * t)
         return np.where(np.isnan(most), most.astype(dtype), number) if _is_float(call) else number
 
-    result = map_arrays(between, low, high, _there(call, parts), largest, device=call.operands.device)
-    return _shaped(result, (*fractions.shape, *call.shape))
+    arrays = low, high, _there(call, parts), largest
+    return _returned(map_arrays(between, *arrays, out=out, device=call.operands.device), out)

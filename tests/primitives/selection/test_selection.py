@@ -11,7 +11,7 @@ from selection_cases import tricky
 
 import gpuprims
 from gpuprims.errors import ArgumentError, AxisError, DtypeError, ShapeError, UnknownKeywordError
-from gpuprims.primitives.selection.quantiles import _METHODS
+from gpuprims.primitives.selection.methods import METHODS
 
 SIZES = (1, 2, 3, 255, 256, 257, 4095, 4096, 4097, 40_001)
 
@@ -52,16 +52,39 @@ def test_arrays_that_mislead(device: gpuprims.Device, rng: np.random.Generator) 
             assert_parted(parted, [kth])
 
 
-@pytest.mark.parametrize("method", _METHODS)
+@pytest.mark.parametrize("method", METHODS)
 def test_every_method(device: gpuprims.Device, method: str, rng: np.random.Generator) -> None:
     x = rng.standard_normal((40, 71)).astype(np.float32)
-    for q in (0, 1, 0.37, [0.5, 0.01, 1.0], np.float32([[0.25, 0.75]])):
+    for q in (0, 1, 0.37, [0.5, 0.01, 1.0], np.float32([[0.25, 0.75]]), 17 / 71, [k / 71 for k in range(0, 72, 3)]):
         if np.asarray(q).dtype == np.float64 and np.ndim(q):
             need(device, "float64")
         for keepdims in (True, False):
             how: dict[str, Any] = {"method": method, "keepdims": keepdims}
             close(gpuprims.quantile(x, q, 1, device=device, **how), np.quantile(x, q, 1, **how))
     close(gpuprims.percentile(x, 37.0, method=method, device=device), np.percentile(x, 37.0, method=method))
+
+
+def test_every_method_of_few_elements_and_integers(device: gpuprims.Device) -> None:
+    need(device, "float64")
+    for n in range(1, 9):
+        x, q = np.arange(n)[::-1] ** 2, np.arange(2 * n + 1) / (2 * n)
+        for method in METHODS:
+            close(gpuprims.quantile(x, q, method=method, device=device), np.quantile(x, q, method=method))
+
+
+def test_results_where_the_caller_asks(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    x = rng.standard_normal((6, 40, 5)).astype(np.float32)
+    out, wide = np.zeros((2, 6), np.float32)[:, ::2], np.zeros((2, 6, 5), np.float32)
+    lines = gpuprims.quantile(x[:, 0, :3], np.float32([0.25, 0.5]), 0, out=out, device=device)
+    assert lines is out
+    np.testing.assert_allclose(out, np.quantile(x[:, 0, :3], np.float32([0.25, 0.5]), 0), rtol=1e-6)
+    gpuprims.percentile(x, np.float32([25, 50]), 1, wide, device=device)
+    np.testing.assert_allclose(wide, np.percentile(x, np.float32([25, 50]), 1), rtol=1e-5, atol=1e-6)
+    one = np.zeros((), np.float32)
+    assert gpuprims.median(x, None, one, device=device) is one
+    assert one == np.median(x)
+    with pytest.raises(ShapeError, match="out"):
+        gpuprims.median(x, 1, np.zeros(7, np.float32), device=device)
 
 
 def test_nan_in_some_rows(device: gpuprims.Device) -> None:
