@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from kernel_cases import DTYPES, Kernel, on_device, on_host, poison, random_values
+from selection_cases import tricky
 
 import gpuprims
 from gpuprims.errors import NoVariantError
@@ -69,6 +70,11 @@ def test_sizes_on_both_sides_of_every_boundary(
 def test_lines_written_past_the_caches(sort_kernel: Kernel, rng: np.random.Generator, begin: int) -> None:
     x = rng.integers(0, 3000, 2**20 + 13, dtype=np.uint32)[begin:]
     check(sort_kernel, x * np.uint32(513))
+
+
+def test_data_that_are_hard(sort_kernel: Kernel, rng: np.random.Generator) -> None:
+    for x in tricky(rng, 20_001).values():
+        check(sort_kernel, x)
 
 
 @pytest.mark.parametrize("descending", [False, True])
