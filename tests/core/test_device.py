@@ -102,6 +102,14 @@ def test_a_device_array_goes_and_comes_back_unchanged(device: gpuprims.Device) -
     assert device.to_host(device.asarray(np.empty((3, 0), np.int16))).shape == (3, 0)
 
 
+def test_results_on_the_host_are_there_already(device: gpuprims.Device) -> None:
+    x = np.arange(12, dtype=np.int16)
+    assert device.to_host(x) is x
+    total = device.to_host(gpuprims.reduce(x, device=device))
+    assert isinstance(total, np.ndarray)
+    assert (total.shape, int(total)) == ((), 66)
+
+
 @pytest.mark.parametrize("shape", [(0,), (1,), (7, 1001)])
 def test_zeros_are_zeros_in_memory_that_others_used(device: gpuprims.Device, shape: tuple[int, ...]) -> None:
     for dtype in (np.uint8, np.uint32, np.float64):
