@@ -33,6 +33,7 @@ _MOST_MERGED = 2**16
 _RESERVED = 1024
 # Most replicas in local memory, most bytes of several, and most bins of replicas on a CPU.
 _MOST_REPLICAS, _REPLICATED, _SMALL = 32, 96 * 1024, 2048
+_FEWEST_REPLICATED = 2**14  # elements on a CPU: with fewer, the sum of replicas takes longer (row cpu_private-short)
 # Windows (sums.h): words for each place and column, by digits of a sum, and the bytes of local memory that the kernel
 # declares; additions that a word holds, and the fewest columns: lanes that share one wait for each other.
 _WINDOWS = {digits_of("exact", _FLOAT32): (2, 1040), digits_of("exact", _FLOAT64): (4, 8208)}
@@ -232,7 +233,8 @@ class Reader(NamedTuple):
         """Return the memory of a group for ``digits`` words, or one sum, of each place."""
         width, most = self.call.bins + 2, self.device.capabilities.asked_local_memory
         if chosen.histograms == "private":
-            return _Room(CPU_REPLICAS if width <= _SMALL and self.call.size >= 16 * width else 1)
+            few = width > _SMALL or self.call.size < max(16 * width, _FEWEST_REPLICATED)
+            return _Room(1 if few else CPU_REPLICAS)
         if chosen.histograms in ("shared", "bytes"):
             return _Room(1)
         each = digits * _DIGIT if digits > 1 else dtype.itemsize
