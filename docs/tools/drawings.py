@@ -148,6 +148,96 @@ def compact() -> tuple[int, Iterable[str]]:
     return 214, [*parts, row(186, "result", [v for v in x if v > 0], "out")]
 
 
+def radix_pass() -> tuple[int, Iterable[str]]:
+    """Draw a pass of a radix sort: tiles rank keys by their last digit; colours are digits."""
+    keys, kinds, pitch = [32, 10, 21, 40, 22, 11, 30, 50, 12], ("in", "part", "out"), 132
+    digits = [key % 10 for key in keys]
+    counts = [[digits[k : k + 3].count(digit) for digit in range(3)] for k in (0, 3, 6)]
+    before = [[sum(tile[digit] for tile in counts[:k]) for digit in range(3)] for k in range(3)]
+    first = [sum(one < digit for one in digits) for digit in range(3)]
+    lines = [(30, "keys"), (92, "counts"), (154, "in earlier"), (170, "tiles"), (216, "place"), (308, "result")]
+    parts = [text(4, y, name) for y, name in lines]
+    for tile in range(3):
+        for j in range(3):
+            x, k = LEFT + 62 + pitch * tile + CELL * (j - 1), 3 * tile + j
+            rank = digits[3 * tile : k].count(digits[k])
+            place = first[digits[k]] + before[tile][digits[k]] + rank
+            kind = kinds[digits[k]]
+            parts += [box(x, 30, keys[k], kind), box(x, 92, counts[tile][j], kinds[j])]
+            parts += [box(x, 154, before[tile][j], kinds[j]), box(x, 216, place, kind)]
+            parts += [arrow(x, 234, at(place), 288)]
+        middle = LEFT + 62 + pitch * tile
+        parts += [arrow(middle, 48, middle, 74)]
+        if tile:
+            parts += [arrow(middle - 70, 100, middle - 62, 146), arrow(middle - 70, 154, middle - 62, 154)]
+    return 336, [*parts, row(308, "", sorted(keys, key=lambda key: key % 10), [kinds[d] for d in sorted(digits)])]
+
+
+def by_key() -> tuple[int, Iterable[str]]:
+    """Draw sums by key: a stable sort brings the values of each key together."""
+    keys, values, kinds = [3, 1, 3, 2, 1, 1, 2, 3], [5, 8, 3, 6, 2, 7, 1, 4], ("in", "part", "off")
+    order = sorted(range(8), key=lambda k: keys[k])
+    parts = [row(30, "keys", keys, [kinds[key - 1] for key in keys])]
+    parts += [row(64, "x", values, [kinds[key - 1] for key in keys])]
+    parts += [arrow(at(k), 82, at(place), 138) for place, k in enumerate(order)]
+    parts += [row(158, "sorted", [values[k] for k in order], [kinds[keys[k] - 1] for k in order]), text(4, 224, "sums")]
+    for key in sorted(set(keys)):
+        held = [place for place, k in enumerate(order) if keys[k] == key]
+        middle = at((held[0] + held[-1]) / 2)
+        parts += [arrow(middle, 176, middle, 204), box(middle, 224, sum(values[order[place]] for place in held), "out")]
+        parts += [text(middle, 254, f"key {key}", "code")]
+    return 272, parts
+
+
+def merge() -> tuple[int, Iterable[str]]:
+    """Draw the merge path of two sorted arrays; lines show where tiles of three results begin."""
+    a, b, size, left, top = [1, 4, 4, 7, 9], [2, 3, 4, 8], 34, 110, 62
+    parts = [text(left - 66, top - 24, "a"), text(left - 66, top + 2 * size, "b")]
+    parts += [box(left + size * (k + 0.5), top - 24, value, "in", size) for k, value in enumerate(a)]
+    parts += [box(left - 28, top + size * (k + 0.5), value, "part", size) for k, value in enumerate(b)]
+    parts += [f'<path d="M{left} {top + size * k} h{size * len(a)}" opacity="0.4"/>' for k in range(len(b) + 1)]
+    parts += [f'<path d="M{left + size * k} {top} v{size * len(b)}" opacity="0.4"/>' for k in range(len(a) + 1)]
+    i = j = 0
+    merged, corners = [], [(0, 0)]
+    while i + j < len(a) + len(b):
+        of_a = j == len(b) or (i < len(a) and a[i] <= b[j])
+        merged.append((a[i], "in") if of_a else (b[j], "part"))
+        i, j = (i + 1, j) if of_a else (i, j + 1)
+        corners.append((i, j))
+    steps = " ".join(f"{left + size * x} {top + size * y}" for x, y in corners)
+    parts += [f'<path d="M{steps}" style="stroke: var(--ink); stroke-width: 3"/>']
+    for x, y in corners[3::3][:-1]:
+        x, y = left + size * x, top + size * y
+        parts += [f'<path d="M{x - 26} {y + 26} L{x + 26} {y - 26}" stroke-dasharray="4 3"/>']
+        parts += [f'<circle cx="{x}" cy="{y}" r="5" style="fill: var(--ink)"/>']
+    parts += [row(248, "result", [value for value, _ in merged], [kind for _, kind in merged])]
+    return 276, [*parts, *(f'<path d="M{at(k - 0.5)} 226 v44" stroke-dasharray="4 3"/>' for k in (3, 6))]
+
+
+def take() -> tuple[int, Iterable[str]]:
+    """Draw elements gathered by indices."""
+    x, indices = [3, 1, 4, 1, 5, 9, 2, 6], [5, 0, 2, 2, -1]
+    used = {index % len(x) for index in indices}
+    parts = [row(30, "x", x, ["in" if k in used else "off" for k in range(8)])]
+    parts += [text(at(k), 58, str(k), "code") for k in range(8)]
+    parts += [arrow(at(index % len(x)), 70, at(k + 1.5), 116) for k, index in enumerate(indices)]
+    parts += [text(4, 136, "indices"), text(4, 172, "result")]
+    for k, index in enumerate(indices):
+        parts += [box(at(k + 1.5), 136, index, "part"), box(at(k + 1.5), 172, x[index], "out")]
+    return 200, parts
+
+
+def top_k() -> tuple[int, Iterable[str]]:
+    """Draw the three largest elements, and their places."""
+    x = [3, 1, 4, 1, 5, 9, 2, 6]
+    places = sorted(range(8), key=lambda k: -x[k])[:3]
+    parts = [row(30, "x", x, ["in" if k in places else "off" for k in range(8)])]
+    parts += [text(at(k), 58, str(k), "code") for k in range(8)]
+    parts += [arrow(at(place), 70, at(k), 116) for k, place in enumerate(places)]
+    parts += [row(136, "values", [x[place] for place in places], "out")]
+    return 200, [*parts, row(172, "places", places, "part")]
+
+
 def histogram() -> tuple[int, Iterable[str]]:
     """Draw the elements of each bin above its count."""
     x, bins = [0.2, 1.7, 1.1, 3.4, 1.9, 0.6, 2.2, 1.3], 4
@@ -198,6 +288,11 @@ DRAWINGS: dict[str, Callable[[], tuple[int, Iterable[str]]]] = {
     "scan-tiles": scan_tiles,
     "segments": segments,
     "compact": compact,
+    "radix-pass": radix_pass,
+    "by-key": by_key,
+    "top-k": top_k,
+    "take": take,
+    "merge": merge,
     "histogram": histogram,
     "stencil": stencil,
     "slabs": slabs,

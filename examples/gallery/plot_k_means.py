@@ -35,7 +35,7 @@ centres = x[:7].tolist(), y[:7].tolist()
 ways = [np.transpose(centres)]
 for _ in range(25):
     labels = nearest(x, y, list(zip(*centres, strict=True)))
-    order = np.argsort(labels, kind="stable")
+    order = gpuprims.argsort(labels)
     offsets = np.append(0, gpuprims.cumsum(gpuprims.bincount(labels, minlength=7)))
     centres = [gpuprims.reduce(one[order], op="mean", segments=offsets).tolist() for one in (x, y)]
     ways.append(np.transpose(centres))

@@ -23,9 +23,12 @@ def test_a_picture_is_what_its_script_draws(name: str) -> None:
     assert (DOCS / "pictures" / f"{name}.svg").read_text() == DRAWN["svg"](name), "run python docs/tools/drawings.py"
 
 
-def test_each_primitive_has_a_picture() -> None:
-    for page in ("map", "reduce", "scan", "compact", "histogram", "stencil"):
-        assert re.search(r"!\[[^\]]{20,}\]\(\.\./pictures/[\w-]+\.svg\)", (DOCS / "guide" / f"{page}.md").read_text())
+@pytest.mark.parametrize(
+    "page",
+    ["map", "reduce", "scan", "compact", "sort", "grouping", "selection", "places", "merge", "histogram", "stencil"],
+)
+def test_a_page_of_primitives_has_a_picture(page: str) -> None:
+    assert re.search(r"!\[[^\]]{20,}\]\(\.\./pictures/[\w-]+\.svg\)", (DOCS / "guide" / f"{page}.md").read_text())
 
 
 def test_the_reference_has_every_public_name() -> None:

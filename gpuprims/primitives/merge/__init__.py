@@ -54,7 +54,7 @@ def merge(
         True if the arrays fall, and the result is to fall.
     check : bool, default False
         True to raise if an array is not sorted, which takes a reduction of each and waits for it. Without this check,
-        the result of arrays that are not sorted holds other elements than theirs in any order.
+        the result of arrays that are not sorted may lack elements and hold others twice.
     out : array, optional
         Where to write: of the result's shape and dtype, on the device of the arrays, and not in their memory. By
         default a new array.
