@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 RUN = $(VENV)/bin/python -m
 
-.PHONY: demo test test-all docs docs-test lint oclgrind sanitize hard soak fuzz clean
+.PHONY: demo test smoke test-all docs docs-test lint oclgrind sanitize hard soak fuzz clean
 
 demo: $(VENV)/demo
 	$(RUN) gpuprims demo
@@ -14,6 +14,12 @@ JOBS ?= 2
 TEST = $(RUN) pytest -n $(JOBS) --dist loadfile -m "not oclgrind"
 test: $(VENV)/test
 	$(TEST) gpuprims tests
+
+# What may differ between versions of Python, and a few kernels, in under a minute: make smoke VENV=.venv-3.13
+# PYTHON=python3.13. Doctests import every module.
+smoke: $(VENV)/test
+	$(TEST) --quiet gpuprims tests/expressions/test_trace.py tests/first_day tests/core/test_c_modules.py \
+		tests/primitives/test_map.py tests/test_examples.py::test_the_code_of_the_pages_runs
 
 test-all: $(VENV)/test
 	$(TEST) --whole gpuprims tests
