@@ -246,7 +246,9 @@ OTHER_KEYWORDS = {
     "boundary": "mode", "border": "mode", "padding": "mode", "fill_value": "cval", "channels": "channel_axis",
     "iters": "iterations", "n_iter": "iterations", "where": "mask", "backend": "device", "on": "device",
     "kernel": "variant", "algorithm": "variant", "offsets": "segments", "indptr": "segments", "kahan": "compensated",
-    "type": "dtype", "correction": "ddof", "output": "out",
+    "type": "dtype", "correction": "ddof", "output": "out", "reverse": "descending", "ascending": "descending",
+    "smallest": "largest", "key": "by", "keys": "by", "groupby": "by", "group_by": "by", "agg": "op", "aggregate": "op",
+    "interpolation": "method", "right": "side", "counts": "return_counts", "inverse": "return_inverse",
 }  # fmt: skip
 
 

@@ -115,7 +115,7 @@ def refuse_elements(label: str, given: Any, array: Any) -> NoReturn:
         hint = hints.get(type(given), "")
         if hasattr(given, "toarray"):
             hint = "x.toarray(), or x.data for its stored elements"
-        elif not hint and hasattr(given, "__iter__"):
+        elif not hint and hasattr(given, "__iter__") and not isinstance(given, np.ndarray):
             hint = "list(x)"
         raise ArrayError(
             f"{label}: an array of numbers or bools; got {short(given)}" + (f" (pass {hint})" if hint else "")

@@ -7,8 +7,8 @@ from typing import Any
 
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
-from gpuprims.errors import ArgumentError
-from gpuprims.operators import Op, find_op
+from gpuprims.errors import ArgumentError, ArrayError, quoted
+from gpuprims.operators import OPERATORS, Op, find_op
 from gpuprims.primitives.grouping.by_key import folded, groups_for
 from gpuprims.primitives.reduce import reduce
 
@@ -65,6 +65,9 @@ def group_by(
         refuse_keywords("group_by", keywords_of(group_by), unknown)
     if not values:
         raise ArgumentError("group_by: values beside the keys; got none (to count: unique(keys, return_counts=True))")
+    if text := next((one for one in values if isinstance(one, str)), None):
+        hint = f' (write op="{text}")' if text in OPERATORS else ""
+        raise ArrayError(f"group_by: keys and values by position, op= by keyword; got the text {quoted(text)}{hint}")
     operator = find_op(op)
     if operator.elements > 1 and len(values) != operator.elements:
         rule = f"group_by with {operator.name}: {operator.elements} arrays of values, its components"

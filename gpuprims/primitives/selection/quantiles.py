@@ -232,7 +232,8 @@ def _fractions(label: str, q: Any, most: int) -> np.ndarray:
         raise DtypeError(f"{label}: q= numbers from 0 to {most}, on the host; got dtype {given.dtype}")
     fractions = given.astype(np.float64) / most
     if not np.all((fractions >= 0) & (fractions <= 1)):
-        raise ArgumentError(f"{label}: q= from 0 to {most}; got {quoted(q)}")
+        hint = " (percentile takes percents)" if most == 1 else ""
+        raise ArgumentError(f"{label}: q= from 0 to {most}; got {quoted(q)}{hint}")
     return fractions
 
 

@@ -31,12 +31,16 @@ _PLACE = trace(
 
 def by_keys(keys: Any, device: str | Device | None, order: Order) -> Any:
     """Return the indices that sort by several keys, the last one first."""
-    given = list(keys)
+    try:
+        given = list(keys)
+    except TypeError:
+        raise ArgumentError(f"lexsort: a sequence of keys, such as (second, first); got {quoted(keys)}") from None
     if not given:
         raise ArgumentError("lexsort: one or more keys; got none")
     shapes = [native.shape for native in as_operands("lexsort", tuple(given), device).natives]
     if len(shapes[0]) != 1 or set(shapes) != {shapes[0]}:
-        raise ShapeError(f"lexsort: keys of one axis and one length; got the shapes {quoted(shapes)}")
+        hint = "" if shapes[0] else " (of one key: argsort)"
+        raise ShapeError(f"lexsort: keys of one axis and one length; got the shapes {quoted(shapes)}{hint}")
     return _last_first(given, order, lambda array, indices: take(array, indices, mode="clip", device=device))
 
 
