@@ -28,6 +28,10 @@ def primitives() -> tuple[object, ...]:
         gpuprims.cumsum(x),
         gpuprims.cumprod(x, axis=1),
         gpuprims.compact(x[0], x[0] > 1),
+        gpuprims.sort(x, axis=0, descending=True, segments=None),
+        gpuprims.argsort(x, axis=None, out=None),
+        gpuprims.sort_by_key(x[0], x[1], [1, 2, 3, 4], axis=0),
+        gpuprims.lexsort((x[0], x[1]), device="reference"),
         gpuprims.take(x, [0, -1], axis=1, mode="clip"),
         gpuprims.searchsorted(x[0], [1.5, 2.0], side="right"),
         gpuprims.isin(x, [1, 2], invert=True, kind="sort"),
@@ -73,6 +77,12 @@ def results(tensor: Tensor, a: npt.NDArray[np.float64], small: np.ndarray[tuple[
     assert_type(gpuprims.compact(tensor, "v > 0"), Tensor)
     assert_type(gpuprims.top_k(np.zeros(3, np.uint8), 2), tuple[npt.NDArray[np.uint8], HostArray])
     assert_type(gpuprims.top_k(tensor, 2), tuple[Tensor, Tensor])
+    assert_type(gpuprims.sort(np.zeros(3, np.uint8)), npt.NDArray[np.uint8])
+    assert_type(gpuprims.sort(tensor, axis=0), Tensor)
+    assert_type(gpuprims.argsort(a, descending=True), HostArray)
+    assert_type(gpuprims.argsort(tensor), Tensor)
+    assert_type(gpuprims.lexsort((a, a)), HostArray)
+    assert_type(gpuprims.lexsort([tensor, tensor]), Tensor)
     assert_type(gpuprims.take(np.zeros(3, np.uint8), [1]), npt.NDArray[np.uint8])
     assert_type(gpuprims.take(tensor, tensor, 0), Tensor)
     assert_type(gpuprims.take(a, [1], out=small), np.ndarray[tuple[int], np.dtype[np.float32]])
@@ -133,6 +143,9 @@ def mistakes() -> None:
     gpuprims.cumsum(x, devcie="cpu")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
     gpuprims.blur(x, "gausian")  # type: ignore[call-overload]  # pyright: ignore
     gpuprims.stencil(x, [1, 2, 1], mode="edge")  # type: ignore[call-overload]  # pyright: ignore
+    gpuprims.sort(x, reverse=True)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+    gpuprims.argsort(x, axis="rows")  # type: ignore[call-overload]  # pyright: ignore
+    gpuprims.top_k(x, 2.5)  # type: ignore[call-overload]  # pyright: ignore
     gpuprims.take(x, [0], mode="wrapped")  # type: ignore[call-overload]  # pyright: ignore
     gpuprims.searchsorted(x, x, "middle")  # type: ignore[call-overload]  # pyright: ignore
     gpuprims.merge(x, x, axis=0)  # type: ignore[call-overload]  # pyright: ignore
