@@ -12,7 +12,7 @@ from idle_arrays import ones, resident
 from kernel_cases import AFFINE, DTYPES
 from place_calls import PLACES
 from selection_calls import SELECTIONS, SHORT_ROWS, TOP_K
-from sort_calls import SORTS
+from sort_calls import KEYS, SORTS
 
 import gpuprims
 from gpuprims.cli.text_driver import TextDriver
@@ -384,8 +384,9 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
         return {
             name: call for name, call in LOGISTICS.items() if variant.name == "fused" or not name.startswith("every")
         }
-    if variant.entry == "top_k_rows":
-        return SHORT_ROWS
+    alone = {"top_k_rows": SHORT_ROWS, "sort_buckets": KEYS}
+    if variant.entry in alone:
+        return alone[variant.entry]
     if variant.primitive in _ALL_ALIKE:
         return _ALL_ALIKE[variant.primitive]
     if variant.primitive == "stencil":

@@ -9,15 +9,18 @@ from idle_arrays import resident
 
 import gpuprims
 
-_SIZE = 100_000
+_SIZE = 600_000
 
-SORTS: dict[str, Callable[..., Any]] = {
+KEYS: dict[str, Callable[..., Any]] = {
     "float32, in both orders": lambda **where: [
         gpuprims.sort(resident(_SIZE), descending=descending, **where) for descending in (False, True)
     ],
     "keys of every width": lambda **where: [
         gpuprims.sort(resident(_SIZE, dtype=dtype), **where) for dtype in ("?", "i2", "f2", "u4", "i8", "f8")
     ],
+}
+SORTS = {
+    **KEYS,
     "indices": lambda **where: [
         gpuprims.argsort(resident(_SIZE, dtype=dtype), **where) for dtype in ("u1", "f4", "i8")
     ],

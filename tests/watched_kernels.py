@@ -84,6 +84,9 @@ def small(variant: Variant) -> Variant:
     block = min(narrow.block, 64) if variant.entry in ("scan_columns", "scan_column_runs") else narrow.block
     geometry = Geometry(block, min(variant.items, few), units)
     alone = {"alone": 0} if hasattr(variant, "alone") else {}  # so that scans of these sizes have several tiles
+    if variant.entry == "sort_buckets":
+        few_keys = Geometry(256, 2, 2)
+        return dataclasses.replace(variant, refuse=refuse, geometry=few_keys, tasks=few_keys)
     return dataclasses.replace(narrow, refuse=refuse, geometry=geometry, **alone)
 
 

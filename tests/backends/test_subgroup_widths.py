@@ -171,6 +171,11 @@ def _sort(rng: np.random.Generator, how: How) -> None:
     assert_equal(gpuprims.argsort(x, **how), np.argsort(x, kind="stable"))
 
 
+def _sort_keys(rng: np.random.Generator, how: How) -> None:
+    x = rng.standard_normal(2**19 + 11, np.float32)
+    assert_equal(gpuprims.sort(x, **how), np.sort(x))
+
+
 # For each kernel that needs whole warps: a call, and the narrowest warps that it takes.
 CALLS: dict[str, tuple[Callable[[np.random.Generator, How], None], int]] = {
     "reduce_warp": (_reduce_all, 16),
@@ -191,6 +196,7 @@ CALLS: dict[str, tuple[Callable[[np.random.Generator, How], None], int]] = {
     "hogwild_lock_free": (_hogwild, 4),
     "csr_rows": (_csr, 4),
     "sort_onesweep": (_sort, 8),
+    "sort_buckets": (_sort_keys, 4),
 }
 
 

@@ -23,7 +23,9 @@ from gpuprims.expressions import expression
 from gpuprims.primitives.map.plan import MapRequest
 from gpuprims.primitives.map.plan import plan_call as plan_map
 from gpuprims.primitives.sort.keys import Keys
-from gpuprims.primitives.sort.passes import Four, Passes, Rows, Work, passes_of
+from gpuprims.primitives.sort.passes import passes_of
+from gpuprims.primitives.sort.variants import SortVariant
+from gpuprims.primitives.sort.work import Four, Passes, Rows, Work
 
 _INT64 = np.dtype(np.int64)
 Wanted = Literal["keys", "indices", "pairs"]
@@ -107,7 +109,7 @@ def plan_call(
         sources = [_Side.of(one, device) for one in read]
         sinks = [_Side.of(one, device) for one in to]
         begins = Four.of([side.begin for side in sources], [side.begin for side in sinks])
-        passes = passes_of(Work(device, chosen, rows, keys, carried, request.wanted, begins))
+        passes = passes_of(Work(device, SortVariant.of(chosen), rows, keys, carried, request.wanted, begins))
         return _through(device, sources, sinks, passes)
 
     return LaunchPlan(device, "sort", traits, results, compiling, asked=variant, inputs=range(len(forms)))

@@ -16,8 +16,9 @@ from gpuprims.primitives.ordering import KERNELS
 from gpuprims.primitives.sort.keys import Keys
 
 _INT64 = np.dtype(np.int64)
-# What a launch does: move elements, count their digits, sort tiles, or try what a device does.
-Step = Literal["moves", "counts", "tiles", "tries"]
+# What a launch does: move elements, count their digits, sort tiles, put equal ones in order, write what was counted, or
+# try what a device does.
+Step = Literal["moves", "counts", "tiles", "ties", "fills", "tries"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -37,6 +38,7 @@ class SortSpec(KernelSpec):
     lanes_in_order: bool = False  # see sort_onesweep.cl
     wide: bool = False
     memories: int = 0  # pointer arguments
+    parts: tuple[str, ...] = ()  # further headers of this room
 
     maps: ClassVar[bool] = False
     lifts_constants: ClassVar[bool] = False
@@ -53,6 +55,7 @@ class SortSpec(KernelSpec):
         lanes_in_order: bool = False,
         wide: bool = False,
         memories: int,
+        parts: tuple[str, ...] = (),
     ) -> SortSpec:
         """Return the spec of a launch on so many memories."""
         accesses = starts_of([contiguous(keys.word, (1,), 1)]).accesses
@@ -70,6 +73,7 @@ class SortSpec(KernelSpec):
             lanes_in_order=lanes_in_order,
             wide=wide,
             memories=memories,
+            parts=parts,
         )
 
     @property
@@ -91,7 +95,11 @@ class SortSpec(KernelSpec):
             "KEEPS_KEYS": int(self.keeps_keys),
             "COUNTS": int(self.step == "counts"),
             "TILES": int(self.step == "tiles"),
+            "TIES": int(self.step == "ties"),
+            "FILLS": int(self.step == "fills"),
             "TRIES": int(self.step == "tries"),
+            "ELEMENT": c_type(self.keys.word),
+            "LOAD_KEYS": 16 // self.keys.nbytes,
             "LANES_IN_ORDER": int(self.lanes_in_order),
         }
 
@@ -107,4 +115,5 @@ class SortSpec(KernelSpec):
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""
-        return KERNELS / "order.h", Path(__file__).parent / "kernels" / "sort_keys.h", CROSSING
+        own = Path(__file__).parent / "kernels"
+        return KERNELS / "order.h", own / "sort_keys.h", CROSSING, *(own / name for name in self.parts)

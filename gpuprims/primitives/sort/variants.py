@@ -10,13 +10,22 @@ from gpuprims.core.geometry import Geometry, first_refusal
 from gpuprims.core.refusals import for_cpus, forward_progress, group_fits, not_for_cpus, shuffles
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.sort.reference import sort_numpy
-from gpuprims.primitives.sort.refusals import elements_fit, rows_below, rows_from, whole_rows
+from gpuprims.primitives.sort.refusals import (
+    elements_fit,
+    int64_atomics,
+    keys_alone,
+    one_level_or_long,
+    rows_below,
+    rows_from,
+    whole_rows,
+)
 
 
 @dataclass(frozen=True)
 class SortVariant(Variant):
     """A way to sort: by :mod:`gpuprims.primitives.sort.passes`, in groups that may wait for each other."""
 
+    tasks: Geometry | None = None  # of groups that sort a bucket of keys each; local memory is of the launch's size
     sweeps: bool = False  # groups pass on counts of digits, and take local memory of the launch's size
 
     @property
@@ -27,7 +36,7 @@ class SortVariant(Variant):
     @property
     def asks_local_memory(self) -> bool:
         """See :class:`Variant`."""
-        return self.sweeps
+        return self.sweeps or self.tasks is not None
 
 
 _SORT = Catalogue(SortVariant, "sort", Path(__file__).parent)
@@ -50,6 +59,21 @@ VARIANTS = (
         rank=5,
         geometry=Geometry(256, 8),  # rows: merge
         refuse=lambda at: first_refusal(not_for_cpus, group_fits(at.block), elements_fit(at)),
+    ),
+    *_SORT.gpu(
+        "buckets",
+        rank=15,
+        geometry=Geometry(1024, 16, 1),  # rows: buckets
+        tasks=Geometry(256, 18, 4),  # rows: buckets
+        refuse=lambda at: first_refusal(
+            not_for_cpus,
+            group_fits(at.block),
+            int64_atomics,
+            keys_alone,
+            rows_from(2**19),  # rows: buckets-short
+            one_level_or_long(2**20, 2**24),  # rows: buckets-short
+            rows_below(2**32 - 1),
+        ),
     ),
     *_SORT.gpu(
         "onesweep",

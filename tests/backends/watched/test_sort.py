@@ -15,14 +15,23 @@ pytestmark = pytest.mark.oclgrind
 @each(of("sort"))
 def test_keys_and_indices(kernel: Kernel, rng: np.random.Generator) -> None:
     how = {"device": kernel.device, "variant": kernel.variant.name}
-    sizes = (16_385,) if kernel.variant.name == "onesweep" else (1, 60, 700)
-    for size in sizes:
+    for size in {"onesweep": (16_385,), "buckets": ()}.get(kernel.variant.name, (1, 60, 700)):
         x = random_values(rng, np.int16, size)
         assert np.array_equal(gpuprims.sort(x, **how), np.sort(x))
         assert np.array_equal(gpuprims.argsort(x, **how), np.argsort(x, kind="stable"))
 
 
-@each(of("sort"))
+@each([variant for variant in of("sort") if variant.name == "buckets"])
+def test_keys_alone(kernel: Kernel, rng: np.random.Generator) -> None:
+    near = np.repeat(np.float32([1, 2, -3]), 400) * rng.uniform(1, 1.001, 1200).astype(np.float32)  # several levels
+    special = np.where(rng.random(700) < 0.5, np.float32([0.0, -0.0, np.nan, 1])[rng.integers(0, 4, 700)], 2)
+    few, wide = rng.integers(0, 3, 1100).astype(np.uint8), random_values(rng, np.int64, 700)
+    for x in (near, special, few, wide):
+        got = gpuprims.sort(x, device=kernel.device, variant="buckets")
+        assert got.tobytes() == np.sort(x, kind="stable").tobytes()
+
+
+@each([variant for variant in of("sort") if variant.name != "buckets"])
 def test_rows_with_values(kernel: Kernel, rng: np.random.Generator) -> None:
     how = {"device": kernel.device, "variant": kernel.variant.name}
     rows = (2, 17_001) if kernel.variant.name == "onesweep" else (3, 130)

@@ -18,3 +18,15 @@ DEVICE order_t gp_order_of_raw(const order_t raw)
     return raw;
 #endif
 }
+
+/* The bits of a value of an order: of zeros 0.0, of NaN a quiet one. */
+DEVICE order_t gp_raw_of_order(const order_t order)
+{
+#if ORDER_FLOATS
+    return order & ORDER_SIGN ? order ^ ORDER_SIGN : ~order & ORDER_MASK;
+#elif ORDER_SIGNED
+    return order ^ ORDER_SIGN;
+#else
+    return order;
+#endif
+}

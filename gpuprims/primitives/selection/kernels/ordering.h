@@ -4,18 +4,6 @@ DEVICE order_t gp_order(const value_t value)
     return gp_order_of_raw((order_t)(ORDER_RAW(value)) & ORDER_MASK);
 }
 
-/* The bits of a value of an order: of zeros 0.0, of NaN a quiet one. */
-DEVICE order_t gp_raw_of_order(const order_t order)
-{
-#if ORDER_FLOATS
-    return order & ORDER_SIGN ? order ^ ORDER_SIGN : ~order & ORDER_MASK;
-#elif ORDER_SIGNED
-    return order ^ ORDER_SIGN;
-#else
-    return order;
-#endif
-}
-
 /* The order by which elements are taken, the highest first: the largest, or the smallest. */
 DEVICE order_t gp_rank_order(const value_t value)
 {

@@ -1,0 +1,125 @@
+"""The launches of a sort of keys alone, from the top digit down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from gpuprims.core.driver import Kernel, Launch
+from gpuprims.core.together import together
+from gpuprims.core.variant import Variant
+from gpuprims.primitives.sort.keys import DIGITS
+from gpuprims.primitives.sort.spec import Step
+from gpuprims.primitives.sort.work import Four, Passes, Work
+
+# Words of a bucket's entry, of a task, and of zeros that launches leave zero: as in buckets.h.
+_ENTRY_WORDS, _TASK_WORDS, _STATE_WORDS = 8 + DIGITS, 4, 24 + 8 + DIGITS
+# Work-items that count, and chunks of which zeros and NaN are counted, at most half as many: as in buckets.h.
+_COUNTERS, _CHUNKS = 512, 4096  # rows: buckets
+# Bytes of counts: of 8 copies for each value of a digit, and of 2,048 bins.
+_COUNTING, _BINNING = 4 * DIGITS * 8, 4 * 2048
+# Keys of a window, which 16 bytes follow.
+_WINDOW = 16
+# Bytes of local memory that kernels declare, at most.
+_DECLARED = 4 * (5 * DIGITS + 1024)
+# The headers of each step.
+_PARTS: dict[Step, tuple[str, ...]] = {
+    "counts": ("buckets.h", "bucket_plans.h"),
+    "tiles": ("buckets.h", "bucket_tasks.h"),
+}
+
+
+class _Table(NamedTuple):
+    """The memory of buckets and tasks: how many buckets a level has at most, and in words where parts begin."""
+
+    most: int
+    tasks_at: int
+    ties_at: int
+    words: int
+
+    @classmethod
+    def of(cls, n: int, nbytes: int, tile: int, room: int) -> _Table:
+        """Return the table for n keys, of which a tile is moved at once, and `room` are a task at most."""
+        most = n // (room + 1) + 1
+        tasks_at = 2 * (most * _ENTRY_WORDS + n // tile + 1 + most)
+        ties_at = tasks_at + (4 * (n // room + 1) * nbytes + DIGITS) * _TASK_WORDS
+        return cls(most, tasks_at, ties_at, ties_at + 4 * _CHUNKS)
+
+
+class _Shape(NamedTuple):
+    """How a step is launched: in groups of a variant, how many, and with how many bytes of local memory."""
+
+    variant: Variant
+    groups: int
+    local: int
+
+
+def by_buckets(work: Work) -> Passes:
+    """Count and move keys by digits from the top, then sort the buckets that fit in local memory."""
+    device, n, nbytes = work.device, work.rows.length, work.keys.nbytes
+    shapes = _shapes(work)
+    moving, sorting = shapes["counts"], shapes["tiles"].variant
+    table = _Table.of(n, nbytes, moving.variant.tile, sorting.tile)
+    order = list(_order(work))
+    steps = list(dict.fromkeys(step for step, _ in order))
+    kernels = dict(zip(steps, together(device, *(_compiling(work, step, shapes[step]) for step in steps)), strict=True))
+
+    def prepared(step: Step, byte: int, final: int) -> Launch:
+        shape = shapes[step]
+        numbers = n, byte, final, table.most, sorting.tile, table.tasks_at, table.ties_at
+        begins = work.begins.keys, work.begins.sorted
+        launch: Launch = kernels[step].prepare(shape.groups, work.layout, *numbers, *begins, local=shape.local)
+        return launch
+
+    launches = [prepared(step, byte, int(step == steps[-1])) for step, byte in order]
+
+    def start(memories: Four[Any]) -> None:
+        driver = device.driver
+        notes = driver.scratch(4 * table.words)
+        between = driver.scratch(n * nbytes) if nbytes > 1 else notes
+        given = [memories.keys, memories.sorted, between, notes, driver.counters(_STATE_WORDS)]
+        for launch in launches:
+            launch(given)
+
+    return start
+
+
+def _order(work: Work) -> Iterator[tuple[Step, int]]:
+    """Yield the steps of a sort, each with the byte that it looks at."""
+    for byte in reversed(range(work.keys.nbytes)):
+        yield "counts", byte
+        yield ("moves" if byte else "fills"), byte
+    if work.keys.nbytes > 1:
+        yield "tiles", 0
+    if work.keys.dtype.kind == "f":
+        yield "ties", 0
+
+
+def _shapes(work: Work) -> dict[Step, _Shape]:
+    """Return how each step is launched: moves and tasks with as many keys as local memory has room for."""
+    able, n, nbytes = work.device.capabilities, work.rows.length, work.keys.nbytes
+    room, tasks = able.asked_local_memory - _DECLARED, work.variant.tasks or work.variant.geometry
+    binning = _BINNING + 4 * tasks.block
+    moving = _fitted(work.variant, nbytes, room - _COUNTING)
+    sorting = _fitted(replace(work.variant, geometry=tasks), nbytes, room - binning)
+    counting = moving.resized(block=_COUNTERS, items=moving.tile // _COUNTERS, groups_per_unit=3)
+    tiles = -(-n // moving.tile)
+    staged = (sorting.tile // _WINDOW + 2) * (_WINDOW * nbytes + 16)
+    return {
+        "counts": _Shape(counting, counting.groups(tiles, able), _COUNTING),
+        "moves": _Shape(moving, moving.groups(tiles, able), _COUNTING + moving.tile * nbytes),
+        "fills": _Shape(moving, moving.groups(tiles, able), 4 * (DIGITS + 1)),
+        "tiles": _Shape(sorting, sorting.groups(n, able), binning + staged),
+        "ties": _Shape(moving, moving.groups(tiles, able), 4 * moving.block),
+    }
+
+
+def _compiling(work: Work, step: Step, shape: _Shape) -> Callable[[], Kernel]:
+    spec = work.spec(5, step, parts=_PARTS.get(step, ("buckets.h",)))
+    return lambda: work.device.kernel(shape.variant, spec)
+
+
+def _fitted(variant: Variant, nbytes: int, room: int) -> Variant:
+    """Return the variant with as many keys a work-item as there is room for."""
+    return variant.resized(items=max(1, min(variant.items, room // (variant.block * nbytes))))

@@ -1,0 +1,166 @@
+/* What the launches of sort_buckets.cl share. */
+#define BYTES (16 / LOAD_KEYS)
+#define TOP_BYTE (BYTES - 1)
+#define TILE (BLOCK * ITEMS)
+#if COUNTS
+#define GROUPS_AT_ONCE 3
+#elif TILES
+#define GROUPS_AT_ONCE 4
+#else
+#define GROUPS_AT_ONCE 1
+#endif
+#define COPIES 8
+#define MOST_CHUNKS 4096 /* about so many */
+#define INFINITE_KEY ((ORDER_SIGN - 1) >> ORDER_FLOATS << ORDER_FLOATS)
+
+/* Words of `state`, after a head of each level and one of tasks: entries in the upper half, their tiles in the lower. */
+#define HEADS(state) ((GLOBAL u64 *)(state))
+#define TILES_OF(state, head) ((state) + 2 * (head))
+#define ENTRIES_OF(state, head) ((state) + 2 * (head) + 1)
+#define TASKS 7
+#define ZEROS_AT 16 /* where zeros begin, or if DESCENDING end */
+#define PLUS 17     /* how many zeros there are, negative zeros, and NaN */
+#define MINUS 18
+#define NANS 19
+#define FINISHED 20
+#define WHOLE 24 /* the entry of the first level's only bucket */
+#define STATE_WORDS (WHOLE + ENTRY_WORDS)
+
+/* Words of a bucket's entry, which a row follows: counts of the digit's values, then where the next of each goes. */
+#define START 0
+#define LENGTH 1
+#define PLACE 2 /* 0: as elements in keys; 1, 2: as keys in sorted, in between */
+#define TILES_BEFORE 3
+#define DONE 4
+#define MOVES 5
+#define PREFIX 6
+#define ROW 8
+#define ENTRY_WORDS (ROW + DIGITS)
+
+/* Words of a task: where it begins; how many keys; the lowest, in its lowest digit; the bits that tell them apart, and the
+ * place. */
+#define TASK_WORDS 4
+
+/* What all launches take. */
+typedef struct {
+    GLOBAL const element_t *keys;
+    GLOBAL element_t *sorted, *between;
+    GLOBAL u32 *table, *state;
+    i64 n, most, tasks_at, ties_at;
+    u32 room;
+} sort_t;
+
+#define PARAMETERS                                                                                                     \
+    GLOBAL const element_t *keys, GLOBAL element_t *sorted, GLOBAL element_t *between, GLOBAL u32 *table,              \
+        GLOBAL u32 *state, const layout_t layout, const i64 n, const i64 digit_at, const i64 final, const i64 most,    \
+        const i64 room, const i64 tasks_at, const i64 ties_at, const i64 keys_at, const i64 sorted_at LOCAL_PARAMETER
+#define TAKEN                                                                                                          \
+    {keys + keys_at, sorted + sorted_at, between, table, state, n, most, tasks_at, ties_at, (u32)room}
+
+typedef struct {
+    GLOBAL u32 *entry;
+    u32 start, length, place, before, tiles;
+} bucket_t;
+
+/* Numbers that a group shares. */
+#define SUMS (WARP ? BLOCK / WARP : BLOCK)
+typedef struct {
+    u32 sums[SUMS], begins[DIGITS + 1], slots[DIGITS], edges[DIGITS + 1], sizes[DIGITS], tallies[3], base;
+    int flag;
+} shared_t;
+
+/* Return where the buckets of a level's tiles are noted. */
+DEVICE GLOBAL u32 *gp_tile_notes(const sort_t *sort, const int byte)
+{
+    return sort->table + 2 * sort->most * ENTRY_WORDS + (byte & 1) * (sort->n / TILE + 1 + sort->most);
+}
+
+/* Return the entry of a bucket of a level below the first. */
+DEVICE GLOBAL u32 *gp_entry(const sort_t *sort, const int byte, const u32 index)
+{
+    return sort->table + ((byte & 1) * sort->most + index) * ENTRY_WORDS;
+}
+
+/* Return the bucket that a tile lies in: of the first level all keys, whose entry is part of `state`. */
+DEVICE bucket_t gp_bucket_of(const sort_t *sort, const int byte, const i64 tile)
+{
+    const int whole = byte == TOP_BYTE;
+    bucket_t found;
+    found.entry = whole ? sort->state + WHOLE : gp_entry(sort, byte, gp_tile_notes(sort, byte)[tile]);
+    found.start = whole ? 0 : found.entry[START];
+    found.length = whole ? (u32)sort->n : found.entry[LENGTH];
+    found.place = whole ? 0 : found.entry[PLACE];
+    found.before = whole ? 0 : found.entry[TILES_BEFORE];
+    found.tiles = (u32)(((i64)found.length + TILE - 1) / TILE);
+    return found;
+}
+
+/* Return the tiles of a level. */
+DEVICE i64 gp_level_tiles(const sort_t *sort, const int byte)
+{
+    return byte == TOP_BYTE ? (sort->n + TILE - 1) / TILE : gp_read_word(TILES_OF(sort->state, byte));
+}
+
+/* Return the keys in a place. */
+DEVICE GLOBAL const element_t *gp_keys_in(const sort_t *sort, const u32 place)
+{
+    return place == 0 ? sort->keys : place == 1 ? sort->sorted : sort->between;
+}
+
+/* Return the tiles of which zeros and NaN are counted together. */
+DEVICE i64 gp_chunk(const i64 tiles)
+{
+    return max(tiles / MOST_CHUNKS, (i64)1);
+}
+
+/* Return how many tiles a group takes in a row: of the first level's bucket its share, in chunks; of others few. */
+DEVICE i64 gp_share(const i64 tiles, const i64 groups, const int byte)
+{
+    const i64 even = (tiles + groups - 1) / groups, chunk = gp_chunk(tiles);
+    return byte == TOP_BYTE ? (even + chunk - 1) / chunk * chunk : min(even, (i64)8);
+}
+
+/* Return the sum of the counts of the work-items before; all from `of` on count nothing. */
+DEVICE u32 gp_sum_of_lower(const u32 count, LOCAL u32 *sums, const int of, const int tid)
+{
+#if WARP
+    const int lane = tid % WARP;
+    u32 whole = count, before = 0;
+    for (int stride = 1; stride < WARP; stride *= 2) {
+        const u32 lower = gp_shuffle_word_up(whole, stride);
+        whole += lane >= stride ? lower : 0;
+    }
+    if (lane == WARP - 1) sums[tid / WARP] = whole;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int warp = 0; warp < of / WARP; warp++) before += warp < tid / WARP ? sums[warp] : 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return before + whole - count;
+#else
+    sums[tid] = count;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int stride = 1; stride < of; stride *= 2) {
+        const u32 lower = tid >= stride ? sums[tid - stride] : 0;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        sums[tid] += lower;
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    const u32 before = sums[tid] - count;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return before;
+#endif
+}
+
+/* Return 1 if all zeros are negative, as none of other dtypes are. */
+DEVICE int gp_only_negative(GLOBAL u32 *state)
+{
+    return ORDER_FLOATS && gp_read_word(state + MINUS) && !gp_read_word(state + PLUS);
+}
+
+/* Leave zeros for the next sort: the last group to come here does. */
+DEVICE void gp_finish(GLOBAL u32 *state, LOCAL int *last, const int tid)
+{
+    if (tid == 0) *last = gp_last_done(state + FINISHED, get_num_groups(0));
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (*last)
+        for (int word = tid; word < STATE_WORDS; word += BLOCK) gp_write_word(state + word, 0);
+}
