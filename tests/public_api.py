@@ -77,6 +77,8 @@ def results(tensor: Tensor, a: npt.NDArray[np.float64], small: np.ndarray[tuple[
     assert_type(gpuprims.compact(tensor, "v > 0"), Tensor)
     assert_type(gpuprims.top_k(np.zeros(3, np.uint8), 2), tuple[npt.NDArray[np.uint8], HostArray])
     assert_type(gpuprims.top_k(tensor, 2), tuple[Tensor, Tensor])
+    into = gpuprims.top_k(a, 2, out=(a, small))
+    assert_type(into, tuple[npt.NDArray[np.float64], np.ndarray[tuple[int], np.dtype[np.float32]]])
     assert_type(gpuprims.sort(np.zeros(3, np.uint8)), npt.NDArray[np.uint8])
     assert_type(gpuprims.sort(tensor, axis=0), Tensor)
     assert_type(gpuprims.argsort(a, descending=True), HostArray)

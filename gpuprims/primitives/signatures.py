@@ -80,13 +80,6 @@ class TopKKeywords(Where, total=False):
     segments: Any
 
 
-class QuantileKeywords(Where, total=False):
-    """Keywords of percentile and quantile that cannot be positional."""
-
-    method: str
-    keepdims: bool
-
-
 class AtBorders(Where, total=False):
     """Keywords of blur and stencil."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from gpuprims.primitives.ordering import check_ordered
 from gpuprims.primitives.reduce import reduce
 from gpuprims.primitives.selection.methods import METHODS, OF_ELEMENTS
 from gpuprims.primitives.selection.plan import select
-from gpuprims.primitives.signatures import QuantileKeywords, Where
+from gpuprims.primitives.signatures import Where
 
 
 class _Call(NamedTuple):
@@ -204,9 +204,14 @@ def percentile(
     q: Any,
     axis: int | tuple[int, ...] | None = None,
     out: Any = None,
-    **keywords: Unpack[QuantileKeywords],
+    *,
+    method: str = "linear",
+    keepdims: bool = False,
+    device: str | Device | None = None,
+    variant: str | None = None,
+    **unknown: Any,
 ) -> Any:
-    """Return percentiles, as :func:`numpy.percentile`: :func:`quantile` of ``q / 100``.
+    """Return percentiles, as :func:`numpy.percentile`: :func:`quantile` of ``q / 100``, with its other parameters.
 
     Examples
     --------
@@ -214,12 +219,10 @@ def percentile(
     >>> gpuprims.percentile(np.float32([3, 1, 4, 1, 5]), 50, device="reference")
     np.float32(3.0)
     """
-    known = [name for name in keywords_of(quantile) if name not in ("q", "out")]
-    if unknown := {name: value for name, value in keywords.items() if name not in known}:
-        refuse_keywords("percentile", ["q", "out", *known], unknown)
-    call = _call("percentile", x, axis, keywords.get("keepdims", False), keywords)
-    fractions = _fractions("percentile", q, 100)
-    return _quantiles("percentile", call, x, q, fractions, keywords.get("method", "linear"), out)
+    if unknown:
+        refuse_keywords("percentile", keywords_of(percentile), unknown)
+    call = _call("percentile", x, axis, keepdims, {"device": device, "variant": variant})
+    return _quantiles("percentile", call, x, q, _fractions("percentile", q, 100), method, out)
 
 
 def _fractions(label: str, q: Any, most: int) -> np.ndarray:

@@ -18,6 +18,7 @@ from gpuprims.core.warm_calls import WarmCalls
 from gpuprims.errors import ArgumentError, AxisError
 from gpuprims.primitives.segments.offsets import Segments
 from gpuprims.primitives.signatures import Array, Element, Host, HostArray, TopKKeywords
+from gpuprims.primitives.signatures import Out as Given
 from gpuprims.primitives.top_k.plan import TopKRequest, bind, plan_call, sample
 from gpuprims.primitives.top_k.variants import VARIANTS
 
@@ -31,6 +32,8 @@ def top_k(x: NDArray[Element], k: int, **keywords: Unpack[TopKKeywords]) -> tupl
 def top_k(x: Host, k: int, **keywords: Unpack[TopKKeywords]) -> tuple[HostArray, HostArray]: ...
 @overload
 def top_k(x: Array, k: int, **keywords: Unpack[TopKKeywords]) -> tuple[Array, Array]: ...
+@overload
+def top_k(x: Any, k: int, *, out: Given, **keywords: Unpack[TopKKeywords]) -> Given: ...
 
 
 @named_keywords
