@@ -238,20 +238,6 @@ def did_you_mean(given: object, known: Iterable[str], instead: Mapping[str, str]
     return f" (did you mean {' or '.join(map(repr, found))}?)" if found else ""
 
 
-# Other libraries' keywords, and their names here.
-OTHER_KEYWORDS = {
-    "axes": "axis", "dim": "axis", "dims": "axis", "keepdim": "keepdims", "operator": "op", "operation": "op",
-    "fn": "map", "func": "map", "function": "map", "exclusive": "inclusive", "weight": "weights", "nbins": "bins",
-    "num_bins": "bins", "limits": "range", "radius": "size", "ksize": "size", "width": "size", "std": "sigma",
-    "boundary": "mode", "border": "mode", "padding": "mode", "fill_value": "cval", "channels": "channel_axis",
-    "iters": "iterations", "n_iter": "iterations", "where": "mask", "backend": "device", "on": "device",
-    "kernel": "variant", "algorithm": "variant", "offsets": "segments", "indptr": "segments", "kahan": "compensated",
-    "type": "dtype", "correction": "ddof", "output": "out", "reverse": "descending", "ascending": "descending",
-    "smallest": "largest", "key": "by", "keys": "by", "groupby": "by", "group_by": "by", "agg": "op", "aggregate": "op",
-    "interpolation": "method", "right": "side", "counts": "return_counts", "inverse": "return_inverse",
-}  # fmt: skip
-
-
 class _Brief(reprlib.Repr):
     """A ``Repr`` that cuts at the end, not in the middle, and does not catch errors."""
 

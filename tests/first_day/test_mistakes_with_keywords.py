@@ -30,7 +30,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "exclusive in scan": (
         lambda: gpuprims.scan(X, exclusive=True), errors.UnknownKeywordError,
-        ("keywords among op, map,", "exclusive", "did you mean 'inclusive'?"),
+        ("keywords among op, map,", "exclusive", "write inclusive=False"),
     ),
     "weight in histogram": (
         lambda: gpuprims.histogram(X, weight=X), errors.UnknownKeywordError,
@@ -79,6 +79,126 @@ MISTAKES: dict[str, Mistake] = {
     "variable of another name": (
         lambda: gpuprims.map(lambda x, y: x + y, X, z=X), errors.UnknownKeywordError,
         ("keywords among out, vector_axis,", "z"),
+    ),
+    "on of pandas' merge": (
+        lambda: gpuprims.merge(X[0], X[1], on="a"), errors.UnknownKeywordError,
+        ("merge: keywords among a, b,", "on", "searchsorted finds the rows of a table"),
+    ),
+    "order of numpy's sort": (
+        lambda: gpuprims.sort(X, order="a"), errors.UnknownKeywordError,
+        ("sort: keywords among x, axis,", "order", "by several arrays with lexsort"),
+    ),
+    "kind of numpy's sort": (
+        lambda: gpuprims.sort(X, kind="stable"), errors.UnknownKeywordError,
+        ("sort: keywords among x, axis,", "kind", "leave it out: every sort is stable"),
+    ),
+    "kind of numpy's partition": (
+        lambda: gpuprims.partition(X, 1, kind="introselect"), errors.UnknownKeywordError,
+        ("partition: keywords among x, kth,", "kind", "variant= chooses the kernel"),
+    ),
+    "sorted of torch's topk": (
+        lambda: gpuprims.top_k(X, 2, sorted=False), errors.UnknownKeywordError,
+        ("top_k: keywords among x, k, axis,", "sorted", "the elements come sorted"),
+    ),
+    "sorted of numpy's unique": (
+        lambda: gpuprims.unique(X, sorted=False), errors.UnknownKeywordError,
+        ("unique: keywords among x,", "sorted", "in their order by unique_consecutive"),
+    ),
+    "sort of pandas' groupby": (
+        lambda: gpuprims.group_by([1, 2], [1, 2], sort=False), errors.UnknownKeywordError,
+        ("group_by: keywords among keys, op,", "sort", "the groups come sorted"),
+    ),
+    "keepdim of torch's topk": (
+        lambda: gpuprims.top_k(X, 2, axis=1, keepdim=True), errors.UnknownKeywordError,
+        ("top_k: keywords among x, k, axis,", "keepdim", "the result has all axes of the array"),
+    ),
+    "dim of torch's unique_consecutive": (
+        lambda: gpuprims.unique_consecutive(X, dim=0), errors.UnknownKeywordError,
+        ("unique_consecutive: keywords among", "dim", "elements are taken in C order"),
+    ),
+    "dim in sort": (
+        lambda: gpuprims.sort(X, dim=0), errors.UnknownKeywordError,
+        ("sort: keywords among x, axis,", "dim", "did you mean 'axis'?"),
+    ),
+    "axis in map": (
+        lambda: gpuprims.map("x + 1", X, axis=0), errors.UnknownKeywordError,
+        ("map: keywords among out,", "axis", "each element is computed by itself"),
+    ),
+    "axis in blur": (
+        lambda: gpuprims.blur(X, axis=0), errors.UnknownKeywordError,
+        ("blur: keywords among image, kind,", "axis", "use np.moveaxis"),
+    ),
+    "axis in stencil": (
+        lambda: gpuprims.stencil(X, [1, 2, 1], axis=0), errors.UnknownKeywordError,
+        ("stencil: keywords among x, weights,", "axis", "the shape of the weights"),
+    ),
+    "axis in compact": (
+        lambda: gpuprims.compact(X, "x > 0", axis=0), errors.UnknownKeywordError,
+        ("compact: keywords among x, mask,", "axis", "keep rows by take(x, indices, axis=0)"),
+    ),
+    "dtype in map": (
+        lambda: gpuprims.map("x + 1", X, dtype="float32"), errors.UnknownKeywordError,
+        ("map: keywords among out,", "dtype", "as in 'float32(x + 1)'"),
+    ),
+    "dtype in sort": (
+        lambda: gpuprims.sort(X, dtype="float32"), errors.UnknownKeywordError,
+        ("sort: keywords among x, axis,", "dtype", "convert the array: x.astype(dtype)"),
+    ),
+    "where in reduce": (
+        lambda: gpuprims.reduce(X, where=X > 1), errors.UnknownKeywordError,
+        ("reduce: keywords among op, map,", "where", "the elements that compact(x, mask) keeps"),
+    ),
+    "where in map": (
+        lambda: gpuprims.map("x + 1", X, where=X > 1), errors.UnknownKeywordError,
+        ("map: keywords among out,", "where", "write where(condition, a, b) in the function"),
+    ),
+    "initial in reduce": (
+        lambda: gpuprims.reduce(X, initial=5), errors.UnknownKeywordError,
+        ("reduce: keywords among op, map,", "initial", "as in result + initial"),
+    ),
+    "op in cumsum": (
+        lambda: gpuprims.cumsum(X, op="max"), errors.UnknownKeywordError,
+        ("cumsum: keywords among x, axis,", "op", "write scan(x, op=...)"),
+    ),
+    "reverse in cumsum": (
+        lambda: gpuprims.cumsum(X, reverse=True), errors.UnknownKeywordError,
+        ("cumsum: keywords among x, axis,", "reverse", "as in x[::-1]"),
+    ),
+    "min and max in histogram": (
+        lambda: gpuprims.histogram(X, min=0, max=1), errors.UnknownKeywordError,
+        ("histogram: keywords among x, bins,", "min, max", "write range=(min, max)"),
+    ),
+    "normed in histogram": (
+        lambda: gpuprims.histogram(X, normed=True), errors.UnknownKeywordError,
+        ("histogram: keywords among x, bins,", "normed", "did you mean 'density'?"),
+    ),
+    "out in bincount": (
+        lambda: gpuprims.bincount([1, 2], out=X), errors.UnknownKeywordError,
+        ("bincount: keywords among x, weights,", "out", "out[...] = ..."),
+    ),
+    "order in blur": (
+        lambda: gpuprims.blur(X, "gaussian", sigma=1, order=1), errors.UnknownKeywordError,
+        ("blur: keywords among image, kind,", "order", "derivatives as weights of stencil"),
+    ),
+    "interpolation in percentile": (
+        lambda: gpuprims.percentile(X, 50, interpolation="lower"), errors.UnknownKeywordError,
+        ("percentile: keywords among x, q,", "interpolation", "did you mean 'method'?"),
+    ),
+    "weights in quantile": (
+        lambda: gpuprims.quantile(X, 0.5, weights=X), errors.UnknownKeywordError,
+        ("quantile: keywords among x, q,", "weights", "run_length_decode(x, weights)"),
+    ),
+    "overwrite_input in median": (
+        lambda: gpuprims.median(X, overwrite_input=True), errors.UnknownKeywordError,
+        ("median: keywords among x, axis,", "overwrite_input", "arrays are not overwritten"),
+    ),
+    "stream of cupy": (
+        lambda: gpuprims.reduce(X, stream=None), errors.UnknownKeywordError,
+        ("reduce: keywords among op, map,", "stream", "the current stream of the array's library"),
+    ),
+    "axis of numpy's unique": (
+        lambda: gpuprims.unique(X, axis=0), errors.AxisError,
+        ("unique: axis=None, for elements", "0", "pass a number for each slice"),
     ),
 }  # fmt: skip
 

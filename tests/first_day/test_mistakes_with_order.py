@@ -15,11 +15,11 @@ V, KEYS = np.arange(6.0), np.arange(6)
 MISTAKES: dict[str, Mistake] = {
     "reverse of list.sort": (
         lambda: gpuprims.sort(V, reverse=True), errors.UnknownKeywordError,
-        ("sort: keywords among x, axis,", "reverse", "did you mean 'descending'?"),
+        ("sort: keywords among x, axis,", "reverse", "write descending=True"),
     ),
     "ascending of pandas": (
         lambda: gpuprims.argsort(V, ascending=False), errors.UnknownKeywordError,
-        ("argsort: keywords among x, axis,", "ascending", "did you mean 'descending'?"),
+        ("argsort: keywords among x, axis,", "ascending", "write descending=True for ascending=False"),
     ),
     "kind of sort": (
         lambda: gpuprims.sort(V, kind="quicksort"), errors.UnknownKeywordError,
@@ -55,7 +55,7 @@ MISTAKES: dict[str, Mistake] = {
     "k below zero": (lambda: gpuprims.top_k(V, -1), errors.ArgumentError, ("top_k: k= an integer from 0 on", "-1")),
     "smallest in top_k": (
         lambda: gpuprims.top_k(V, 2, smallest=True), errors.UnknownKeywordError,
-        ("top_k: keywords among x, k,", "smallest", "did you mean 'largest'?"),
+        ("top_k: keywords among x, k,", "smallest", "write largest=False"),
     ),
     "complex top_k": (
         lambda: gpuprims.top_k(V + 1j, 2), errors.DtypeError, ("top_k: real elements", "complex128", "pass x.real"),
@@ -94,9 +94,25 @@ MISTAKES: dict[str, Mistake] = {
     "search in a table": (
         lambda: gpuprims.searchsorted(X, V), errors.ShapeError, ("searchsorted: a sorted array of one", "(2, 3)"),
     ),
+    "sorter of another array": (
+        lambda: gpuprims.searchsorted(V, V, sorter=[9] * V.size), errors.IndicesError,
+        ("searchsorted: sorter= indices of a", "[9, 9,", "as argsort(a) gives"),
+    ),
+    "sorter of floats": (
+        lambda: gpuprims.searchsorted(V, V, sorter=V), errors.DtypeError,
+        ("searchsorted: sorter= indices of a", "array([", "as argsort(a) gives"),
+    ),
+    "sorter a text": (
+        lambda: gpuprims.searchsorted(V, V, sorter="quick"), errors.ArrayError,
+        ("searchsorted: sorter= indices of a", "'quick'", "as argsort(a) gives"),
+    ),
+    "an array that is none beside a sorter": (
+        lambda: gpuprims.searchsorted("abc", V, sorter=[0, 1, 2]), errors.ArrayError,
+        ("searchsorted: an array of numbers", "str 'abc'", "the contents of a file"),
+    ),
     "right of torch": (
         lambda: gpuprims.searchsorted(V, V, right=True), errors.UnknownKeywordError,
-        ("searchsorted: keywords among a, v,", "right", "did you mean 'side'?"),
+        ("searchsorted: keywords among a, v,", "right", "write side='right'"),
     ),
     "side in the middle": (
         lambda: gpuprims.searchsorted(V, V, side="middle"), errors.ArgumentError,

@@ -12,11 +12,14 @@ import pytest
 import gpuprims
 import gpuprims.models
 import gpuprims.testing
+from gpuprims.core import keywords
+from gpuprims.core.keywords import keywords_of
 
 HOMES = gpuprims, gpuprims.models, gpuprims.testing
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     name: found for home in HOMES for name in home.__all__ if inspect.isfunction(found := getattr(home, name))
 }
+NAMES = {name for names, _, _ in keywords._ADVICE for name in names.split()}
 # Keywords that only a call knows: the names in map's expression, and those of the primitive that is planned.
 OPEN = {"map": "named", "plan": "keywords"}
 
@@ -45,3 +48,11 @@ def test_a_signature_shows_every_keyword(name: str) -> None:
 def test_overloads_have_the_keywords_of_the_function(name: str) -> None:
     own = set(inspect.signature(FUNCTIONS[name]).parameters)
     assert set().union(*map(keywords_in, typing.get_overloads(FUNCTIONS[name]))) == own
+
+
+def test_every_advice_about_keywords_is_for_some_call() -> None:
+    calls = [[*keywords_of(one), "x"] if name == "map" else keywords_of(one) for name, one in FUNCTIONS.items()]
+    reached = {keywords._advice(name, known) for known in calls for name in NAMES if name not in known}
+    assert [advice for _, _, advice in keywords._ADVICE if f" ({advice})" not in reached] == []
+    for name, meant in keywords._NAMES_HERE.items():
+        assert any(meant in known and name not in known for known in calls), name

@@ -10,9 +10,10 @@ from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.layout import is_contiguous
+from gpuprims.core.operands import as_operands
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.warm_calls import WarmCalls
-from gpuprims.errors import ShapeError
+from gpuprims.errors import ArrayError, DtypeError, IndicesError, ShapeError, quoted
 from gpuprims.primitives.copies import copying, with_copies
 from gpuprims.primitives.searchsorted.plan import Side, bind, plan_call, sample
 from gpuprims.primitives.searchsorted.variants import VARIANTS
@@ -106,7 +107,12 @@ def searchsorted(
 
 def _in_order(a: Any, sorter: Any, device: str | Device | None) -> Any:
     """Return an array in the order of a sorter."""
-    taken = take(a, sorter, device=device)
+    as_operands("searchsorted", (a,), device)  # what is wrong after this is the sorter
+    try:
+        taken = take(a, sorter, device=device)
+    except (IndicesError, DtypeError, ArrayError) as error:
+        kind = next(one for one in (IndicesError, DtypeError, ArrayError) if isinstance(error, one))
+        raise kind(f"searchsorted: sorter= indices of a, as argsort(a) gives; got {quoted(sorter)}") from error
     if taken.shape != np.shape(a):
         raise ShapeError(f"searchsorted: sorter= of the shape of a, {np.shape(a)}; got {taken.shape}")
     return taken
