@@ -23,6 +23,12 @@ def test_a_picture_is_what_its_script_draws(name: str) -> None:
     assert (DOCS / "pictures" / f"{name}.svg").read_text() == DRAWN["svg"](name), "run python docs/tools/drawings.py"
 
 
+def test_the_page_of_mistakes_says_what_gpuprims_says_now() -> None:
+    written: dict[str, Any] = runpy.run_path(str(DOCS / "tools" / "mistakes.py"))
+    assert len(written["CALLS"]) == 30
+    assert written["PAGE"].read_text() == written["page"](), "run python docs/tools/mistakes.py"
+
+
 @pytest.mark.parametrize(
     "page",
     ["map", "reduce", "scan", "compact", "sort", "grouping", "selection", "places", "merge", "histogram", "stencil"],
