@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import math
 import re
 import shutil
 import textwrap
 from collections.abc import Sequence
+from contextlib import suppress
 from decimal import Decimal
 from typing import TypeAlias
 
@@ -69,10 +71,23 @@ def as_examples(examples: Sequence[tuple[str, str]]) -> str:
     return "\n".join(["examples:", *lines])
 
 
-def add_device(parser: argparse.ArgumentParser) -> None:
+def add_device(parser: argparse.ArgumentParser, otherwise: str = "the fastest; see gpuprims info") -> None:
     """Add ``--device``."""
-    known = "a spec such as cuda:0, opencl:gpu, opencl:cpu or reference (default: the fastest; see gpuprims info)"
-    parser.add_argument("--device", help=known)
+    known = "a spec such as cuda:0, opencl:gpu, opencl:cpu or reference"
+    parser.add_argument("--device", help=f"{known} (default: {otherwise})")
+
+
+def positive(text: str) -> float:
+    """Return a positive finite number; a type of arguments.
+
+    >>> positive("0.5")
+    0.5
+    """
+    with suppress(ValueError):
+        number = float(text)
+        if 0 < number < math.inf:
+            return number
+    raise argparse.ArgumentTypeError(f"a positive number; got {quoted(text)}")
 
 
 def count(text: str) -> int:

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from gpuprims.cli.arguments import Subparsers, add_command, add_device, count
+from gpuprims.cli.arguments import Subparsers, add_command, add_device, count, positive
 from gpuprims.errors import ArgumentError, GpuprimsError
 
 # Options that select or show the suite's cases.
@@ -44,7 +44,7 @@ def add_parser(commands: Subparsers) -> None:
     parser.add_argument("--html", action="store_true", help="write the report as a page too, with charts beside it")
     parser.add_argument("--from", dest="report", metavar="REPORT.json", type=Path, help="use this report; run nothing")
     parser.add_argument("--compare", metavar="OLD.json", type=Path, help="fail if a case became slower")
-    parser.add_argument("--band", type=float, default=0.1, help="relative difference that counts as noise")
+    parser.add_argument("--band", type=positive, default=0.1, help="relative difference that counts as noise")
     _add_landscape(parser)
     parser.add_argument("--commit", help="commit to name in the report (default: git's)")
 
@@ -59,7 +59,7 @@ def _add_landscape(parser: argparse.ArgumentParser) -> None:
     sizes = "bytes of a call's first operand, at {} (default: 2^{} on a GPU, 2^{} on a CPU)"
     group.add_argument("--least-bytes", type=count, metavar="N", help=sizes.format("least", 20, 18))
     group.add_argument("--most-bytes", type=count, metavar="N", help=sizes.format("most", 28, 26))
-    group.add_argument("--seconds", type=float, default=0.3, help="seconds of rounds for each call")
+    group.add_argument("--seconds", type=positive, default=0.3, help="seconds of rounds for each call")
 
 
 def run(chosen: argparse.Namespace) -> int:

@@ -57,22 +57,19 @@ def run(chosen: argparse.Namespace) -> int:
         for number, one in enumerate(found):
             show(*([""] if number else []), *_everything(one))
         return 0
-    show(f"{device.spec}, {device.capabilities.name}; every variant: -v")
-    show(table(("primitive", "variant", "why"), map(_line, found), cut=("why",)), piped=100)
+    show(f"{device.spec}, {device.capabilities.name}")
+    show(table(("primitive", "variant", "able", "why"), map(_line, found), cut=("why",)), piped=100)
+    show("", "able: variants that can run the call, of which the best rank runs; each: -v")
     return 0
 
 
-def _line(found: Explanation) -> tuple[str, str, str]:
-    """Return a primitive, its chosen variant, and why this one runs."""
+def _line(found: Explanation) -> tuple[str, str, str, str]:
+    """Return a primitive, its chosen variant, how many could run, and why this one does."""
+    able = f"{sum(reason is None for _, reason in found.refusals)} of {len(found.refusals)}"
     if found.chosen is None:
-        return found.primitive, "none", found.reason or "this backend has no variant"
-    if found.tuned is not None:
-        return found.primitive, found.chosen.name, found.tuned.reason
-    able = sum(reason is None for _, reason in found.refusals)
-    rank = f"best rank of {able} able" if able > 1 else "the only one able"
-    refused = len(found.refusals) - able
-    others = f", {refused} refuse" if refused else ""
-    return found.primitive, found.chosen.name, f"{rank}{others}: {found.chosen.summary}"
+        return found.primitive, "none", able, found.reason or "this backend has no variant"
+    why = found.chosen.summary if found.tuned is None else found.tuned.reason
+    return found.primitive, found.chosen.name, able, why
 
 
 def _everything(found: Explanation) -> list[RenderableType]:

@@ -92,7 +92,7 @@ def add_parser(commands: Subparsers) -> None:
         about="Needs no GPU: where the device is absent, the text is that for a usual one.", examples=_SHOWN,
     )  # fmt: skip
     paged = add_command(actions, "page", "write the page KERNELS.md of a backend", examples=_PAGED)
-    add_device(listed)
+    add_device(listed, "all backends")
     add_device(shown)
     shown.add_argument("kernel", help="such as reduce/warp; reduce alone is the kernel that the call would run")
     shown.add_argument("--call", help='such as "reduce(float32[1000000], op=max)" (default: a usual one)')

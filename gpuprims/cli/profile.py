@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import runpy
 import sys
@@ -35,13 +36,17 @@ def add_parser(commands: Subparsers) -> None:
     parser.add_argument("--trace", metavar="FILE", help="write a trace for https://ui.perfetto.dev to a file")
     parser.add_argument("-m", dest="module", action="store_true", help="run a module, as python -m does")
     parser.add_argument("script", help="a file with a program in Python, or with -m a module")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own arguments")
+    rest = parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own arguments")
+    rest.required = False  # or a missing script is reported with its arguments
 
 
 def run(chosen: argparse.Namespace) -> int:
     """Run the script, print the table, also if the script fails, and return the script's exit status."""
     if not chosen.module and not Path(chosen.script).exists():
         raise ArgumentError(f"profile: the file of a script; got {chosen.script!r} (for a module: profile -m)")
+    sys.path.insert(0, os.getcwd() if chosen.module else str(Path(chosen.script).resolve().parent))
+    if chosen.module and not _is_module(chosen.script):
+        raise ArgumentError(f"profile: -m with a module that Python finds; got {chosen.script!r}")
     for file in filter(None, (chosen.json, chosen.trace)):  # now, because the script may run for long
         if not Path(file).resolve().parent.is_dir():
             raise ArgumentError(f"profile: a file in a folder that exists; got {file!r}")
@@ -60,12 +65,20 @@ def run(chosen: argparse.Namespace) -> int:
     return status
 
 
+def _is_module(name: str) -> bool:
+    """Return False if Python does not find a module; this imports the module's packages, which may fail."""
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError as error:
+        return error.name is None or not f"{name}.".startswith(f"{error.name}.")  # a package of it lacks another
+
+
 def _run_script(script: str, arguments: list[str], *, is_module: bool) -> int:
     """Run a script as Python does, and return its exit status; an error is printed."""
     sys.argv = [script, *arguments]
-    sys.path.insert(0, os.getcwd() if is_module else str(Path(script).resolve().parent))
     try:
         if is_module:
+            sys.modules.pop(f"{script}.__main__", None)  # gpuprims itself runs; runpy would warn
             runpy.run_module(script, run_name="__main__", alter_sys=True)
         else:
             runpy.run_path(script, run_name="__main__")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpuprims import __version__
-from gpuprims.cli.arguments import Subparsers, add_command, add_device, count
+from gpuprims.cli.arguments import Subparsers, add_command, add_device, count, positive
 from gpuprims.cli.terminal import progress, show, table
 from gpuprims.core.device import Device, devices, pick_device
 from gpuprims.core.tuned_choices import Entries, Entry, Place, read_entries, reset, tuning_path
@@ -46,7 +46,7 @@ def add_parser(commands: Subparsers) -> None:
     )  # fmt: skip
     dtypes = f"dtypes of the elements (default: {' '.join(DTYPES)})"
     parser.add_argument("--dtype", nargs="+", default=DTYPES, help=dtypes)
-    parser.add_argument("--seconds", type=float, default=60, help="duration of the search")
+    parser.add_argument("--seconds", type=positive, default=60, help="duration of the search")
     sizes = "number of elements to measure with (default: 2^26, on CPUs 2^24)"
     parser.add_argument("--size", type=count, metavar="N", help=sizes)
     instead = parser.add_mutually_exclusive_group()

@@ -73,6 +73,9 @@ def _label(frame: FrameType) -> str:
     """Return the function's name and its arrays; of plans and of ``plans.run``, the primitive's name."""
     given = dict(_arguments(frame))
     name = frame.f_code.co_qualname.removesuffix(".__call__")
+    owner, _, method = name.rpartition(".")
+    if owner in [base.__qualname__ for base in type(given.get("self")).__mro__]:  # a mix-in is no public name
+        name = f"{type(given['self']).__name__}.{method}"
     primitive = given.get("primitive", getattr(given.get("self"), "primitive", None))
     if isinstance(primitive, str):
         name = primitive if name == "run" else f"{name} of {primitive}"

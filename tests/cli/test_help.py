@@ -16,7 +16,7 @@ import pytest
 
 from gpuprims.cli import main as cli
 from gpuprims.cli import terminal
-from gpuprims.cli.arguments import count
+from gpuprims.cli.arguments import count, positive
 
 
 def parsers(parser: argparse.ArgumentParser, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -76,6 +76,15 @@ def test_other_texts_are_no_numbers(text: str, capsys: pytest.CaptureFixture[str
     said = capsys.readouterr().err
     assert said.startswith("gpuprims: argument --size: a whole number")
     assert said.endswith("gpuprims explain --help shows what is known\n")
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "long", ""])
+def test_durations_are_positive_numbers(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert positive("2.5") == 2.5
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["tune", f"--seconds={text}"])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.startswith(f"gpuprims: argument --seconds: a positive number; got {text!r}\n")
 
 
 # Completion

@@ -71,6 +71,27 @@ def test_the_scripts_exit_status_is_kept(folder: Path, script: str, argument: st
     assert done.stderr == ("no such file\n" if script == "says" else "")
 
 
+@pytest.mark.parametrize("module", ["absent", "json.absent"])
+def test_a_module_that_python_does_not_find_is_said_in_a_line(folder: Path, module: str) -> None:
+    done = profiled(folder, "-m", module)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"gpuprims: profile: -m with a module that Python finds; got {module!r}\n"
+
+
+def test_a_package_of_a_module_tells_what_it_lacks(folder: Path) -> None:
+    (folder / "lacking").mkdir()
+    (folder / "lacking/__init__.py").write_text("import absent_library\n")
+    done = profiled(folder, "-m", "lacking.part")
+    assert done.returncode == 1
+    assert "No module named 'absent_library'" in done.stderr
+
+
+def test_a_script_is_all_that_must_be_named(folder: Path) -> None:
+    done = profiled(folder)
+    assert done.returncode == 2
+    assert done.stderr.startswith("gpuprims: the following arguments are required: script\n")
+
+
 def test_what_cannot_run_or_be_written_is_said_before(folder: Path) -> None:
     done = profiled(folder, "scripts/sumes.py")
     assert (done.returncode, done.stdout) == (1, "")

@@ -36,6 +36,13 @@ class Device:
     def check(self):
         return inner()
 
+class Scores:
+    def score(self, X):
+        return inner()
+
+class Model(Scores):
+    pass
+
 def first(x, device):
     return device.check(), current_call()
 
@@ -74,6 +81,10 @@ def test_a_label_has_a_few_arrays_in_the_callers_order(package: Any) -> None:
     assert package["fold"](X, out=y)[0].label == "fold(int8[2, 3])"
     assert package["fold"](pd.DataFrame(X))[0].label == "fold(DataFrame[2, 3])"
     assert package["fold"]([1, 2], axis=np.float32)[0].label == "fold()"  # a class has descriptors of dtype and shape
+
+
+def test_a_method_of_a_mix_in_is_one_of_the_objects_class(package: Any) -> None:
+    assert package["Model"]().score(X).label == "Model.score(int8[2, 3])"
 
 
 def test_plans_and_primitives_by_name_say_which(package: Any) -> None:
