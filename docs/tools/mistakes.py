@@ -21,9 +21,9 @@ PAGE = Path(__file__).parents[1] / "mistakes-before-and-after.md"
 HEAD = """\
 # Thirty mistakes, before and after
 
-These calls are among the mistakes that a new user made in the first hours, and in `tests/first_day`, which has some 400
-more. "Before" is gpuprims at commit 93ab387b (2026-11-23); "now" is this version. The messages follow one form: the
-call, what it takes, what it got, and what to write instead. [Errors and warnings](guide/errors.md) says more.
+These are mistakes that a new user may make on the first day; `tests/first_day` has some 400. "Before" is gpuprims at
+commit 93ab387b (2026-11-23), "now" is this version. Messages have one form: the call, what it takes, what it got, and
+what to write instead. [Errors and warnings](guide/errors.md) says more.
 
 In the calls, `x` is `np.arange(6.0)`, `m` is `x.reshape(2, 3)`, and `F` and `y` are samples and classes.
 
