@@ -92,10 +92,12 @@ def sort(
     NaN is greater than all numbers, so it comes last, with ``descending`` first; -0.0 and 0.0 are equal. All bits of
     elements are kept, those of NaN too.
 
-    GPUs sort long rows by radix: a launch counts every digit of all keys, and one for each digit moves the elements
-    (A. Adinets and D. Merrill, "Onesweep: a faster least significant digit radix sort for GPUs", 2022). Short rows, and
-    those of GPUs whose groups cannot wait for each other, are merged (O. Green, R. McColl and D. Bader, "GPU merge
-    path: a GPU merging algorithm", 2012). ``gpuprims.explain("sort")`` shows which.
+    GPUs sort one long row by its bytes from the top down, until what is alike so far fits in a group's local memory
+    (E. Stehle and H.-A. Jacobsen, "A memory bandwidth-efficient hybrid radix sort on GPUs", 2017), and other long rows
+    from the lowest byte up: a launch counts all bytes of all keys, and one for each byte moves the elements (A. Adinets
+    and D. Merrill, "Onesweep: a faster least significant digit radix sort for GPUs", 2022). Short rows are merged (O.
+    Green, R. McColl and D. Bader, "GPU merge path: a GPU merging algorithm", 2012). ``gpuprims.explain("sort")`` shows
+    which.
 
     Examples
     --------

@@ -50,10 +50,6 @@ typedef struct {
     u32 room;
 } sort_t;
 
-#define PARAMETERS                                                                                                     \
-    GLOBAL const element_t *keys, GLOBAL element_t *sorted, GLOBAL element_t *between, GLOBAL u32 *table,              \
-        GLOBAL u32 *state, const layout_t layout, const i64 n, const i64 digit_at, const i64 final, const i64 most,    \
-        const i64 room, const i64 tasks_at, const i64 ties_at, const i64 keys_at, const i64 sorted_at LOCAL_PARAMETER
 #define TAKEN                                                                                                          \
     {keys + keys_at, sorted + sorted_at, between, table, state, n, most, tasks_at, ties_at, (u32)room}
 
@@ -114,7 +110,7 @@ DEVICE i64 gp_chunk(const i64 tiles)
 }
 
 /* Return how many tiles a group takes in a row: of the first level's bucket its share, in chunks; of others few. */
-DEVICE i64 gp_share(const i64 tiles, const i64 groups, const int byte)
+DEVICE i64 gp_tiles_at_once(const i64 tiles, const i64 groups, const int byte)
 {
     const i64 even = (tiles + groups - 1) / groups, chunk = gp_chunk(tiles);
     return byte == TOP_BYTE ? (even + chunk - 1) / chunk * chunk : min(even, (i64)8);
@@ -157,7 +153,7 @@ DEVICE int gp_only_negative(GLOBAL u32 *state)
 }
 
 /* Leave zeros for the next sort: the last group to come here does. */
-DEVICE void gp_finish(GLOBAL u32 *state, LOCAL int *last, const int tid)
+DEVICE void gp_leave_zeros(GLOBAL u32 *state, LOCAL int *last, const int tid)
 {
     if (tid == 0) *last = gp_last_done(state + FINISHED, get_num_groups(0));
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -73,7 +73,10 @@ DEVICE u32 gp_note_chunk(const sort_t *sort, const i64 chunk, LOCAL u32 *tallies
 }
 
 __kernel WORK_GROUP_RESIDENT(BLOCK, GROUPS_AT_ONCE) WHOLE_WARPS
-void sort_buckets(PARAMETERS)
+void sort_buckets(GLOBAL const element_t *keys, GLOBAL element_t *sorted, GLOBAL element_t *between, GLOBAL u32 *table,
+                  GLOBAL u32 *state, const layout_t layout, const i64 n, const i64 digit_at, const i64 final,
+                  const i64 most, const i64 room, const i64 tasks_at, const i64 ties_at, const i64 keys_at,
+                  const i64 sorted_at LOCAL_PARAMETER)
 {
     LOCAL_MEMORY(u32, counts);
     __local shared_t shared;
@@ -81,7 +84,7 @@ void sort_buckets(PARAMETERS)
     const int tid = get_local_id(0), byte = (int)digit_at, shift = 8 * byte;
     const i64 tiles = gp_level_tiles(&sort, byte), groups = get_num_groups(0), group = get_group_id(0);
     const int noted = ORDER_FLOATS && byte == TOP_BYTE;
-    const i64 share = gp_share(tiles, groups, byte), chunk = noted ? gp_chunk(tiles) : share;
+    const i64 share = gp_tiles_at_once(tiles, groups, byte), chunk = noted ? gp_chunk(tiles) : share;
     u32 special = 0;
 
     if (tid < 3) shared.tallies[tid] = 0;
@@ -137,7 +140,10 @@ void sort_buckets(PARAMETERS)
 
 /* Zeros of both signs are one key, and so are all NaN: put them in the order of memory, if there are any. */
 __kernel WORK_GROUP(BLOCK) WHOLE_WARPS
-void sort_buckets(PARAMETERS)
+void sort_buckets(GLOBAL const element_t *keys, GLOBAL element_t *sorted, GLOBAL element_t *between, GLOBAL u32 *table,
+                  GLOBAL u32 *state, const layout_t layout, const i64 n, const i64 digit_at, const i64 final,
+                  const i64 most, const i64 room, const i64 tasks_at, const i64 ties_at, const i64 keys_at,
+                  const i64 sorted_at LOCAL_PARAMETER)
 {
     LOCAL_MEMORY(u32, sums);
     __local u32 base;
@@ -191,12 +197,15 @@ void sort_buckets(PARAMETERS)
             barrier(CLK_LOCAL_MEM_FENCE);
         }
     }
-    if (final) gp_finish(state, &flag, tid);
+    if (final) gp_leave_zeros(state, &flag, tid);
 }
 #elif FILLS
 /* The keys of a part are alike in every bit: write as many as were counted. */
 __kernel WORK_GROUP(BLOCK) WHOLE_WARPS
-void sort_buckets(PARAMETERS)
+void sort_buckets(GLOBAL const element_t *keys, GLOBAL element_t *sorted, GLOBAL element_t *between, GLOBAL u32 *table,
+                  GLOBAL u32 *state, const layout_t layout, const i64 n, const i64 digit_at, const i64 final,
+                  const i64 most, const i64 room, const i64 tasks_at, const i64 ties_at, const i64 keys_at,
+                  const i64 sorted_at LOCAL_PARAMETER)
 {
     LOCAL_MEMORY(u32, begins);
     __local int flag;
@@ -237,11 +246,14 @@ void sort_buckets(PARAMETERS)
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    if (final) gp_finish(state, &flag, tid);
+    if (final) gp_leave_zeros(state, &flag, tid);
 }
 #elif TILES
 __kernel WORK_GROUP_RESIDENT(BLOCK, GROUPS_AT_ONCE) WHOLE_WARPS
-void sort_buckets(PARAMETERS)
+void sort_buckets(GLOBAL const element_t *keys, GLOBAL element_t *sorted, GLOBAL element_t *between, GLOBAL u32 *table,
+                  GLOBAL u32 *state, const layout_t layout, const i64 n, const i64 digit_at, const i64 final,
+                  const i64 most, const i64 room, const i64 tasks_at, const i64 ties_at, const i64 keys_at,
+                  const i64 sorted_at LOCAL_PARAMETER)
 {
     LOCAL_MEMORY(u32, bins);
     LOCAL element_t *staged = (LOCAL element_t *)(bins + BINS + BLOCK);
@@ -315,7 +327,7 @@ void sort_buckets(PARAMETERS)
             if (item * BLOCK + tid < length) to[item * BLOCK + tid] = gp_element_of(staged[AT_KEY(item * BLOCK + tid)], zero);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    if (final) gp_finish(state, &flag, tid);
+    if (final) gp_leave_zeros(state, &flag, tid);
 }
 #else
 /* A tile that is about to move. */
@@ -325,7 +337,7 @@ typedef struct {
     int live; /* keys of it; 0 for a tile that stays */
 } moved_t;
 
-DEVICE moved_t gp_tile_at(const sort_t *sort, const int byte, const i64 tile, const i64 tiles)
+DEVICE moved_t gp_moved_at(const sort_t *sort, const int byte, const i64 tile, const i64 tiles)
 {
     moved_t found;
     found.live = 0;
@@ -338,7 +350,7 @@ DEVICE moved_t gp_tile_at(const sort_t *sort, const int byte, const i64 tile, co
     return found;
 }
 
-DEVICE void gp_load_tile(const moved_t tile, element_t *elements, const int tid)
+DEVICE void gp_load_moved(const moved_t tile, element_t *elements, const int tid)
 {
     if (tile.live == TILE) {
 #pragma unroll
@@ -353,7 +365,10 @@ DEVICE void gp_load_tile(const moved_t tile, element_t *elements, const int tid)
 #define DIGIT_IN(key) ((u32)((key) >> shift) & (DIGITS - 1))
 
 __kernel WORK_GROUP_RESIDENT(BLOCK, GROUPS_AT_ONCE) WHOLE_WARPS
-void sort_buckets(PARAMETERS)
+void sort_buckets(GLOBAL const element_t *keys, GLOBAL element_t *sorted, GLOBAL element_t *between, GLOBAL u32 *table,
+                  GLOBAL u32 *state, const layout_t layout, const i64 n, const i64 digit_at, const i64 final,
+                  const i64 most, const i64 room, const i64 tasks_at, const i64 ties_at, const i64 keys_at,
+                  const i64 sorted_at LOCAL_PARAMETER)
 {
     LOCAL_MEMORY(u32, counts);
     __local u32 sums[SUMS], places[DIGITS];
@@ -366,10 +381,10 @@ void sort_buckets(PARAMETERS)
     /* Groups that run at the same time move neighbours, whose places are near each other. The next tile is loaded while
      * this one is stored. */
     element_t elements[ITEMS];
-    moved_t tile = gp_tile_at(&sort, byte, get_group_id(0), tiles);
-    gp_load_tile(tile, elements, tid);
+    moved_t tile = gp_moved_at(&sort, byte, get_group_id(0), tiles);
+    gp_load_moved(tile, elements, tid);
     for (i64 turn = get_group_id(0); turn < tiles; turn += groups) {
-        const moved_t next = gp_tile_at(&sort, byte, turn + groups, tiles);
+        const moved_t next = gp_moved_at(&sort, byte, turn + groups, tiles);
         const int live = tile.live, full = live == TILE;
 
         /* 1. Count digits. */
@@ -420,7 +435,7 @@ void sort_buckets(PARAMETERS)
                     staged[gp_increment(own + DIGIT_IN(elements[item]) * COPIES)] = elements[item];
         }
         if (tid < DIGITS) places[tid] = taken - begin;
-        gp_load_tile(next, elements, tid);
+        gp_load_moved(next, elements, tid);
         barrier(CLK_LOCAL_MEM_FENCE);
 
         /* 4. Store. */
