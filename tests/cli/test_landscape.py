@@ -211,7 +211,7 @@ def command_on_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any
     monkeypatch.setattr(command, "measured_limits", lambda *given: LIMITS)
 
     def run(*more: str) -> tuple[int, Any]:
-        sizes = ["--least-bytes", "256", "--most-bytes", "4096", "--seconds", "0", "--out", str(tmp_path)]
+        sizes = ["--least-bytes", "256", "--most-bytes", "4096", "--seconds", "1e-9", "--out", str(tmp_path)]
         status = cli.main(["bench", "--landscape", "--device", "reference", *sizes, *more])
         paths = list(tmp_path.glob("landscape-*.json"))
         return status, json.loads(paths[0].read_text()) if paths else None

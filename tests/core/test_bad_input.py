@@ -1,4 +1,4 @@
-"""What cannot be computed raises one exception of errors.py, saying label, rule and what was got."""
+"""What cannot be computed raises one exception of gpuprims.errors, saying label, rule and what was got."""
 
 from __future__ import annotations
 

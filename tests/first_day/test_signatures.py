@@ -19,7 +19,7 @@ HOMES = gpuprims, gpuprims.models, gpuprims.testing
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     name: found for home in HOMES for name in home.__all__ if inspect.isfunction(found := getattr(home, name))
 }
-NAMES = {name for names, _, _ in keywords._ADVICE for name in names.split()}
+NAMES = {name for names, _, _ in keywords.ADVICE for name in names.split()}
 # Keywords that only a call knows: the names in map's expression, and those of the primitive that is planned.
 OPEN = {"map": "named", "plan": "keywords"}
 
@@ -53,6 +53,6 @@ def test_overloads_have_the_keywords_of_the_function(name: str) -> None:
 def test_every_advice_about_keywords_is_for_some_call() -> None:
     calls = [[*keywords_of(one), "x"] if name == "map" else keywords_of(one) for name, one in FUNCTIONS.items()]
     reached = {keywords._advice(name, known) for known in calls for name in NAMES if name not in known}
-    assert [advice for _, _, advice in keywords._ADVICE if f" ({advice})" not in reached] == []
-    for name, meant in keywords._NAMES_HERE.items():
+    assert [advice for _, _, advice in keywords.ADVICE if f" ({advice})" not in reached] == []
+    for name, meant in keywords.NAMES_HERE.items():
         assert any(meant in known and name not in known for known in calls), name
