@@ -57,7 +57,7 @@ def test_a_kill_in_the_middle_of_a_build(devices: list[gpuprims.Device]) -> None
 
 
 def test_the_calls_on_large_arrays(devices: list[gpuprims.Device]) -> None:
-    assert_clean(large.large(devices, sizes=(400_003,)), calls=5)
+    assert_clean(large.large(devices, sizes=(400_003,)), calls=len(large.CALLS))
 
 
 # Faults are found ----------------------------------------------------------------------------------------------------
@@ -69,6 +69,23 @@ def test_a_wrong_result_is_a_failure(devices: list[gpuprims.Device], monkeypatch
     assert soak.soak(devices[:1], seconds=0.1, threads=1).failures
     assert fuzz.fuzz_expressions(devices, 20).failures
     assert large.large(devices[:1], sizes=(1000,)).failures
+
+
+@pytest.mark.parametrize("name", ["sort", "argsort", "top_k", "unique", "median", "searchsorted", "merge", "take"])
+def test_a_wrong_last_element_is_a_failure(
+    devices: list[gpuprims.Device], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = getattr(gpuprims, name)
+
+    def wrong(*given: Any, **how: Any) -> Any:
+        *before, last = found if isinstance(found := right(*given, **how), tuple) else (found,)
+        changed = np.array(last)
+        changed.reshape(-1)[-1] += 1
+        return (*before, changed) if before else changed
+
+    _wrong(monkeypatch, name, wrong)
+    failures = large.large(devices[:1], sizes=(400_003,)).failures
+    assert any(failure.startswith(f"{name} of") for failure in failures), failures
 
 
 def test_another_error_than_the_librarys_is_a_failure(
