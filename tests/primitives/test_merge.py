@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from kernel_cases import COMPLEX, DTYPES, Kernel, assert_equal, on_device, on_host, poison
 from sorted_cases import in_order
+from tricky_data import tricky
 
 import gpuprims
 from gpuprims.errors import ArgumentError, ShapeError, UnknownKeywordError
@@ -54,10 +55,18 @@ def test_two_dtypes_become_one(merge_kernel: Kernel, rng: np.random.Generator, d
     assert_equal(merge(merge_kernel, b, a), merged(b, a))
 
 
-def test_arrays_of_few_values_and_apart(merge_kernel: Kernel) -> None:
-    zeros, rising = np.zeros(9000, np.int32), np.arange(9000, dtype=np.int32)
-    for a, b in ((zeros, zeros), (zeros, rising), (rising, rising + 9000), (rising + 9000, rising), (rising, rising)):
+def test_arrays_apart(merge_kernel: Kernel) -> None:
+    rising = np.arange(9000, dtype=np.int32)
+    for a, b in ((rising, rising + 9000), (rising + 9000, rising), (rising, rising)):
         assert_equal(merge(merge_kernel, a, b), merged(a, b))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_elements_that_are_hard(merge_kernel: Kernel, rng: np.random.Generator, dtype: str) -> None:
+    arrays = [np.sort(x, kind="stable") for x in tricky(rng, 9001, dtype).values()]
+    for k, a in enumerate(arrays):
+        for b in (a, arrays[k - 1], arrays[k - 3][:777]):
+            assert merge(merge_kernel, a, b).tobytes() == merged(a, b).tobytes()
 
 
 def test_arrays_wherever_they_lie(merge_kernel: Kernel, rng: np.random.Generator) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from kernel_cases import COMPLEX, DTYPES, LAYOUTS, Kernel, assert_equal, on_device, on_host, poison
 from sorted_cases import in_order, numbers
+from tricky_data import tricky
 
 import gpuprims
 from gpuprims.core.operands import Operands
@@ -71,6 +72,18 @@ def test_equal_elements_and_sorted_keys(searchsorted_kernel: Kernel, rng: np.ran
         for keys in (np.arange(-5, 20_010, dtype=np.int32), np.full(1000, 7, np.int32), np.arange(900, 0, -1)):
             for side in SIDES:
                 assert_equal(search(searchsorted_kernel, a, keys, side), np.searchsorted(a, keys, side))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_elements_that_are_hard(searchsorted_kernel: Kernel, rng: np.random.Generator, dtype: str) -> None:
+    among = tricky(rng, 20_001, dtype)
+    keys = np.concatenate([x[:1500] for x in among.values()])
+    for name, x in among.items():
+        a = np.sort(x, kind="stable")
+        for side in SIDES:
+            for sought in (keys, x):
+                got = search(searchsorted_kernel, a, sought, side)
+                np.testing.assert_array_equal(got, np.searchsorted(a, sought, side), err_msg=name)
 
 
 def test_keys_of_any_shape(searchsorted_kernel: Kernel, rng: np.random.Generator) -> None:
@@ -157,6 +170,14 @@ def test_isin_by_every_search(searchsorted_kernel: Kernel, rng: np.random.Genera
     for count in (0, 1, 100, 20_000):
         x, among = numbers(rng, np.float32, (40, 50)), rng.permutation(np.arange(count) / 4).astype(np.float32)
         assert_equal(gpuprims.isin(x.T[::2], among, **how), np.isin(x.T[::2], among))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_isin_of_elements_that_are_hard(device: gpuprims.Device, rng: np.random.Generator, dtype: str) -> None:
+    arrays = tricky(rng, 5001, dtype)
+    x = np.concatenate([*arrays.values()])
+    for name, among in arrays.items():
+        np.testing.assert_array_equal(gpuprims.isin(x, among, device=device), np.isin(x, among), err_msg=name)
 
 
 def test_isin_takes_nothing_to_the_host(

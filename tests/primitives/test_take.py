@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from kernel_cases import COMPLEX, DTYPES, INTEGERS, Kernel, assert_equal, on_device, on_host, poison, random_values
+from tricky_data import tricky
 
 import gpuprims
 from gpuprims.errors import (
@@ -69,6 +70,15 @@ def test_every_dtype_of_indices(take_kernel: Kernel, rng: np.random.Generator, d
     assert_equal(take(take_kernel, x, indices, mode="clip"), x[given.clip(0, 99).astype(np.int64)])
     near = indices if dtype == "bool" else indices % np.dtype(dtype).type(100)
     assert_equal(take(take_kernel, x, near), np.take(x, near.astype(np.int64)))
+
+
+def test_elements_and_indices_that_are_hard(take_kernel: Kernel, rng: np.random.Generator) -> None:
+    elements = tricky(rng, 9001).values()
+    for indices in tricky(rng, 20_001, "int32").values():
+        near = indices % 9001  # NumPy's mode="wrap" adds the length again and again
+        for x in elements:
+            assert take(take_kernel, x, indices, mode="wrap").tobytes() == x[near].tobytes()
+            assert take(take_kernel, x, near).tobytes() == x[near].tobytes()
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (5, 7), (2, 0), (3, 1, 4)])

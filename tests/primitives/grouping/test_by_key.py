@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from grouping_cases import SIZES, repeated
+from tricky_data import tricky
 
 import gpuprims
 from gpuprims.errors import ArgumentError, DeviceMismatchError, DtypeError, ShapeError, UnknownOperatorError
@@ -40,6 +41,24 @@ def test_keys_of_each_dtype(place, rng, dtype):
     found, sums = gpuprims.group_by(place.given(keys), place.given(x), device=place.device)
     np.testing.assert_array_equal(place.host(found), np.unique(keys))
     np.testing.assert_array_equal(place.host(sums), [x[at].sum() for at in groups_of(keys)])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_keys_that_are_hard(device, rng, dtype):
+    for name, keys in tricky(rng, 20_001, dtype).items():
+        x = rng.integers(-9, 9, keys.size)
+        distinct, inverse = np.unique(keys, return_inverse=True)
+        sums = np.zeros(distinct.size, np.int64)
+        np.add.at(sums, inverse, x)
+        for result, expected in zip(gpuprims.group_by(keys, x, device=device), (distinct, sums), strict=True):
+            np.testing.assert_array_equal(result, expected, err_msg=name)
+        np.testing.assert_array_equal(gpuprims.reduce(x, by=keys, device=device), sums, err_msg=name)
+        order = np.argsort(inverse, kind="stable")
+        running = np.cumsum(x[order])
+        before = np.concatenate([[0], np.cumsum(sums)])[inverse[order]]
+        expected = np.empty_like(x)
+        expected[order] = running - before
+        np.testing.assert_array_equal(gpuprims.scan(x, by=keys, device=device), expected, err_msg=name)
 
 
 @pytest.mark.parametrize("op", FOLDS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from grouping_cases import DTYPES, SIZES, repeated
+from tricky_data import tricky
 
 import gpuprims
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError, UnknownKeywordError
@@ -29,6 +30,17 @@ def test_dtypes(device, rng, dtype):
     assert np.array_equal(
         gpuprims.run_length_decode(*gpuprims.run_length_encode(x, device=device), device=device), x, equal_nan=True
     )
+
+
+def test_elements_and_lengths_that_are_hard(device, rng):
+    for name, x in tricky(rng, 20_001).items():
+        values, lengths = gpuprims.run_length_encode(x, device=device)
+        assert (lengths > 0).all(), name
+        np.testing.assert_array_equal(gpuprims.run_length_decode(values, lengths, device=device), x, err_msg=name)
+    for name, lengths in tricky(rng, 3001, "int16").items():
+        values, some = np.arange(3001), lengths.clip(0, None) % 700
+        got = gpuprims.run_length_decode(values, some, device=device)
+        np.testing.assert_array_equal(got, np.repeat(values, some), err_msg=name)
 
 
 @pytest.mark.parametrize("kind", ["uint8", "int16", "int64"])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from grouping_cases import repeated
+from tricky_data import tricky
 
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError
 from gpuprims.primitives.sort.segments import argsort_segments, sort_segments
@@ -56,6 +57,17 @@ def test_dtypes(device, rng, dtype):
     for first, end in itertools.pairwise(offsets):
         np.testing.assert_array_equal(found[first:end], np.sort(x[first:end]))
         np.testing.assert_array_equal(order[first:end] - first, np.argsort(x[first:end], kind="stable"))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_segments_that_are_hard(device, rng, dtype):
+    lengths = [0, 1, 5000, 30, 0, 2, 9000, 300]
+    parts = [x for n in lengths for x in tricky(rng, n, dtype).values()]
+    x, offsets = np.concatenate(parts), np.cumsum([0, *map(len, parts)])
+    found, order = sort_segments(x, offsets, device, **USUAL), argsort_segments(x, offsets, device, **USUAL)
+    places = [first + np.argsort(part, kind="stable") for first, part in zip(offsets, parts, strict=False)]
+    np.testing.assert_array_equal(order, np.concatenate(places))
+    assert found.tobytes() == x[np.concatenate(places)].tobytes()
 
 
 def test_strided_elements(place, rng):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from grouping_cases import DTYPES, SIZES, repeated
+from tricky_data import tricky
 
 import gpuprims
 from gpuprims.errors import AxisError, DtypeError, UnknownKeywordError
@@ -32,13 +33,17 @@ def test_sizes(place, rng, size):
     np.testing.assert_array_equal(place.host(counted[1]), expected[3])
 
 
-@pytest.mark.parametrize("make", [np.arange, lambda n: np.arange(n)[::-1], np.zeros, lambda n: np.arange(n) % 2])
-def test_orders(device, make):
-    x = make(5001).astype(np.int32)
-    for result, expected in zip(
-        gpuprims.unique(x, **EVERYTHING, device=device), np.unique(x, **EVERYTHING), strict=True
-    ):
-        np.testing.assert_array_equal(result, expected)
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_elements_that_are_hard(device, rng, dtype):
+    for name, x in tricky(rng, 20_001, dtype).items():
+        everything, expected = gpuprims.unique(x, **EVERYTHING, device=device), np.unique(x, **EVERYTHING)
+        for result, wanted in zip(everything, expected, strict=True):
+            np.testing.assert_array_equal(result, wanted, err_msg=name)
+        begins, lengths = runs_of(x)
+        values, inverse, counts = gpuprims.unique_consecutive(x, True, True, device=device)
+        np.testing.assert_array_equal(values, x[begins], err_msg=name)
+        np.testing.assert_array_equal(inverse, np.repeat(np.arange(lengths.size), lengths), err_msg=name)
+        np.testing.assert_array_equal(counts, lengths, err_msg=name)
 
 
 def test_shapes_and_strides(place, rng):

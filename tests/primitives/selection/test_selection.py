@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from kernel_cases import DTYPES, FLOATS, need, on_device, on_host, random_values
-from selection_cases import tricky
+from tricky_data import tricky, tricky_rows
 
 import gpuprims
 from gpuprims.errors import ArgumentError, AxisError, DtypeError, ShapeError, UnknownKeywordError
@@ -50,6 +50,18 @@ def test_arrays_that_mislead(device: gpuprims.Device, rng: np.random.Generator) 
             parted = gpuprims.partition(x, kth, device=device)
             np.testing.assert_array_equal(np.sort(parted), np.sort(x))
             assert_parted(parted, [kth])
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("dtype", ["float32", "int16"])
+def test_rows_that_mislead(device: gpuprims.Device, rng: np.random.Generator, dtype: str) -> None:
+    rows = tricky_rows(rng, 5001, dtype)
+    np.testing.assert_array_equal(gpuprims.median(rows, 1, device=device), np.median(rows, 1))
+    np.testing.assert_array_equal(
+        gpuprims.quantile(rows, 0.9, 1, method="lower", device=device), np.quantile(rows, 0.9, 1, method="lower")
+    )
+    for row in gpuprims.partition(rows, [20, 4000], 1, device=device):
+        assert_parted(row, [20, 4000])
 
 
 @pytest.mark.parametrize("method", METHODS)

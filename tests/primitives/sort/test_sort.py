@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from kernel_cases import DTYPES, Kernel, on_device, on_host, poison, random_values
-from selection_cases import tricky
+from tricky_data import tricky, tricky_rows
 
 import gpuprims
 from gpuprims.errors import NoVariantError
@@ -89,9 +89,16 @@ def test_buckets_of_several_levels(sort_kernel: Kernel, rng: np.random.Generator
     check(sort_kernel, near.astype(dtype))
 
 
-def test_data_that_are_hard(sort_kernel: Kernel, rng: np.random.Generator) -> None:
-    for x in tricky(rng, long_enough(sort_kernel, 20_001)).values():
+@pytest.mark.parametrize("dtype", ["float32", "int32", "uint8"])
+def test_data_that_are_hard(sort_kernel: Kernel, rng: np.random.Generator, dtype: str) -> None:
+    for x in tricky(rng, long_enough(sort_kernel, 20_001), dtype).values():
         check(sort_kernel, x)
+
+
+def test_rows_each_hard_in_another_way(sort_kernel: Kernel, rng: np.random.Generator) -> None:
+    rows = tricky_rows(rng, long_enough(sort_kernel, 3001))
+    for descending in (False, True):
+        check(sort_kernel, rows, 1, descending=descending)
 
 
 @pytest.mark.parametrize("descending", [False, True])
@@ -108,22 +115,6 @@ def test_every_dtype_in_both_orders(
 )
 def test_rows_along_any_axis(sort_kernel: Kernel, rng: np.random.Generator, shape: Any, axis: int | None) -> None:
     check(sort_kernel, elements(rng, "float32", shape), axis)
-
-
-DATA = {
-    "sorted": lambda n, rng: np.arange(n),
-    "reversed": lambda n, rng: np.arange(n)[::-1],
-    "equal": lambda n, rng: np.full(n, 7),
-    "two values": lambda n, rng: rng.integers(0, 2, n) * 1_000_000,
-    "organ pipe": lambda n, rng: np.minimum(np.arange(n), np.arange(n)[::-1]),
-    "skewed": lambda n, rng: (rng.exponential(1, n) ** 4).astype(np.int64),
-    "one digit": lambda n, rng: rng.integers(0, 256, n) << 8,
-}
-
-
-@pytest.mark.parametrize("data", DATA)
-def test_adversarial_data(sort_kernel: Kernel, rng: np.random.Generator, data: str) -> None:
-    check(sort_kernel, DATA[data](long_enough(sort_kernel, 30_011), rng).astype(np.int32))
 
 
 def test_strided_input_and_output(device: gpuprims.Device, rng: np.random.Generator) -> None:

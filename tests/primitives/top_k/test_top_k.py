@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from kernel_cases import DTYPES, Kernel, assert_equal, on_device, on_host, random_values
-from selection_cases import top_k_numpy, tricky
+from selection_cases import top_k_numpy
+from tricky_data import tricky, tricky_rows
 
 import gpuprims
 from gpuprims.errors import ArgumentError, AxisError, DtypeError, NoVariantError, ShapeError, UnknownKeywordError
@@ -55,6 +56,14 @@ def test_arrays_that_mislead(top_k_kernel: Kernel, rng: np.random.Generator) -> 
                 for one, expected in zip(got, top_k_numpy(x, k, largest=largest), strict=True):
                     np.testing.assert_array_equal(one, expected, err_msg=name)
                     assert one.tobytes() == expected.tobytes(), name  # zeros have their signs
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+def test_rows_that_mislead(top_k_kernel: Kernel, rng: np.random.Generator, dtype: str) -> None:
+    rows = tricky_rows(rng, 9001, dtype)
+    for k in (1, 40, 200):
+        for largest in (True, False):
+            assert_top_k(top_k_kernel, rows, k, 1, largest=largest)
 
 
 @pytest.mark.parametrize("value", [-1, 2])
