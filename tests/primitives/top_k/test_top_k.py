@@ -66,6 +66,7 @@ def test_rows_that_mislead(top_k_kernel: Kernel, rng: np.random.Generator, dtype
             assert_top_k(top_k_kernel, rows, k, 1, largest=largest)
 
 
+@pytest.mark.optimised
 @pytest.mark.parametrize("value", [-1, 2])
 def test_samples_that_mislead(top_k_kernel: Kernel, value: int, rng: np.random.Generator) -> None:
     x = rng.random(1 << 18, dtype=np.float32)

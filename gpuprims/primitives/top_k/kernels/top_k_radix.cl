@@ -132,6 +132,7 @@ void top_k_radix(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, co
                     CLEAR_COUNT(own);
                     gp_begin_row(next + o, (u64)k);
                 }
+                barrier(CLK_LOCAL_MEM_FENCE); /* without it, PoCL 3.1 leaves the block above out */
             }
 
             /* 4. Keep the elements up to the last one. */
