@@ -16,6 +16,8 @@ from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import ArgumentError
 from gpuprims.primitives.map.reference import map_numpy
 from gpuprims.primitives.reference import Places
+from gpuprims.primitives.sort.reference import sort_numpy
+from gpuprims.primitives.sort.spec import SortSpec
 from gpuprims.testing import check_backend, check_primitive, check_variant
 
 # Kernels that compile in a second or two, for each kind of call.
@@ -95,6 +97,18 @@ void map_broken(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
         for (i64 j = n - n % ITEMS; j < n; j++) STORE(0, j, MAP(0, j));
 }
 """
+
+
+def test_a_kernel_that_is_wrong_where_several_primitives_meet_is_found() -> None:
+    def mixing(spec: SortSpec, memories: Sequence[np.ndarray], *numbers: Any) -> None:
+        sort_numpy(spec, memories, *numbers)
+        if spec.carried == np.uint32 and spec.keeps_keys:  # no call of sort alone is such
+            memories[3][...] = memories[3][::-1].copy()
+
+    ranks = [variant.rank for variant in REGISTRY.variants("sort", "reference")]
+    with pytest.raises(AssertionError, match=r"sort/broken .* \(unique's inverse\); got"):
+        check_variant(broken(mixing, "sort"))
+    assert [variant.rank for variant in REGISTRY.variants("sort", "reference")] == ranks
 
 
 def test_a_compiled_kernel_that_drops_its_tail_is_found(tmp_path: Path, device: gpuprims.Device) -> None:

@@ -7,8 +7,8 @@ neither name nor rank, so the choice never depends on the order of imports.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
 from threading import RLock
@@ -236,6 +236,22 @@ class Registry:
         self.primitive(primitive)
         known = self._variants.get((backend, primitive), {})
         return tuple(sorted(known.values(), key=lambda variant: -variant.rank))
+
+    @contextmanager
+    def outranking(self, variant: Variant) -> Iterator[None]:
+        """Have a variant outrank all others of its primitive and backend, in place of the one of its name."""
+        key = variant.backend, variant.primitive
+        with self._lock:
+            highest = self.variants(variant.primitive, variant.backend)[0].rank
+            kept = self._variants[key]
+            self._variants = self._variants | {key: kept | {variant.name: replace(variant, rank=highest + 1)}}
+            self.generation += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._variants = self._variants | {key: kept}
+                self.generation += 1
 
     def outdate(self) -> None:
         """Outdate all plans."""

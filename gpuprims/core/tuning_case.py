@@ -38,6 +38,9 @@ class TuningCase:
         Calls by name that are checked and not measured: other operators, axes, shapes.
     rtol : float, default 0
         Relative error that results may have.
+    takes_variant : bool, default True
+        False for a function that calls several primitives and has no ``variant=``. A checked variant then outranks all
+        others of its primitive during the call.
     """
 
     primitive: str
@@ -49,6 +52,7 @@ class TuningCase:
     dtypes: tuple[str, ...] = ("float32", "int32", "float64", "uint8")
     further: Mapping[str, TuningCase] = field(default_factory=dict)
     rtol: float = 0.0
+    takes_variant: bool = True
 
     def run(self, array: Any, **keywords: Any) -> Any:
         """Return the first result for an array, with ``device``, ``variant`` and perhaps ``out``."""

@@ -29,8 +29,9 @@ def check_variant(variant: Variant | str, device: str | Device | None = None) ->
 
     It runs the calls of its primitive's tuning case: sizes on both sides of its block and its tile, several dtypes,
     arrays on the host and on the device, offset by an element, with strides and transposed; for folds also a maximum
-    and an operator that does not commute. Runs on the same floats must give the same bits, unless the variant has
-    ``deterministic=False``.
+    and an operator that does not commute. Functions that call several primitives, such as :func:`gpuprims.unique`, are
+    checked with the variant in place of those that outrank it. Runs on the same floats must give the same bits, unless
+    the variant has ``deterministic=False``.
 
     Parameters
     ----------
@@ -180,13 +181,19 @@ class _Trial:
 
     def _run(self, case: TuningCase, array: Any) -> np.ndarray | None:
         try:
-            result = case.run(array, device=self.device, variant=self.asked)
+            result = self._result(case, array)
         except NoVariantError as error:
             hold(not self.unclear, self.label, "a refusal in a sentence, or None", ", ".join(self.unclear))
             self.refusals[str(error).rpartition("got a refusal: ")[2]] = None
             return None
-        self.runs += 1
+        self.runs += case.takes_variant
         return np.array(result if isinstance(result, np.generic | np.ndarray) else self.device.to_host(result))
+
+    def _result(self, case: TuningCase, array: Any) -> Any:
+        if case.takes_variant:
+            return case.run(array, device=self.device, variant=self.asked)
+        with REGISTRY.outranking(self.asked):
+            return case.run(array, device=self.device)
 
     def _compare(self, case: TuningCase, array: Any, expected: np.ndarray, how: str) -> bool:
         """Compare the result of a call with NumPy's; return False if the variant refuses the call."""

@@ -1,5 +1,7 @@
 """The calls of merge that ``gpuprims.testing`` checks."""
 
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ def _other(x: Any) -> np.ndarray:
     return _sorted(np.random.default_rng(x.size), x.dtype, x.size // 2 + 3)
 
 
-CASE = TuningCase(
+_MERGE = TuningCase(
     "merge",
     _sorted,
     merge,
@@ -25,3 +27,11 @@ CASE = TuningCase(
     lambda x: np.sort(np.concatenate([x, _other(x)])),
     into=False,
 )
+_FALLING = replace(
+    _MERGE,
+    elements=lambda rng, dtype, size: _sorted(rng, dtype, size)[::-1],
+    function=partial(merge, descending=True),
+    arguments=lambda x: beside(x, _other(x)[::-1]),
+    expected=lambda x: np.sort(np.concatenate([x, _other(x)]))[::-1],
+)
+CASE = replace(_MERGE, further={"descending": _FALLING})

@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 
 from gpuprims.core.tuning_case import TuningCase, columns, rows, signs, small_integers
+from gpuprims.primitives.grouping.tuning_cases import cases_of
 from gpuprims.primitives.reduce.tuning_case import composed, exact, folded
 from gpuprims.primitives.scan import scan
 
@@ -30,5 +31,6 @@ CASE = replace(
             expected=partial(composed, axis=axis),
         )
         for axis, (name, grid) in enumerate((("columns", columns), ("rows", rows)))
-    },
+    }
+    | cases_of("scan"),
 )

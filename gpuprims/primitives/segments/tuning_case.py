@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.tuning_case import TuningCase, signs, small_integers
+from gpuprims.primitives.grouping.tuning_cases import cases_of
 from gpuprims.primitives.reduce import reduce
 from gpuprims.primitives.reduce.tuning_case import composed, folded
 
@@ -38,4 +39,4 @@ def _maps(x: np.ndarray) -> np.ndarray:
 
 _SUM = TuningCase("segments", small_integers, _reduced, lambda x: (x,), _sums, into=False)
 _AFFINE = replace(_SUM, elements=signs, function=partial(folded, _reduced), arguments=lambda x: (x, x), expected=_maps)
-CASE = replace(_SUM, further={"affine maps": _AFFINE})
+CASE = replace(_SUM, further={"affine maps": _AFFINE, **cases_of("segments")})

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.tuning_case import TuningCase, signs, small_integers
+from gpuprims.primitives.grouping.tuning_cases import cases_of
 from gpuprims.primitives.reduce.tuning_case import composed, folded
 from gpuprims.primitives.scan import scan
 from gpuprims.primitives.segments.tuning_case import offsets_of
@@ -34,4 +35,4 @@ def _maps(x: np.ndarray) -> np.ndarray:
 
 _SUM = TuningCase("segscan", small_integers, _scanned, lambda x: (x,), _sums, into=False)
 _AFFINE = replace(_SUM, elements=signs, function=partial(folded, _scanned), arguments=lambda x: (x, x), expected=_maps)
-CASE = replace(_SUM, further={"affine maps": _AFFINE})
+CASE = replace(_SUM, further={"affine maps": _AFFINE, **cases_of("segscan")})

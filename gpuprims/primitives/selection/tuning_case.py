@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from gpuprims.core.tuning_case import TuningCase, columns, rows, small_integers
+from gpuprims.primitives.selection.partitions import argpartition, partition
 from gpuprims.primitives.selection.quantiles import median, quantile
+from gpuprims.primitives.take import take
 
 
 def _median(axis: int) -> TuningCase:
@@ -20,11 +23,33 @@ def _median(axis: int) -> TuningCase:
     return TuningCase("selection", small_integers, run, lambda x: (x,), expected, into=False)
 
 
+def _parted(x: Any, **where: Any) -> Any:
+    """Return the element that a partition puts in its place."""
+    k = _rank(x)
+    return partition(x, k, **where)[k : k + 1]
+
+
+def _indexed(x: Any, **where: Any) -> Any:
+    """Return this element by its index."""
+    k = _rank(x)
+    return take(x, argpartition(x, k, **where)[k : k + 1], device=where["device"])
+
+
+def _rank(x: Any) -> int:
+    return int(x.size) // 3
+
+
+def _ranked(x: np.ndarray) -> np.ndarray:
+    return np.sort(x)[_rank(x) : _rank(x) + 1]
+
+
 CASE = replace(
     _median(0),
     further={
         "rows": replace(_median(1), elements=rows(small_integers)),
         "columns": replace(_median(0), elements=columns(small_integers)),
+        "partition": replace(_median(0), function=_parted, expected=_ranked),
+        "argpartition": replace(_median(0), function=_indexed, expected=_ranked),
         "quantiles": TuningCase(
             "selection",
             small_integers,

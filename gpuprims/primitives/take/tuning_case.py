@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.tuning_case import TuningCase, columns, rows, small_integers
+from gpuprims.primitives.grouping.tuning_cases import cases_of
 from gpuprims.primitives.rows import beside
 from gpuprims.primitives.take import take
 
@@ -37,5 +38,17 @@ CASE = TuningCase(
             into=False,
         )
         for name, elements, axis in (("rows", rows, 0), ("columns", columns, 1))
-    },
+    }
+    | {
+        mode: TuningCase(
+            "take",
+            small_integers,
+            partial(take, mode=mode),
+            lambda x: beside(x, 3 * _indices(x.size)),
+            lambda x, mode=mode: np.take(x, 3 * _indices(x.size), mode=mode),  # type: ignore[misc]  # of this mode
+            into=False,
+        )
+        for mode in ("wrap", "clip")
+    }
+    | cases_of("take"),
 )
