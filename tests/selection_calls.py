@@ -9,15 +9,17 @@ import numpy as np
 from idle_arrays import resident
 
 import gpuprims
+from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.operands import as_operands
-from gpuprims.primitives.selection.plan import select
+from gpuprims.primitives.selection.plan import SelectionRequest, beside_arrays, plan_call
 
 _LONG = 1 << 22
 
 
 def _selected(x: Any, axes: tuple[int, ...], **where: Any) -> Any:
     operands = as_operands("selection", (x,), where.get("device"))
-    return select(operands, axes, (3, 5), where.get("variant"))
+    beside = beside_arrays(operands, np.asarray([3, 5]))
+    return find_plan(plan_call, beside, SelectionRequest(axes), None, where.get("variant")).run(beside, None)
 
 
 TOP_K: dict[str, Callable[..., Any]] = {

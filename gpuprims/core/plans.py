@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter, Signature, signature
 from typing import Any
 
@@ -38,6 +38,38 @@ def planned_call(primitive: str, arrays: tuple[Any, ...], keywords: dict[str, An
     return Planned(primitive, operands, out, launch_plan, room.in_place)
 
 
+def planner(
+    name: str,
+    bind: Callable[..., tuple[Operands, Any, Out | None, str | Variant | None]],
+    plan_call: Callable[..., LaunchPlan],
+    *,
+    taken: int = 1,
+    positional: Sequence[str] = (),
+    refused: Mapping[str, str] | None = None,
+    in_place: bool = False,
+    beside: bool = False,
+) -> Planner:
+    """Return how a function is planned that has a ``bind`` and a ``plan_call`` of its own, as primitives have.
+
+    ``bind`` takes the first ``taken`` positional arguments as they are; those that follow are the keywords
+    ``positional``. With ``beside``, the operands after the first are the plan's own, made by ``bind`` of the arguments.
+    """
+
+    def planned(arrays: tuple[Any, ...], keywords: dict[str, Any]) -> Planned:
+        if taken < len(arrays) <= taken + len(positional):
+            named = dict(zip(positional, arrays[taken:], strict=False))
+            if twice := [one for one in named if one in keywords]:
+                raise ArgumentError(f"plan of {name}: each argument once; got {', '.join(twice)} twice")
+            arrays, keywords = arrays[:taken], keywords | named
+        operands, request, out, variant = bind(arrays, **keywords)
+        plan = find_plan(plan_call, operands, request, out, variant)
+        if beside and not operands.in_place:
+            operands.device.synchronize()  # calls of the plan may run in another stream
+        return Planned(name, operands, out, plan, in_place, len(operands.natives) - 1 if beside else 0)
+
+    return Planner(planned, bind, refused=refused or {})
+
+
 def _check(primitive: str, arrays: tuple[Any, ...], keywords: dict[str, Any], known: Sequence[str]) -> None:
     if not arrays:
         raise ArgumentError(f"plan of {primitive}: at least one array; got none")
@@ -48,6 +80,13 @@ def _check(primitive: str, arrays: tuple[Any, ...], keywords: dict[str, Any], kn
 def _rooms() -> Sequence[Primitive]:
     rooms = (REGISTRY.primitive(name) for name in REGISTRY.primitive_names)
     return [room for room in rooms if room is not None]
+
+
+def _refuse_unplanned(name: str) -> None:
+    """Raise for a function that no plan can have."""
+    for room in _rooms():
+        if name in room.unplanned:
+            raise ArgumentError(f"plan: a function that runs without the host; got {name!r}: {room.unplanned[name]}")
 
 
 def _names() -> list[str]:
@@ -102,7 +141,7 @@ def plan(primitive: str, *arrays: Any, **keywords: Any) -> Plan:
     ----------
     primitive : str
         The name of a function that computes arrays from arrays, of this library or of an installed package. The error
-        for any other name lists them.
+        for any other name lists them, or says why the function has no plan.
     *arrays : array_like
         The arguments of the call, function included; the arrays stand for those of the same dtype, shape, strides and
         device.
@@ -122,7 +161,9 @@ def plan(primitive: str, *arrays: Any, **keywords: Any) -> Plan:
     Notes
     -----
     A plan keeps what the function looks up, checks or copies in each call, except for the arrays: also bins and their
-    range, and offsets. Results are those of the function; without the edges of bins.
+    range, offsets, ranks, and what ``isin`` looks among. Results are those of the function; without the edges of bins.
+
+    Functions that wait for the length of their results between two kernels have no plan, such as ``unique``.
 
     Plans can be captured in a CUDA graph, by ``begin_capture`` of CuPy's streams. Call each plan once in that stream
     before. The plan keeps the kernels, the arrays and the memory of its captured calls, so keep the plans as long as
@@ -142,7 +183,11 @@ def plan(primitive: str, *arrays: Any, **keywords: Any) -> Plan:
     >>> rows(x + 1)
     array([ 3., 12.], dtype=float32)
     """
-    if (planner := _planner(primitive)) is None:
+    if (found := _planner(primitive)) is None:
+        _refuse_unplanned(primitive)
         return Plan(planned_call(primitive, arrays, keywords))
-    _check(primitive, arrays, keywords, [*keywords_of(planner.bind)[1:], *planner.more])
-    return Plan(planner.plan(arrays, keywords))
+    for name, reason in found.refused.items():
+        if name in keywords:
+            raise ArgumentError(f"plan of {primitive}: no {name}=, because {reason}; got one")
+    _check(primitive, arrays, keywords, [*keywords_of(found.bind)[1:], *found.more])
+    return Plan(found.plan(arrays, keywords))

@@ -14,12 +14,14 @@ from gpuprims.core.variant import Variant
 class Planner(NamedTuple):
     """How a function is planned: from the arrays and the keywords of a call to a ``Planned`` (core/planned.py).
 
-    Its keywords are those of ``bind``, after the arrays, and ``more``.
+    Its keywords are those of ``bind``, after the arrays, and ``more``. ``refused`` has keywords of the function that no
+    plan can have, and the reason.
     """
 
     plan: Callable[[tuple[Any, ...], dict[str, Any]], Any]
     bind: Callable[..., Any]
     more: tuple[str, ...] = ()
+    refused: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,8 @@ class Primitive:
         True if ``gpuprims tune`` measures the case.
     plans : mapping, optional
         How :func:`gpuprims.plan` plans functions that ``bind`` and ``plan_call`` do not describe, by their names.
+    unplanned : mapping, optional
+        Functions made of the primitive that no plan can have, by their names, and the reason.
     """
 
     name: str
@@ -60,6 +64,7 @@ class Primitive:
     tuning_case: str | None = None
     tuned: bool = True
     plans: Mapping[str, Planner] = field(default_factory=dict, compare=False)
+    unplanned: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def case(self) -> TuningCase | None:

@@ -7,6 +7,7 @@ from contextvars import copy_context
 from threading import Thread
 from typing import Any
 
+from gpuprims.core.capture import captured_now
 from gpuprims.core.device import Device
 from gpuprims.core.lifetime import EndingDriver, ForkedDriver
 
@@ -48,9 +49,10 @@ def can_compile_together(device: Device) -> bool:
 def together(device: Device, *functions: Callable[[], Any]) -> list[Any]:
     """Return the results of functions that compile kernels, if the driver can at the same time, else one by one.
 
-    The caller runs the first. Of several errors, the first function's is raised, once all have ended.
+    One by one too while a graph is captured: other threads do not know what the captured call keeps. The caller runs
+    the first. Of several errors, the first function's is raised, once all have ended.
     """
-    if not can_compile_together(device):
+    if captured_now() is not None or not can_compile_together(device):
         return [run() for run in functions]
     alongside: Callable[..., Callable[[], Any]] = device.driver.alongside  # type: ignore[attr-defined]
     first, *others = functions

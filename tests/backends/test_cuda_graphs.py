@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,8 +37,8 @@ class Case(NamedTuple):
         return np.random.default_rng(seed).integers(0, 50, self.shape).astype(self.dtype)
 
 
-def by_reference(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Callable[[np.ndarray], Any]:
-    return lambda x: function(x, *arguments, device="reference", **keywords)
+def by_reference(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Callable[..., Any]:
+    return lambda *arrays: function(*arrays, *arguments, device="reference", **keywords)
 
 
 PLAN, IMAGE = gpuprims.plan, (300, 400)
@@ -67,6 +68,20 @@ CASES = {
         "uint8",
         IMAGE,
     ),
+    "sort": Case(lambda x: PLAN("sort", x), np.sort),
+    "sort rows": Case(lambda x: PLAN("sort", x, axis=1), lambda x: np.sort(x, axis=1), shape=IMAGE),
+    "argsort": Case(lambda x: PLAN("argsort", x), lambda x: np.argsort(x, kind="stable"), "int32"),
+    "lexsort": Case(lambda x: PLAN("lexsort", x), np.lexsort, "int32", (3, 50_000)),
+    "top_k": Case(lambda x: PLAN("top_k", x, 20), by_reference(gpuprims.top_k, 20), "int32"),
+    "top_k of rows": Case(
+        lambda x: PLAN("top_k", x, 20, axis=1), by_reference(gpuprims.top_k, 20, axis=1), "int32", IMAGE
+    ),
+    "isin": Case(lambda x: PLAN("isin", x, [3, 7.5, 12]), lambda x: np.isin(x, [3, 7.5, 12])),
+    "median": Case(lambda x: PLAN("median", x), np.median),
+    "quantile of rows": Case(
+        lambda x: PLAN("quantile", x, [0.25, 0.5], 1), by_reference(gpuprims.quantile, [0.25, 0.5], 1), shape=IMAGE
+    ),
+    "partition": Case(lambda x: PLAN("partition", x, 5000), by_reference(gpuprims.partition, 5000)),
     "segments": Case(
         lambda x: PLAN("reduce", x, segments=OFFSETS), by_reference(gpuprims.reduce, segments=OFFSETS), "int32"
     ),
@@ -90,6 +105,10 @@ def captured(stream: Any, plans: list[gpuprims.Plan], *arrays: Any) -> tuple[Any
 
 
 def same(result: Any, expected: Any) -> None:
+    if isinstance(result, tuple):
+        for one, other in zip(result, expected, strict=True):
+            same(one, other)
+        return
     assert result.dtype == expected.dtype
     np.testing.assert_allclose(result.get(), expected, rtol=1e-5)
 
@@ -167,9 +186,44 @@ def test_a_graph_writes_to_out() -> None:
         same(out, np.arange(1, 1001, dtype=np.float32))
 
 
+SEVERAL: dict[str, tuple[Callable[..., gpuprims.Plan], Callable[..., Any]]] = {
+    "searchsorted": (partial(PLAN, "searchsorted"), np.searchsorted),
+    "searchsorted of every other": (
+        lambda a, v: PLAN("searchsorted", a[::2], v),
+        lambda a, v: np.searchsorted(a[::2], v),
+    ),
+    "merge": (partial(PLAN, "merge"), lambda a, v: np.sort(np.concatenate([a, v]))),
+    "take": (lambda a, v: PLAN("take", a, v.astype(np.int64), mode="clip"), lambda a, v: a.take(v.astype(np.int64))),
+    "sort_by_key": (partial(PLAN, "sort_by_key"), by_reference(gpuprims.sort_by_key)),
+}
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_replays_compute_on_several_arrays(name: str) -> None:
+    (make, expected), stream = SEVERAL[name], cupy.cuda.Stream(non_blocking=True)
+
+    def random(seed: int) -> tuple[np.ndarray, np.ndarray]:
+        rng = np.random.default_rng(seed)
+        return np.sort(rng.random(5000)), np.sort(rng.integers(0, 5000, 5000)).astype(np.float64)
+
+    with stream:
+        a, v = map(cupy.asarray, random(0))
+        plan = make(a, v)
+        given = (a[::2] if "other" in name else a, v.astype(np.int64) if name == "take" else v)
+        graph, (result,) = captured(stream, [plan], *given)
+        for seed in range(1, 4):
+            one, other = random(seed)
+            a.set(one)
+            given[1].set(other.astype(given[1].dtype))
+            graph.launch(stream)
+            stream.synchronize()
+            same(result, expected(one, other))
+
+
 REFUSED: dict[str, tuple[Callable[[Any], gpuprims.Plan], str]] = {
     "compact": (lambda x: PLAN("compact", x, "x > 3"), "waits for a number"),
     "bincount": (lambda x: PLAN("bincount", x.astype(np.int32)), "waits for a number"),
+    "take": (lambda x: PLAN("take", x, x.astype(np.int64)), "waits for a number"),
 }
 
 
@@ -179,13 +233,15 @@ def test_what_waits_for_the_gpu_is_refused(name: str) -> None:
     stream = cupy.cuda.Stream(non_blocking=True)
     with stream:
         x = cupy.arange(1000, dtype=np.float32)
-        plan, given = make(x), x.astype(np.int32) if name == "bincount" else x
-        expected = plan(given).get()
+        plan, given = make(x), [x.astype(np.int32) if name == "bincount" else x]
+        if name == "take":
+            given.append(x.astype(np.int64))
+        expected = plan(*given).get()
         stream.begin_capture()
         with pytest.raises(CaptureError, match=match):
-            plan(given)
+            plan(*given)
         stream.end_capture()  # which the refusal did not invalidate
-        np.testing.assert_array_equal(plan(given).get(), expected)
+        np.testing.assert_array_equal(plan(*given).get(), expected)
 
 
 def test_functions_that_wait_are_refused_too() -> None:

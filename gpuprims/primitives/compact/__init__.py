@@ -17,7 +17,15 @@ from gpuprims.primitives.compact.variants import VARIANTS
 from gpuprims.primitives.copies import in_index_order
 from gpuprims.primitives.signatures import Array, Element, Host, HostArray, Where
 
-PRIMITIVE = Primitive("compact", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case", tuned=False)
+PRIMITIVE = Primitive(
+    *("compact", VARIANTS, plan_call, sample, bind),
+    tuning_case=f"{__name__}.tuning_case",
+    tuned=False,
+    unplanned=dict.fromkeys(
+        ("unique", "unique_consecutive", "run_length_encode", "run_length_decode", "group_by"),
+        "each call waits for a number that decides how long its results are (call the function itself)",
+    ),
+)
 _WARM = WarmCalls()
 
 

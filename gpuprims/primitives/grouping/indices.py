@@ -41,7 +41,7 @@ def numbers(count: int, beside: Any, device: Device) -> Any:
     if run is not None:
         return run(given)
     operands = as_operands("numbers", (beside,), device)
-    plan = find_plan(_plan_numbers, operands, count, None, None)
+    plan = find_plan(plan_numbers, operands, count, None, None)
     _NUMBERS.keep(key, plan, operands)
     return plan.run(operands, None)
 
@@ -62,7 +62,7 @@ def scatter(elements: Any, places: Any, into: Any, device: Device) -> Any:
 
 
 @keeps_calls()
-def _plan_numbers(
+def plan_numbers(
     count: int,
     forms: tuple[Form, ...],
     written: tuple[Form, ...] | None,

@@ -10,6 +10,7 @@ from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.operands import Operands
+from gpuprims.core.plans import planner
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.warm_calls import WarmCalls
 from gpuprims.errors import ArgumentError
@@ -19,7 +20,12 @@ from gpuprims.primitives.order import precedes
 from gpuprims.primitives.reduce import reduce
 from gpuprims.primitives.signatures import Array, Host, HostArray, MergeKeywords, Out
 
-PRIMITIVE = Primitive("merge", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case", tuned=False)
+PRIMITIVE = Primitive(
+    *("merge", VARIANTS, plan_call, sample, bind),
+    tuning_case=f"{__name__}.tuning_case",
+    tuned=False,
+    plans={"merge": planner("merge", bind, plan_call, refused={"check": "a check waits for its result in each call"})},
+)
 _WARM = WarmCalls()
 
 

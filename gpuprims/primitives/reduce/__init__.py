@@ -21,7 +21,9 @@ from gpuprims.primitives.signatures import Out, ReduceKeywords
 PRIMITIVE = Primitive(
     *("reduce", VARIANTS, plan_call, sample, bind),
     tuning_case=f"{__name__}.tuning_case",
-    plans={"reduce": Planner(planned, bind, ("segments",))},
+    plans={
+        "reduce": Planner(planned, bind, ("segments",), {"by": "the keys of each call decide how long its result is"})
+    },
 )
 _WARM = WarmCalls()
 

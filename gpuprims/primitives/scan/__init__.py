@@ -10,13 +10,14 @@ from numpy.typing import DTypeLike
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
+from gpuprims.core.plans import planner
 from gpuprims.core.primitive import Planner, Primitive
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
 from gpuprims.expressions import expression
 from gpuprims.operators import Op, find_op
 from gpuprims.primitives.copies import in_index_order
 from gpuprims.primitives.scan.in_slabs import run_in_slabs
-from gpuprims.primitives.scan.plan import bind, plan_call, planned, refuse_axis, sample, scan_segments
+from gpuprims.primitives.scan.plan import bind, bind_cumulative, plan_call, planned, refuse_axis, sample, scan_segments
 from gpuprims.primitives.scan.variants import VARIANTS
 from gpuprims.primitives.segments.offsets import beside_arrays
 from gpuprims.primitives.segments.shares import WrongOffsetsError
@@ -26,7 +27,15 @@ PRIMITIVE = Primitive(
     *("scan", VARIANTS, plan_call, sample, bind),
     in_place=True,
     tuning_case=f"{__name__}.tuning_case",
-    plans={"scan": Planner(planned, bind, ("segments",))},
+    plans={
+        "scan": Planner(planned, bind, ("segments",), {"by": "each call waits for the number of its keys"}),
+        **{
+            name: planner(
+                name, partial(bind_cumulative, op), plan_call, positional=("axis", "dtype", "out"), in_place=True
+            )
+            for name, op in (("cumsum", "sum"), ("cumprod", "prod"))
+        },
+    },
 )
 _WARM = WarmCalls()
 

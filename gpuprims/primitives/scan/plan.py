@@ -84,6 +84,19 @@ def bind(
     return operands, ScanRequest(op, mapped, bool(inclusive), axis, chosen), result, asked
 
 
+def bind_cumulative(
+    op: str,
+    arrays: tuple[Any, ...],
+    axis: int | None = None,
+    dtype: Any = None,
+    out: Any = None,
+    device: str | Device | None = None,
+    variant: str | Variant | None = None,
+) -> tuple[Operands, ScanRequest, Out | None, str | Variant | None]:
+    """Bind a call of ``cumsum`` or ``cumprod``."""
+    return bind(arrays, op, axis=axis, dtype=dtype, out=out, device=device, variant=variant)
+
+
 @keeps_calls()
 def plan_call(
     request: ScanRequest,

@@ -9,18 +9,34 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
-from gpuprims.core.layout import is_contiguous
 from gpuprims.core.operands import as_operands
+from gpuprims.core.plans import planner
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.warm_calls import WarmCalls
 from gpuprims.errors import ArrayError, DtypeError, IndicesError, ShapeError, quoted
-from gpuprims.primitives.copies import copying, with_copies
+from gpuprims.primitives.searchsorted.members import bind_isin
+from gpuprims.primitives.searchsorted.members import plan_call as plan_members
 from gpuprims.primitives.searchsorted.plan import Side, bind, plan_call, sample
 from gpuprims.primitives.searchsorted.variants import VARIANTS
 from gpuprims.primitives.signatures import Array, Host, HostArray, Where
 from gpuprims.primitives.take import take
 
-PRIMITIVE = Primitive("searchsorted", VARIANTS, plan_call, sample, tuning_case=f"{__name__}.tuning_case", tuned=False)
+PRIMITIVE = Primitive(
+    *("searchsorted", VARIANTS, plan_call, sample),
+    tuning_case=f"{__name__}.tuning_case",
+    tuned=False,
+    plans={
+        "searchsorted": planner(
+            *("searchsorted", bind, plan_call),
+            taken=2,
+            positional=("side",),
+            refused={"sorter": "it changes the order of a (make a plan of take for that, and one for its result)"},
+        ),
+        "isin": planner(
+            *("isin", bind_isin, plan_members), taken=2, positional=("assume_unique", "invert"), beside=True
+        ),
+    },
+)
 _WARM = WarmCalls()
 
 
@@ -97,12 +113,9 @@ def searchsorted(
     if (run := _WARM.find(key)) is not None:
         return run(arrays)
     operands, request, _, chosen = bind(arrays, side, device, variant)
-    copied = [not is_contiguous(operands.forms[0]), False]
-    read, step = with_copies(operands, copied), copying(operands, copied)
-    plan = find_plan(plan_call, read, request, None, chosen)
-    if step is not None or not any(copied):
-        _WARM.keep(key, plan, read, step)
-    return plan.run(read, None)
+    plan = find_plan(plan_call, operands, request, None, chosen)
+    _WARM.keep(key, plan, operands)
+    return plan.run(operands, None)
 
 
 def _in_order(a: Any, sorter: Any, device: str | Device | None) -> Any:

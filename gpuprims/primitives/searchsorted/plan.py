@@ -12,13 +12,14 @@ from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import unchanged
 from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn, nothing
-from gpuprims.core.layout import VECTOR_BYTES, Form, Layout, contiguous, plan_layout
+from gpuprims.core.layout import VECTOR_BYTES, Form, Layout, contiguous, is_contiguous, plan_layout
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Out
+from gpuprims.core.outputs import Out, result_forms
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, ShapeError, did_you_mean, quoted
+from gpuprims.primitives.chain import Chain
 from gpuprims.primitives.searchsorted.spec import SearchSpec, TreeSpec
 from gpuprims.primitives.searchsorted.variants import TABLE_BYTES, SearchTraits, SearchVariant
 
@@ -88,10 +89,16 @@ def plan_call(
     variant: str | Variant | None,
     generation: int,
 ) -> LaunchPlan:
-    """Decide everything about a search but its memory; the sorted array is contiguous."""
+    """Decide everything about a search but its memory; kernels search in a contiguous array."""
     elements, keys = forms
     size, n, common = elements.shape[0], math.prod(keys.shape), np.result_type(elements.dtype, keys.dtype)
     result = contiguous(_INT64 if request.member is None else np.dtype(np.bool_), keys.shape, alignment)
+    (target,) = result_forms("searchsorted", (result,), written)
+    if not is_contiguous(elements):
+        chain = Chain(device, forms, generation)
+        copied, sought = chain.flat(chain.given[0]), chain.given[1]
+        chain.add(plan_call, request, copied, sought, into=[(0, target)], variant=variant)
+        return chain.plan((result,), variant, first=1)
     dtypes = common, elements.dtype, keys.dtype
     traits = SearchTraits(dtypes, n, value_bytes=common.itemsize, elements=size, element_bytes=elements.item)
 
@@ -99,7 +106,7 @@ def plan_call(
         if not n:
             return nothing
         layout = plan_layout(
-            (elements._replace(shape=(), strides=()), keys, result), keys.shape, range(len(keys.shape))
+            (elements._replace(shape=(), strides=()), keys, target), keys.shape, range(len(keys.shape))
         )
         own = layout.accesses[:2], layout.accesses[2:], (common,), unchanged((common,))
         asked: dict[str, Any] = {"right": request.side == "right", "member": request.member, "many": size >= _MANY}

@@ -14,7 +14,7 @@ def search_numpy(spec: Any, memories: Sequence[np.ndarray], layout: np.ndarray, 
     """Search a sorted array."""
     places = Places(spec, memories, layout)
     keys, found = places.see(1)[..., 0], places.see(2)[..., 0]
-    elements = memories[0].reshape(-1)[:size]
+    elements = memories[0].reshape(-1).view(spec.inputs[0].dtype)[:size]  # of scratch memory, bytes
     if spec.member is not None:
         found[...] = np.isin(keys, elements) == spec.member
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from operator import index
 from typing import Any, NamedTuple
@@ -13,19 +14,25 @@ from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import LaunchPlan, find_plan
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.outputs import result_forms
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
+from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
 from gpuprims.errors import ArgumentError, AxisError, quoted
 from gpuprims.expressions import Expr, trace, typed
 from gpuprims.operators import Folding
 from gpuprims.primitives.axes import as_axis, axes_of
+from gpuprims.primitives.chain import Chain, Operand
 from gpuprims.primitives.fold import plan_scan
 from gpuprims.primitives.ordering import check_ordered
-from gpuprims.primitives.reduce import reduce
-from gpuprims.primitives.selection.plan import select
+from gpuprims.primitives.reduce.plan import ReduceRequest
+from gpuprims.primitives.reduce.plan import plan_call as plan_reduce
+from gpuprims.primitives.selection.plan import SelectionRequest, beside_arrays, with_the_same
+from gpuprims.primitives.selection.plan import plan_call as plan_selection
 
 _INT64 = np.dtype(np.int64)
+_WARM = WarmCalls()
 _ARRAYS = 4  # elements, pivots, and how many elements precede and equal each pivot
 
 
@@ -39,7 +46,18 @@ def _same(x: Any, pivot: Any, dtype: np.dtype[Any]) -> Any:
 
 
 class PartitionRequest(NamedTuple):
-    """The axis of a partition; ``places`` if the elements' places are wanted too."""
+    """The axis of a partition, None for all elements in C order; ``number`` ranks, the second array.
+
+    ``places`` if the elements' places are wanted in place of the elements.
+    """
+
+    axis: int | None
+    number: int
+    places: bool
+
+
+class _MoveRequest(NamedTuple):
+    """The axis along which elements move; ``places`` if their places move with them."""
 
     axis: int
     places: bool
@@ -55,6 +73,45 @@ def plan_call(
     variant: str | Variant | None,
     generation: int,
 ) -> LaunchPlan:
+    """Decide everything about a partition by one rank after the other but its memory."""
+    chain = Chain(device, forms, generation)
+    x, ranks = chain.given
+    if request.axis is None:
+        x = chain.flat(x)
+    dtype, axis, selected = x.form.dtype, request.axis or 0, int(x.memory != 0)
+    results = (contiguous(_INT64 if request.places else dtype, x.form.shape, alignment),)
+    (target,) = result_forms("partition", results, written)
+    (pivots,) = chain.add(plan_selection, SelectionRequest((axis,)), x, ranks, variant=variant)
+    shape = tuple(1 if one == axis else length for one, length in enumerate(x.form.shape))
+    found: tuple[Operand, ...] = (x,)
+    for number in range(request.number):
+        pivot = pivots.part(number, number + 1).reshaped(shape)
+        counted = [
+            chain.add(plan_reduce, _counting(test, dtype, axis), found[0], pivot)[0] for test in (_before, _same)
+        ]
+        last = [None, (0, target)][1 - request.places :] if number == request.number - 1 else ()
+        found = chain.add(
+            _plan_moves, _MoveRequest(axis, request.places), found[0], pivot, *counted, *found[1:], into=last
+        )
+    return chain.plan(results, variant, first=selected)
+
+
+def _counting(test: Callable[..., Any], dtype: np.dtype[Any], axis: int) -> ReduceRequest:
+    """Return how to count the elements of each row that precede the pivot, or that equal it."""
+    marks = trace(lambda x, pivot: np.where(test(x, pivot, dtype), 1, 0), 2)
+    return ReduceRequest("sum", marks, axis, keepdims=True)
+
+
+@keeps_calls()
+def _plan_moves(
+    request: _MoveRequest,
+    forms: tuple[Form, ...],
+    written: tuple[Form, ...] | None,
+    alignment: int,
+    device: Device,
+    variant: str | Variant | None,
+    generation: int,
+) -> LaunchPlan:
     """Plan a stable partition of the first array by pivots, which so many elements precede and so many equal.
 
     With ``places``, a fifth array has places to move along with the elements. Without it these are in their places.
@@ -63,6 +120,7 @@ def plan_call(
     dtypes = tuple(form.dtype for form in forms)
     carried = (x, _INT64)[: 1 + request.places]
     results = [contiguous(dtype, shape, alignment) for dtype in carried]
+    targets = result_forms("partition", results, written)
     folding = Folding(
         values=(_INT64, _INT64),
         outputs=carried,
@@ -73,7 +131,7 @@ def plan_call(
     )
     place = typed(_place(x, len(forms), len(carried)), (_INT64, _INT64, _INT64, *dtypes), (_INT64,) * len(carried))
     axes = (request.axis,)
-    what = device, forms, results, results, folding, shape, axes, variant
+    what = device, forms, targets, results, folding, shape, axes, variant
     return plan_scan(*what, commutative=True, inclusive=False, place=place, counted=0)
 
 
@@ -100,41 +158,44 @@ def _place(dtype: np.dtype[Any], arrays: int, results: int) -> Expr:
     return trace(place, arrays + 3)
 
 
-def _partitioned(label: str, x: Any, kth: Any, axis: Any, *, places: bool, device: Any, variant: Any) -> Any:
-    """Return the elements, or their places, of a partition by one rank after the other."""
+def _partitioned(label: str, x: Any, kth: Any, axis: Any, *, device: Any, variant: Any) -> Any:
+    """Return the elements, or their places, of a partition."""
+    keywords, key = (kth if type(kth) is int else None, axis, variant), None
+    if keywords[0] is not None and type(axis) in AS_GIVEN:
+        key = _WARM.key_of((label, *keywords), (x,), device)
+        if (run := _WARM.find(key)) is not None:
+            return run((x,))
+    operands, request, _, asked = bind_partition(label, (x, kth), axis=axis, device=device, variant=variant)
+    plan = find_plan(plan_call, operands, request, None, asked)
+    _WARM.keep(key, plan, operands, with_the_same(operands, 1))
+    return plan.run(operands, None)
+
+
+def bind_partition(
+    label: str,
+    arrays: tuple[Any, ...],
+    kth: Any = None,
+    axis: int | None = -1,
+    device: str | Device | None = None,
+    variant: str | Variant | None = None,
+) -> tuple[Operands, PartitionRequest, None, str | Variant | None]:
+    """Find the device of a call, and put its ranks beside its array; ``kth`` may be the second of ``arrays``."""
+    given = arrays if kth is None else (*arrays, kth)
+    if len(given) != 2:
+        raise ArgumentError(f"{label}: an array and kth; got {len(given)} argument(s)")
+    x, kth = given
     operands = as_operands(label, (x,), device)
     (native,) = operands.natives
     check_ordered(label, native.dtype)
     asked = asked_by_name(label, variant)
-    if axis is None:
-        x = x.reshape(-1) if hasattr(x, "reshape") else np.asarray(x).reshape(-1)
-        return _partitioned(label, x, kth, 0, places=places, device=device, variant=variant)
     along = as_axis(axis)
     if isinstance(along, tuple):
         raise AxisError(f"{label}: axis= one axis, or None for all elements; got {quoted(axis)}")
-    axes = axes_of(along, len(native.shape))
-    ranks = _ranks(label, kth, native.shape[axes[0]])
-    pivots = select(operands, axes, ranks, asked)
-    shape = [1 if one == axes[0] else length for one, length in enumerate(native.shape)]
-    found = (x,)
-    for number in range(len(ranks)):
-        pivot = pivots[number : number + 1].reshape(shape)
-        arrays = found[0], pivot, *_counted(found[0], pivot, axes[0], operands), *found[1:]
-        beside = as_operands(label, arrays, operands.device)
-        ready = find_plan(plan_call, beside, PartitionRequest(axes[0], places), None, None).run(beside, None)
-        found = ready if isinstance(ready, tuple) else (ready,)
-    return found[-1]
-
-
-def _counted(x: Any, pivot: Any, axis: int, operands: Operands) -> tuple[Any, Any]:
-    """Return how many elements of each row precede the pivot, and how many equal it."""
-    dtype = operands.natives[0].dtype
-
-    def count(test: Callable[..., Any]) -> Any:
-        marks = trace(lambda x, pivot: np.where(test(x, pivot, dtype), 1, 0), 2)
-        return reduce(x, pivot, map=marks, op="sum", axis=axis, keepdims=True, device=operands.device)
-
-    return count(_before), count(_same)
+    if along is not None:
+        (along,) = axes_of(along, len(native.shape))
+    ranks = _ranks(label, kth, math.prod(native.shape) if along is None else native.shape[along])
+    request = PartitionRequest(along, len(ranks), places=label == "argpartition")
+    return beside_arrays(operands, np.asarray(ranks, _INT64)), request, None, asked
 
 
 def _ranks(label: str, kth: Any, n: int) -> list[int]:
@@ -196,7 +257,7 @@ def partition(
     """
     if unknown:
         refuse_keywords("partition", keywords_of(partition), unknown)
-    return _partitioned("partition", x, kth, axis, places=False, device=device, variant=variant)
+    return _partitioned("partition", x, kth, axis, device=device, variant=variant)
 
 
 @named_keywords
@@ -219,4 +280,4 @@ def argpartition(
     """
     if unknown:
         refuse_keywords("argpartition", keywords_of(argpartition), unknown)
-    return _partitioned("argpartition", x, kth, axis, places=True, device=device, variant=variant)
+    return _partitioned("argpartition", x, kth, axis, device=device, variant=variant)

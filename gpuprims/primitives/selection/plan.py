@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -15,12 +14,14 @@ from gpuprims.core.counters import with_counters
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import KernelSpec
-from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan, in_turn, nothing
+from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn, nothing
 from gpuprims.core.layout import Form, Layout, contiguous, plan_layout
 from gpuprims.core.operands import Operands
+from gpuprims.core.outputs import result_forms
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
+from gpuprims.core.warm_calls import Step
 from gpuprims.expressions import trace, typed
 from gpuprims.primitives.ordering import (
     DIGIT_BITS,
@@ -81,7 +82,8 @@ def plan_call(
     axes = tuple(axis + 1 for axis in request.axes)
     kept = tuple(length for axis, length in enumerate(shape) if axis not in axes)
     n, outputs = math.prod(x.shape[axis] for axis in request.axes), math.prod(kept)
-    result = contiguous(x.dtype, kept, alignment)
+    results = (contiguous(x.dtype, kept, alignment),)
+    (result,) = result_forms("selection", results, written)
     traits = CallTraits((x.dtype, _INT64), n, outputs, value_bytes=x.item)
 
     def compiling(chosen: Variant) -> Launch:
@@ -100,7 +102,7 @@ def plan_call(
         layout = plan_layout((x, every, target), shape, axes)
         return _launch(device, chosen, layout, outputs, n)
 
-    return LaunchPlan(device, "selection", traits, (result,), compiling, asked=variant, inputs=(0, 1))
+    return LaunchPlan(device, "selection", traits, results, compiling, asked=variant, inputs=(0, 1))
 
 
 def _launch(device: Device, variant: Variant, layout: Layout, outputs: int, n: int) -> Launch:
@@ -133,10 +135,16 @@ def sample(call: Sample) -> LaunchPlan:
     return plan_call(SelectionRequest((1,)), forms, None, 16, call.device, None, 0)
 
 
-def select(
-    operands: Operands, axes: tuple[int, ...], ranks: Sequence[int], variant: str | Variant | None = None
-) -> Any:
-    """Return the elements of some ranks, an array of shape (ranks, kept axes) of the library of a call's array."""
-    given = np.asarray(ranks, _INT64)
-    beside = operands.beside(given if operands.in_place else copy_on(operands.device, given))
-    return find_plan(plan_call, beside, SelectionRequest(axes), None, variant).run(beside, None)
+def beside_arrays(operands: Operands, *arrays: np.ndarray) -> Operands:
+    """Return the operands of a call with arrays of the library's own, such as ranks."""
+    own = [array if operands.on_host else copy_on(operands.device, array) for array in arrays]
+    return operands.beside(*own)
+
+
+def with_the_same(operands: Operands, count: int) -> Step:
+    """Return the step that puts the last arrays of a call, the library's own, beside those of another call."""
+    device, own = operands.device, operands.natives[-count:]
+    if operands.on_host:
+        return lambda given: (*given, *own)
+    copies = [operands.to_host(array) for array in own]  # those of another stream are other arrays
+    return lambda given: (*given, *[copy_on(device, array) for array in copies])

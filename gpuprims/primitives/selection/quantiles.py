@@ -3,36 +3,34 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from gpuprims.core.arrays import copy_on
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
+from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.outputs import Out, as_out
+from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
+from gpuprims.core.warm_calls import WarmCalls, by_value
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError, did_you_mean, quoted
 from gpuprims.primitives.axes import as_axis, axes_of
-from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.ordering import check_ordered
-from gpuprims.primitives.reduce import reduce
 from gpuprims.primitives.selection.methods import METHODS, OF_ELEMENTS
-from gpuprims.primitives.selection.plan import select
-from gpuprims.primitives.signatures import Where
+from gpuprims.primitives.selection.plan import beside_arrays, with_the_same
+from gpuprims.primitives.selection.quantile_plans import QuantileRequest, Way, plan_call
+
+MOST = {"quantile": 1, "percentile": 100}
+_WARM = WarmCalls()
 
 
-class _Call(NamedTuple):
-    operands: Operands
-    axes: tuple[int, ...]
-    n: int
-    shape: tuple[int, ...]  # of the result for one quantile
-    variant: Any
-
-
-def _call(label: str, x: Any, axis: Any, keepdims: bool, where: Where) -> _Call:
-    """Check the arguments that all functions have."""
-    operands = as_operands(label, (x,), where.get("device"))
+def _folded(
+    label: str, x: Any, axis: Any, keepdims: bool, device: str | Device | None
+) -> tuple[Operands, tuple[int, ...], int, tuple[int, ...]]:
+    """Return the operands, the axes that are folded, their number of elements, and the shape of one quantile."""
+    operands = as_operands(label, (x,), device)
     (native,) = operands.natives
     check_ordered(label, native.dtype)
     axes = axes_of(as_axis(axis), len(native.shape))
@@ -41,27 +39,30 @@ def _call(label: str, x: Any, axis: Any, keepdims: bool, where: Where) -> _Call:
         raise ShapeError(f"{label}: one element or more along axis={axis}; got an array of shape {native.shape}")
     lengths = [1 if one in axes else length for one, length in enumerate(native.shape)]
     shape = tuple(lengths if keepdims else [length for one, length in enumerate(lengths) if one not in axes])
-    return _Call(operands, axes, n, shape, asked_by_name(label, where.get("variant")))
+    return operands, axes, n, shape
 
 
-def _ranked(call: _Call, ranks: np.ndarray) -> Any:
-    """Return the elements of some ranks, along the first axis of an array of the caller's library."""
-    return select(call.operands, call.axes, ranks.tolist(), call.variant)
+Bound = tuple[Operands, QuantileRequest, Out | None, str | Variant | None]
 
 
-def _largest(call: _Call, x: Any) -> Any:
-    """Return the largest element of each row, NaN if there is one."""
-    found = reduce(x, op="max", axis=call.axes, keepdims=True, device=call.operands.device)
-    return found.reshape(call.shape)
-
-
-def _there(call: _Call, array: np.ndarray) -> Any:
-    """Return an array of the host where those of the call lie."""
-    return array if call.operands.on_host else copy_on(call.operands.device, array)
-
-
-def _is_float(call: _Call) -> bool:
-    return bool(call.operands.natives[0].dtype.kind == "f")
+def bind_median(
+    arrays: tuple[Any, ...],
+    axis: int | tuple[int, ...] | None = None,
+    out: Any = None,
+    keepdims: bool = False,
+    device: str | Device | None = None,
+    variant: str | Variant | None = None,
+) -> Bound:
+    """Find the device of a call, and put the ranks in the middle beside its array."""
+    if len(arrays) != 1:
+        raise ArgumentError(f"median: one array; got {len(arrays)}")
+    operands, axes, n, shape = _folded("median", arrays[0], axis, keepdims, device)
+    own = operands.natives[0].dtype
+    way: Way = "element" if n % 2 else "mean"
+    request = QuantileRequest(way, axes, own if own.kind == "f" else np.dtype(np.float64), 1, shape, shape)
+    middle = np.unique([(n - 1) // 2, n // 2]).astype(np.int64)
+    result = None if out is None else as_out(operands, out)
+    return beside_arrays(operands, middle), request, result, asked_by_name("median", variant)
 
 
 @named_keywords
@@ -113,24 +114,13 @@ def median(
     """
     if unknown:
         refuse_keywords("median", keywords_of(median), unknown)
-    call = _call("median", x, axis, keepdims, {"device": device, "variant": variant})
-    middle = np.unique([(call.n - 1) // 2, call.n // 2])
-    found, count = _ranked(call, middle), middle.size
-    dtype = call.operands.natives[0].dtype if _is_float(call) else np.dtype(np.float64)
-    wide = np.dtype(np.float32) if dtype == np.float16 else dtype
-
-    def mean(low: Any, high: Any, largest: Any) -> Any:
-        middle_ = low.astype(wide) if count == 1 else (low.astype(wide) + high.astype(wide)) / wide.type(2)
-        return np.where(np.isnan(largest), largest, middle_.astype(dtype)) if _is_float(call) else middle_.astype(dtype)
-
-    low, high = found[:1].reshape(call.shape), found[count - 1 :].reshape(call.shape)
-    largest = _largest(call, x) if _is_float(call) else low
-    return _returned(map_arrays(mean, low, high, largest, out=out, device=call.operands.device), out)
-
-
-def _returned(result: Any, out: Any) -> Any:
-    """Return a result as NumPy does: a scalar in place of an array without axes, unless it is the caller's."""
-    return result[()] if out is None and isinstance(result, np.ndarray) and not result.shape else result
+    key = _WARM.key_of((axis, variant), (x,), device) if keepdims is False and out is None and by_value(axis) else None
+    if (run := _WARM.find(key)) is not None:
+        return run((x,))
+    operands, request, result, asked = bind_median((x,), axis, out, keepdims, device, variant)
+    plan = find_plan(plan_call, operands, request, result, asked)
+    _WARM.keep(key, plan, operands, with_the_same(operands, 1))
+    return plan.run(operands, result)
 
 
 @named_keywords
@@ -194,8 +184,7 @@ def quantile(
     """
     if unknown:
         refuse_keywords("quantile", keywords_of(quantile), unknown)
-    call = _call("quantile", x, axis, keepdims, {"device": device, "variant": variant})
-    return _quantiles("quantile", call, x, q, _fractions("quantile", q, 1), method, out)
+    return _quantiles("quantile", x, q, axis, out, method, keepdims, device, variant)
 
 
 @named_keywords
@@ -221,8 +210,7 @@ def percentile(
     """
     if unknown:
         refuse_keywords("percentile", keywords_of(percentile), unknown)
-    call = _call("percentile", x, axis, keepdims, {"device": device, "variant": variant})
-    return _quantiles("percentile", call, x, q, _fractions("percentile", q, 100), method, out)
+    return _quantiles("percentile", x, q, axis, out, method, keepdims, device, variant)
 
 
 def _fractions(label: str, q: Any, most: int) -> np.ndarray:
@@ -240,35 +228,45 @@ def _fractions(label: str, q: Any, most: int) -> np.ndarray:
     return fractions
 
 
-def _quantiles(label: str, call: _Call, x: Any, q: Any, fractions: np.ndarray, method: str, out: Any) -> Any:
+def _quantiles(label: str, x: Any, q: Any, *keywords: Any) -> Any:
+    operands, request, result, asked = bind_quantile(label, (x, q), None, *keywords)
+    return find_plan(plan_call, operands, request, result, asked).run(operands, result)
+
+
+def bind_quantile(
+    label: str,
+    arrays: tuple[Any, ...],
+    q: Any = None,
+    axis: int | tuple[int, ...] | None = None,
+    out: Any = None,
+    method: str = "linear",
+    keepdims: bool = False,
+    device: str | Device | None = None,
+    variant: str | Variant | None = None,
+) -> Bound:
+    """Find the device of a call, and put ranks and parts beside its array; ``q`` may be the second of ``arrays``."""
+    given = arrays if q is None else (*arrays, q)
+    if len(given) != 2:
+        raise ArgumentError(f"{label}: an array and q; got {len(given)} argument(s)")
+    x, q = given
+    operands, axes, n, kept = _folded(label, x, axis, keepdims, device)
+    fractions = _fractions(label, q, MOST[label])
     if method not in METHODS:
         known = ", ".join(METHODS)
         raise ArgumentError(f"{label}: method= among {known}; got {quoted(method)}{did_you_mean(method, METHODS)}")
-    own = call.operands.natives[0].dtype
+    own = operands.natives[0].dtype
     if own.kind == "b":
         raise DtypeError(f"{label}: numbers, between which quantiles lie; got dtype bool (convert them, as to uint8)")
-    dtype, given = own if own.kind == "f" else np.dtype(np.float64), np.asarray(q).dtype
+    dtype, of_q = own if own.kind == "f" else np.dtype(np.float64), np.asarray(q).dtype
     if type(q) not in (int, float):
-        dtype = np.result_type(own, given if given.kind == "f" else np.float64)
-    of_elements = method in OF_ELEMENTS or (method == "linear" and given.kind in "iu")  # as NumPy
-    dtype = own if of_elements else dtype
-    places = np.clip(METHODS[method](call.n, fractions.reshape(-1)), 0, call.n - 1)
-    before = np.floor(places)
-    ranks = before if of_elements else np.concatenate([before, np.minimum(before + 1, call.n - 1)])
-    found = _ranked(call, ranks.astype(np.int64))
-    count = places.size
-    shape = (*fractions.shape, *call.shape)
-    parts = (places - before).astype(dtype).reshape(fractions.shape + (1,) * len(call.shape))
-    low, high = found[:count].reshape(shape), (found[-count:] if count else found).reshape(shape)
-    largest = _largest(call, x) if _is_float(call) else low
-
-    def between(a: Any, b: Any, t: Any, most: Any) -> Any:
-        if of_elements:
-            return np.where(np.isnan(most), most, a) if _is_float(call) else a
-        step = (b - a).astype(dtype) if _is_float(call) else b.astype(dtype) - a.astype(dtype)  # rounded as in NumPy
-        a, b = a.astype(dtype), b.astype(dtype)
-        number = np.where(t >= dtype.type(0.5), b - step * (dtype.type(1) - t), a + step * t)
-        return np.where(np.isnan(most), most.astype(dtype), number) if _is_float(call) else number
-
-    arrays = low, high, _there(call, parts), largest
-    return _returned(map_arrays(between, *arrays, out=out, device=call.operands.device), out)
+        dtype = np.result_type(own, of_q if of_q.kind == "f" else np.float64)
+    places = np.clip(METHODS[method](n, fractions.reshape(-1)), 0, n - 1)
+    before, shape = np.floor(places), (*fractions.shape, *kept)
+    result, asked = None if out is None else as_out(operands, out), asked_by_name(label, variant)
+    if method in OF_ELEMENTS or (method == "linear" and of_q.kind in "iu"):  # as NumPy
+        request = QuantileRequest("element", axes, own, places.size, shape, kept)
+        return beside_arrays(operands, before.astype(np.int64)), request, result, asked
+    ranks = np.concatenate([before, np.minimum(before + 1, n - 1)]).astype(np.int64)
+    parts = (places - before).astype(dtype).reshape(fractions.shape + (1,) * len(kept))
+    request = QuantileRequest("between", axes, dtype, places.size, shape, kept)
+    return beside_arrays(operands, ranks, parts), request, result, asked

@@ -9,17 +9,24 @@ from numpy.typing import NDArray
 
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
+from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
 from gpuprims.errors import ArgumentError
 from gpuprims.primitives.signatures import Array, Element, Function, Host, HostArray, Out, SortKeywords, Where
 from gpuprims.primitives.sort.calls import in_order
 from gpuprims.primitives.sort.keyed import keys_by
-from gpuprims.primitives.sort.plan import bind, plan_call, sample
+from gpuprims.primitives.sort.plan import sample
+from gpuprims.primitives.sort.plans import PLANS, bind_lexsort, bind_sort
 from gpuprims.primitives.sort.segments import argsort_segments, sort_segments
-from gpuprims.primitives.sort.several import by_keys
+from gpuprims.primitives.sort.several import plan_call, plan_lexsort
 from gpuprims.primitives.sort.variants import VARIANTS
 
-PRIMITIVE = Primitive("sort", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case", tuned=False)
+PRIMITIVE = Primitive(
+    *("sort", VARIANTS, plan_call, sample, bind_sort),
+    tuning_case=f"{__name__}.tuning_case",
+    tuned=False,
+    plans=PLANS,
+)
 
 
 @overload
@@ -261,4 +268,5 @@ def lexsort(
     """
     if unknown:
         refuse_keywords("lexsort", keywords_of(lexsort), unknown)
-    return by_keys(keys, device, lambda key: argsort(key, device=device, variant=variant))
+    operands, rows, _, chosen = bind_lexsort((keys,), device, variant)
+    return find_plan(plan_lexsort, operands, rows, None, chosen).run(operands, None)

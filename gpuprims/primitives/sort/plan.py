@@ -1,4 +1,4 @@
-"""The launch plan of a sort."""
+"""The launch plan of a sort by one key."""
 
 from __future__ import annotations
 
@@ -52,6 +52,8 @@ def bind(
     real: bool = True,
 ) -> tuple[Operands, SortRequest, Out | None, str | Variant | None]:
     """Find the device of a call, and check its keywords."""
+    if wanted == "pairs" and len(arrays) < 2:
+        raise ArgumentError(f"{label}: keys and one or more arrays of values; got no values")
     operands = as_operands(label, arrays, device)
     first = operands.natives[0]
     if real and first.dtype.kind == "c":
@@ -75,7 +77,7 @@ def bind(
 
 
 @keeps_calls()
-def plan_call(
+def plan_rows(
     request: SortRequest,
     forms: tuple[Form, ...],
     written: tuple[Form, ...] | None,
@@ -84,7 +86,7 @@ def plan_call(
     variant: str | Variant | None,
     generation: int,
 ) -> LaunchPlan:
-    """Decide everything about a sort but its memory."""
+    """Decide everything about a sort of real keys, with one array of values at most, but its memory."""
     form, size = forms[0], math.prod(forms[0].shape)
     shape = (size,) if request.axis is None else form.shape
     dtypes = {
@@ -178,4 +180,4 @@ def _through(device: Device, sources: Sequence[_Side], sinks: Sequence[_Side], p
 def sample(call: Sample) -> LaunchPlan:
     """Return the plan of a sort of rows of so many elements."""
     form = contiguous(call.dtype, (call.outputs, call.size), 16)
-    return plan_call(SortRequest(), (form,), None, 16, call.device, None, 0)
+    return plan_rows(SortRequest(), (form,), None, 16, call.device, None, 0)

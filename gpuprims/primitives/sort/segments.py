@@ -55,7 +55,7 @@ def _sorted(
     elif length is not None:
         rows = operands.cut(elements, 0, (segments.count, length, 1))
         found = run(wanted, (rows,), axis=1, descending=descending)
-        result = operands.cut(found if wanted == "keys" else in_whole(operands, found), 0, (segments.size,))
+        result = operands.cut(found if wanted == "keys" else in_whole(found, operands.device), 0, (segments.size,))
     else:
         ranks = _ranks(operands, segments)
         two_sorts = _elements if wanted == "keys" else _indices

@@ -3,109 +3,148 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Out, check_out, host_results
-from gpuprims.errors import ArgumentError, ShapeError, quoted
+from gpuprims.core.launch_plan import LaunchPlan, find_plan
+from gpuprims.core.layout import Form, contiguous
+from gpuprims.core.operands import as_operands
+from gpuprims.core.outputs import result_forms
+from gpuprims.core.program_cache import keeps_calls
+from gpuprims.core.variant import Variant
 from gpuprims.expressions import trace
-from gpuprims.primitives.grouping.flat import flat
-from gpuprims.primitives.grouping.indices import numbers
-from gpuprims.primitives.map import map as map_arrays
-from gpuprims.primitives.sort.plan import SortRequest
-from gpuprims.primitives.take import take
+from gpuprims.primitives.chain import Chain, Operand
+from gpuprims.primitives.grouping.indices import plan_numbers
+from gpuprims.primitives.map.plan import MapRequest
+from gpuprims.primitives.map.plan import plan_call as plan_map
+from gpuprims.primitives.sort.plan import SortRequest, plan_rows
+from gpuprims.primitives.take.plan import TakeRequest
+from gpuprims.primitives.take.plan import plan_call as plan_take
 
-# Returns the indices that sort an array.
-Order = Callable[[Any], Any]
+_INT64 = np.dtype(np.int64)
+# Bytes of the widest elements that kernels move.
+_MOVED = 8
+_TAKE = TakeRequest(None, "clip")
 # Keys by which complex elements are sorted as NumPy does, the last one first: those without NaN come first.
-_PARTS = trace(lambda z: (z.imag, z.real, np.where(np.isnan(z.real), 2, 0) + np.where(np.isnan(z.imag), 1, 0)), 1)
-# From a place along an axis of so many, the numbers of the row before it and of the column behind to the place of all.
-_PLACE = trace(
-    lambda place, row, column, length, columns: (row.astype(np.int64) * length + place) * columns + column, 5
+_PARTS = MapRequest(
+    trace(lambda z: (z.imag, z.real, np.where(np.isnan(z.real), 2, 0) + np.where(np.isnan(z.imag), 1, 0)), 1),
+    in_c_order=True,
 )
+# The number and the form of a result of the call.
+Place = tuple[int, Form]
 
 
-def by_keys(keys: Any, device: str | Device | None, order: Order) -> Any:
-    """Return the indices that sort by several keys, the last one first."""
-    try:
-        given = list(keys)
-    except TypeError:
-        raise ArgumentError(f"lexsort: a sequence of keys, such as (second, first); got {quoted(keys)}") from None
-    if not given:
-        raise ArgumentError("lexsort: one or more keys; got none")
-    shapes = [native.shape for native in as_operands("lexsort", tuple(given), device).natives]
-    if len(shapes[0]) != 1 or set(shapes) != {shapes[0]}:
-        hint = "" if shapes[0] else " (of one key: argsort)"
-        raise ShapeError(f"lexsort: keys of one axis and one length; got the shapes {quoted(shapes)}{hint}")
-    return _last_first(given, order, lambda array, indices: take(array, indices, mode="clip", device=device))
+@keeps_calls()
+def plan_call(
+    request: SortRequest,
+    forms: tuple[Form, ...],
+    written: tuple[Form, ...] | None,
+    alignment: int,
+    device: Device,
+    variant: str | Variant | None,
+    generation: int,
+) -> LaunchPlan:
+    """Decide everything about a sort of any elements, with any number of values, but its memory."""
+    if len(forms) < 3 and _are_moved(forms):
+        return plan_rows(request, forms, written, alignment, device, variant, generation)
+    chain, whole = Chain(device, forms, generation), forms[0].shape
+    shape = (math.prod(whole),) if request.axis is None else whole
+    dtypes = [_INT64] if request.wanted == "indices" else [form.dtype for form in forms]
+    results = [contiguous(dtype, shape, alignment) for dtype in dtypes]
+    into = list(enumerate(result_forms("sort", results, written)))
+    of_indices = request.wanted == "indices"
+    keys: Sequence[Operand] = chain.given[:1]
+    if is_complex := forms[0].dtype.kind == "c":
+        keys = [part.reshaped(shape) for part in chain.add(plan_map, _PARTS, keys[0])]
+    order = request._replace(wanted="indices", axis=0 if is_complex and request.axis is None else request.axis)
+    indices = _last_first(chain, keys, order, variant, into[0] if of_indices else None)
+    if not of_indices:
+        places = _in_whole(chain, indices, order.axis)
+        for array, place in zip(chain.given, into, strict=True):
+            chain.add(plan_take, _TAKE, array, places, into=[place])
+    return chain.plan(results, variant, first=int(is_complex))
 
 
-def _last_first(keys: Sequence[Any], order: Order, gather: Callable[[Any, Any], Any]) -> Any:
-    indices = order(keys[0])
-    for key in keys[1:]:
-        indices = gather(indices, order(gather(key, indices)))
+@keeps_calls()
+def plan_lexsort(
+    rows: bool,
+    forms: tuple[Form, ...],
+    written: tuple[Form, ...] | None,
+    alignment: int,
+    device: Device,
+    variant: str | Variant | None,
+    generation: int,
+) -> LaunchPlan:
+    """Decide everything about a sort by several keys but its memory; ``rows`` if they are those of one array."""
+    chain = Chain(device, forms, generation)
+    keys: Sequence[Operand] = chain.given
+    if rows:
+        keys = [chain.given[0].row(k) for k in range(forms[0].shape[0])]
+    results = (contiguous(_INT64, keys[0].form.shape, alignment),)
+    (target,) = result_forms("lexsort", results, written)
+    _last_first(chain, keys, SortRequest("indices", 0), variant, (0, target))
+    return chain.plan(results, variant)
+
+
+def _are_moved(forms: Sequence[Form]) -> bool:
+    """Return True for keys that kernels of this room order, and values that they move."""
+    return forms[0].dtype.kind != "c" and all(form.item <= _MOVED for form in forms)
+
+
+def _last_first(
+    chain: Chain, keys: Sequence[Operand], request: SortRequest, variant: str | Variant | None, into: Place | None
+) -> Operand:
+    """Add the sorts by several keys, the last one first, and return the indices along an axis."""
+    places = [*(None for _ in keys[1:]), into]
+    (indices,) = chain.add(plan_call, request, keys[0], variant=variant, into=places[:1])
+    for key, place in zip(keys[1:], places[1:], strict=True):
+        (taken,) = chain.add(plan_take, _TAKE, key, _in_whole(chain, indices, request.axis))
+        (order,) = chain.add(plan_call, request, taken, variant=variant)
+        (indices,) = chain.add(plan_take, _TAKE, indices, _in_whole(chain, order, request.axis), into=[place])
     return indices
 
 
-def by_indices(operands: Operands, request: SortRequest, out: Out | None, order: Order) -> Any:
-    """Sort arrays by the indices of the first one, which ``order`` finds along the middle one of three axes."""
-    there = _Along(operands, request.axis)
-    keys, *values = (there.of(native) for native in operands.natives)
-    parts = map_arrays(_PARTS, keys, device=operands.device) if operands.natives[0].dtype.kind == "c" else [keys]
-    indices = _last_first(parts, order, there.gather)
-    if request.wanted == "indices":
-        return there.returned([indices], out, single=True)
-    arrays = [keys, *values] if request.wanted == "pairs" else [keys]
-    return there.returned([there.gather(one, indices) for one in arrays], out, single=request.wanted == "keys")
-
-
-def in_whole(operands: Operands, indices: Any) -> Any:
-    """Return indices along the middle one of three axes as places in the whole array."""
-    rows, length, columns = indices.shape
-    if rows == columns == 1 or not indices.size:
+def _in_whole(chain: Chain, indices: Operand, axis: int | None) -> Operand:
+    """Return indices along an axis, or of all elements, as places in the whole array."""
+    shape = indices.form.shape
+    if axis is None or math.prod(shape) == shape[axis]:
         return indices
-    row = operands.cut(numbers(rows, indices, operands.device), 0, (rows, 1, 1))
-    column = operands.cut(numbers(columns, indices, operands.device), 0, (1, 1, columns))
-    return map_arrays(_PLACE, indices, row, column, length, columns, device=operands.device)
+    three = math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
+    (places,) = chain.add(_plan_in_whole, None, indices.reshaped(three))
+    return places.reshaped(shape)
 
 
-class _Along:
-    """Contiguous arrays of three axes, where kernels reach them. Indices count along the middle one."""
+def in_whole(indices: Any, device: Device) -> Any:
+    """Return indices along the middle one of three axes as places in the whole array."""
+    operands = as_operands("sort", (indices,), device)
+    return find_plan(_plan_in_whole, operands, None, None, None).run(operands, None)
 
-    def __init__(self, operands: Operands, axis: int | None) -> None:
-        self._operands = operands
-        self._shape: tuple[int, ...] = operands.natives[0].shape
-        if axis is None:
-            self._shape, axis = (math.prod(self._shape),), 0
-        self._axes = math.prod(self._shape[:axis]), self._shape[axis], math.prod(self._shape[axis + 1 :])
 
-    def of(self, array: Any) -> Any:
-        """Return an array of the call so."""
-        operands = self._operands
-        if not array.size:
-            return operands.empty(self._axes, array.dtype)
-        return operands.cut(flat(operands, array), 0, self._axes)
+@keeps_calls()
+def _plan_in_whole(
+    request: None,
+    forms: tuple[Form, ...],
+    written: tuple[Form, ...] | None,
+    alignment: int,
+    device: Device,
+    variant: str | Variant | None,
+    generation: int,
+) -> LaunchPlan:
+    """Decide everything about places in a whole array but their memory: a map with the numbers of rows and columns."""
+    chain = Chain(device, forms, generation)
+    (indices,) = chain.given
+    rows, length, columns = indices.form.shape
+    results = (contiguous(_INT64, indices.form.shape, alignment),)
+    (target,) = result_forms("sort", results, written)
+    (row,) = chain.add(plan_numbers, rows, indices)
+    (column,) = chain.add(plan_numbers, columns, indices)
 
-    def gather(self, array: Any, indices: Any) -> Any:
-        """Return the elements that indices name."""
-        return take(array, in_whole(self._operands, indices), mode="clip", device=self._operands.device)
+    def place(index: Any, row: Any, column: Any) -> Any:
+        return (row.astype(np.int64) * length + index) * columns + column
 
-    def returned(self, results: Sequence[Any], out: Out | None, *, single: bool) -> Any:
-        """Return results to the caller in the shape of the call, or copy the one to ``out=``."""
-        operands = self._operands
-        shaped = [operands.cut(one, 0, self._shape) for one in results]
-        if out is None:
-            wanted = tuple(operands.to_caller(one) for one in shaped)
-            return wanted[0] if single else wanted
-        if operands.on_host:
-            return host_results(operands, [operands.to_host(one) for one in shaped], out, single=single)
-        (result,) = shaped
-        check_out(operands.label, shaped, out.natives)
-        if result.size:  # a copy of floats by map may change the bits of NaN
-            every = operands.cut(numbers(result.size, result, operands.device), 0, self._shape)
-            take(result, every, out=out.natives[0], mode="clip", device=operands.device)
-        return out.given
+    numbered = indices, row.reshaped((rows, 1, 1)), column.reshaped((1, 1, columns))
+    chain.add(plan_map, MapRequest(trace(place, 3), in_c_order=True), *numbered, into=[(0, target)])
+    return chain.plan(results, variant)

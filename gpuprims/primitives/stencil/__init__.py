@@ -10,10 +10,11 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
-from gpuprims.core.primitive import Planner, Primitive
+from gpuprims.core.plans import planner
+from gpuprims.core.primitive import Primitive
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
 from gpuprims.primitives.signatures import Array, Host, HostArray, Out, StencilKeywords
-from gpuprims.primitives.stencil.blur import bind_blur, plan_blur
+from gpuprims.primitives.stencil.blur import bind_blur
 from gpuprims.primitives.stencil.calls import bind, run
 from gpuprims.primitives.stencil.neighbours import trace_neighbours
 from gpuprims.primitives.stencil.plan import plan_call, sample
@@ -23,7 +24,7 @@ from gpuprims.primitives.stencil.variants import VARIANTS
 PRIMITIVE = Primitive(
     *("stencil", VARIANTS, plan_call, sample, bind),
     tuning_case=f"{__name__}.tuning_case",
-    plans={"blur": Planner(plan_blur, bind_blur)},
+    plans={"blur": planner("blur", bind_blur, plan_call)},
 )
 _WARM = WarmCalls()
 # Weights whose bytes are compared at each call.

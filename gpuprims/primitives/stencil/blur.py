@@ -11,17 +11,14 @@ from numpy.typing import NDArray
 
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
-from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out as Written
-from gpuprims.core.planned import Planned
 from gpuprims.core.variant import Variant
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
 from gpuprims.errors import ArgumentError, DtypeError, did_you_mean, quoted
 from gpuprims.primitives.signatures import Array, BlurKeywords, Element, Host, HostArray, Out
 from gpuprims.primitives.stencil.calls import bind_stencil, run
 from gpuprims.primitives.stencil.passes import StencilRequest
-from gpuprims.primitives.stencil.plan import plan_call
 from gpuprims.primitives.stencil.spec import Mode
 from gpuprims.primitives.stencil.weights import of_box, of_cross, of_normal
 
@@ -166,12 +163,6 @@ def bind_blur(
             hint = f' (write kind="gaussian", sigma={kind})'
         raise ArgumentError(f"blur: a kind among {', '.join(get_args(Kind))}; got {quoted(kind)}{hint}")
     return bind_stencil(operands, stencil, mode, cval, channel_axis, iterations, out, variant)
-
-
-def plan_blur(arrays: tuple[Any, ...], keywords: dict[str, Any]) -> Planned:
-    """Describe a call for :func:`gpuprims.plan`."""
-    operands, request, out, variant = bind_blur(arrays, **keywords)
-    return Planned("blur", operands, out, find_plan(plan_call, operands, request, out, variant))
 
 
 def _pair(name: str, given: Any, holds: Callable[[Any], bool], rule: str, most: int) -> tuple[Any, Any]:

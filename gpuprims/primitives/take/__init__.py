@@ -9,13 +9,19 @@ from numpy.typing import NDArray
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
+from gpuprims.core.plans import planner
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.warm_calls import WarmCalls
 from gpuprims.primitives.signatures import Array, Element, Host, HostArray, Out, Where
 from gpuprims.primitives.take.plan import Mode, OutsideError, bind, plan_call, raise_outside, sample
 from gpuprims.primitives.take.variants import VARIANTS
 
-PRIMITIVE = Primitive("take", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case", tuned=False)
+PRIMITIVE = Primitive(
+    *("take", VARIANTS, plan_call, sample, bind),
+    tuning_case=f"{__name__}.tuning_case",
+    tuned=False,
+    plans={"take": planner("take", bind, plan_call, taken=2, positional=("axis", "out", "mode"))},
+)
 _WARM = WarmCalls()
 
 

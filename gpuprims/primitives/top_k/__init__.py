@@ -12,6 +12,7 @@ from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out
+from gpuprims.core.plans import planner
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.variant import Variant
 from gpuprims.core.warm_calls import WarmCalls
@@ -22,7 +23,16 @@ from gpuprims.primitives.signatures import Out as Given
 from gpuprims.primitives.top_k.plan import TopKRequest, bind, plan_call, sample
 from gpuprims.primitives.top_k.variants import VARIANTS
 
-PRIMITIVE = Primitive("top_k", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case", tuned=False)
+PRIMITIVE = Primitive(
+    *("top_k", VARIANTS, plan_call, sample, bind),
+    tuning_case=f"{__name__}.tuning_case",
+    tuned=False,
+    plans={
+        "top_k": planner(
+            "top_k", bind, plan_call, refused={"segments": "each call reads the lengths of segments on the host"}
+        )
+    },
+)
 _WARM = WarmCalls()
 
 

@@ -1,0 +1,155 @@
+"""How isin looks for elements: by a search in the sorted ones, or in a table of their range."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from gpuprims.core.device import Device, device_of
+from gpuprims.core.launch_plan import LaunchPlan
+from gpuprims.core.layout import Form, contiguous
+from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.outputs import Out, result_forms
+from gpuprims.core.program_cache import keeps_calls
+from gpuprims.core.variant import Variant
+from gpuprims.core.variant_checks import asked_by_name
+from gpuprims.errors import ArgumentError, DtypeError, did_you_mean, quoted
+from gpuprims.expressions import Expr, trace
+from gpuprims.primitives.chain import Chain
+from gpuprims.primitives.grouping.flat import flat
+from gpuprims.primitives.map.plan import MapRequest
+from gpuprims.primitives.map.plan import plan_call as plan_map
+from gpuprims.primitives.searchsorted.plan import SearchRequest
+from gpuprims.primitives.searchsorted.plan import plan_call as plan_search
+from gpuprims.primitives.sort.calls import in_order
+from gpuprims.primitives.take.plan import TakeRequest
+from gpuprims.primitives.take.plan import plan_call as plan_take
+
+Kind = Literal["sort", "table"]
+# Bytes of a table for each element and each one to find, up to which it is chosen, as NumPy does.
+_MOST_EACH = 6
+# Bytes of the largest table.
+_MOST = 2**30
+_BOOL = np.dtype(np.bool_)
+
+
+class MembersRequest(NamedTuple):
+    """How to look among elements: the answer for members, and the lowest element and the length of a table, if any."""
+
+    member: bool
+    low: int = 0
+    length: int | None = None
+
+
+def bind_isin(
+    arrays: tuple[Any, ...],
+    assume_unique: bool = False,
+    invert: bool = False,
+    kind: Kind | None = None,
+    device: str | Device | None = None,
+    variant: str | Variant | None = None,
+) -> tuple[Operands, MembersRequest, Out | None, str | Variant | None]:
+    """Find the device of a call, and put what kernels look in beside its array: sorted elements, or a table."""
+    if len(arrays) != 2:
+        raise ArgumentError(f"isin: elements, and those to look among; got {len(arrays)} argument(s)")
+    if kind is not None and kind not in get_args(Kind):
+        hint = did_you_mean(kind, get_args(Kind))
+        raise ArgumentError(f"isin: kind= 'sort', 'table' or None; got {quoted(kind)}{hint}")
+    element, test_elements = arrays
+    operands = as_operands("isin", (element if hasattr(element, "dtype") else np.asarray(element),), device)
+    among, member = _placed(test_elements, operands), not invert
+    if kind == "table" or (kind is None and variant is None and _has_small_range(operands, among)):
+        if variant is not None:
+            raise ArgumentError("isin: variant= for searches; got one beside kind='table'")
+        low, table = _table(operands, np.ravel(among.to_host(among.natives[0])), member=member)
+        there = table if operands.on_host else operands.device.asarray(table)
+        return operands.beside(there), MembersRequest(member, low, table.size), None, None
+    asked = None if variant is None else asked_by_name("searchsorted", variant)
+    return operands.beside(_in_order(among, operands)), MembersRequest(member), None, asked
+
+
+@keeps_calls()
+def plan_call(
+    request: MembersRequest,
+    forms: tuple[Form, ...],
+    written: tuple[Form, ...] | None,
+    alignment: int,
+    device: Device,
+    variant: str | Variant | None,
+    generation: int,
+) -> LaunchPlan:
+    """Decide everything about a call but its memory."""
+    where = written, alignment, device, variant, generation
+    if request.length is None:
+        plan = plan_search(SearchRequest("left", request.member), forms[::-1], *where)
+        return replace(plan, inputs=[1 - k for k in plan.inputs])
+    chain, results = Chain(device, forms, generation), (contiguous(_BOOL, forms[0].shape, alignment),)
+    (target,) = result_forms("isin", results, written)
+    element, table = chain.given
+    (places,) = chain.add(plan_map, MapRequest(_place(request.low, request.length, forms[0].dtype)), element)
+    chain.add(plan_take, TakeRequest(None, "clip"), table, places, into=[(0, target)])
+    return chain.plan(results, variant, first=1)
+
+
+def _placed(test_elements: Any, operands: Operands) -> Operands:
+    """Return the elements to look among where they lie, in a dtype that kernels compute with."""
+    given = test_elements if hasattr(test_elements, "dtype") else np.asarray(test_elements)
+    if not given.size:
+        given = np.zeros(0, operands.natives[0].dtype)
+    return as_operands("isin", (given,), None if device_of(given) else operands.device)
+
+
+def _in_order(among: Operands, operands: Operands) -> Any:
+    """Sort the elements to look among, on the device of the others."""
+    (array,) = among.natives
+    if operands.in_place or among.device is not operands.device:
+        array = among.to_host(array)
+    return in_order("isin", "keys", (flat(operands, array),), operands.device, real=False)
+
+
+def _range(among: np.ndarray) -> tuple[int, int]:
+    return (int(among.min()), int(among.max())) if among.size else (0, -1)
+
+
+def _has_small_range(operands: Operands, among: Operands) -> bool:
+    """Return True for integers of the host whose table takes few bytes for so many elements."""
+    (x,), (found,) = operands.natives, among.natives
+    if not among.on_host or x.dtype.kind not in "iub" or found.dtype.kind not in "iub":
+        return False
+    low, high = _range(found)
+    return high - low <= _MOST_EACH * (x.size + found.size) and high - low < _MOST
+
+
+def _table(operands: Operands, among: np.ndarray, *, member: bool) -> tuple[int, np.ndarray]:
+    """Return the lowest of the elements to look among, and a table with a place for all others at its end."""
+    (x,) = operands.natives
+    for name, dtype in (("element", x.dtype), ("test_elements", among.dtype)):
+        if dtype.kind not in "iub":
+            raise DtypeError(f"isin: {name} of integers or bools with kind='table'; got dtype {dtype}")
+    least, most = (0, 1) if x.dtype.kind == "b" else (int(np.iinfo(x.dtype).min), int(np.iinfo(x.dtype).max))
+    among = among[(among >= least) & (among <= most)]
+    low, high = _range(among)
+    if high - low >= _MOST:
+        rule = f"isin: test_elements in a range of less than {_MOST} with kind='table'"
+        raise ArgumentError(f"{rule}; got {low} to {high}")
+    wide, table = _wide(x.dtype), np.full(high - low + 2, not member)
+    table[(among.astype(wide) - wide.type(low)).astype(np.int64)] = member
+    return low, table
+
+
+def _wide(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype that holds the distances of elements."""
+    return np.dtype(np.uint64 if dtype == np.uint64 else np.int64)
+
+
+def _place(low: int, length: int, dtype: np.dtype[Any]) -> Expr:
+    """Return the function from an element to its place in a table."""
+    wide, others = _wide(dtype), length - 1
+
+    def place(number: Any) -> Any:
+        within = (number.astype(wide) >= low) & (number.astype(wide) <= low + others - 1)
+        return np.where(within, number.astype(wide) - wide.type(low), others).astype(np.int32)
+
+    return trace(place, 1)

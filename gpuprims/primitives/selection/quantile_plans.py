@@ -1,0 +1,102 @@
+"""The launch plan of medians and quantiles: a selection, and a map of the elements between which they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from gpuprims.core.device import Device
+from gpuprims.core.launch_plan import LaunchPlan
+from gpuprims.core.layout import Form, contiguous
+from gpuprims.core.outputs import result_forms
+from gpuprims.core.program_cache import keeps_calls
+from gpuprims.core.variant import Variant
+from gpuprims.expressions import trace
+from gpuprims.primitives.chain import Chain
+from gpuprims.primitives.map.plan import MapRequest
+from gpuprims.primitives.map.plan import plan_call as plan_map
+from gpuprims.primitives.reduce.plan import ReduceRequest
+from gpuprims.primitives.reduce.plan import plan_call as plan_reduce
+from gpuprims.primitives.selection.plan import SelectionRequest
+from gpuprims.primitives.selection.plan import plan_call as plan_selection
+
+Dtype = np.dtype[Any]
+# What a result is: the mean of two elements, an element, or a number between two at a part of their distance.
+Way = Literal["mean", "element", "between"]
+
+
+class QuantileRequest(NamedTuple):
+    """What results are, the axes that they fold, and their dtype.
+
+    There are ``number`` of them in the first axes of ``shape``; the others are those of one quantile, ``kept``.
+    """
+
+    way: Way
+    axes: tuple[int, ...]
+    dtype: Dtype
+    number: int
+    shape: tuple[int, ...]
+    kept: tuple[int, ...]
+
+
+@keeps_calls()
+def plan_call(
+    request: QuantileRequest,
+    forms: tuple[Form, ...],
+    written: tuple[Form, ...] | None,
+    alignment: int,
+    device: Device,
+    variant: str | Variant | None,
+    generation: int,
+) -> LaunchPlan:
+    """Decide everything about quantiles but their memory.
+
+    The second array has the ranks of the elements that they lie behind, and then of those that they lie before; with
+    the way ``"between"``, a third has the parts.
+    """
+    chain, count = Chain(device, forms, generation), request.number
+    x, ranks, *parts = chain.given
+    own, every = x.form.dtype, ranks.form.shape[0]
+    results = (contiguous(request.dtype, request.shape, alignment),)
+    (target,) = result_forms("quantile", results, written)
+    (found,) = chain.add(plan_selection, SelectionRequest(request.axes), x, ranks, variant=variant)
+    arrays = [found.part(0, count).reshaped(request.shape)]
+    if request.way != "element":
+        arrays += [found.part(every - count, every).reshaped(request.shape), *parts]
+    if own.kind == "f":
+        (largest,) = chain.add(plan_reduce, ReduceRequest("max", axis=request.axes), x)
+        arrays.append(largest.reshaped(request.kept))  # NaN if there is one
+    function = {"mean": _mean, "element": _element, "between": _between}[request.way](own, request.dtype)
+    chain.add(plan_map, MapRequest(trace(function, len(arrays)), in_c_order=True), *arrays, into=[(0, target)])
+    return chain.plan(results, variant)
+
+
+def _unless_nan(most: tuple[Any, ...], dtype: Dtype, number: Any) -> Any:
+    """Return NaN if the largest element is, which is given for floats."""
+    return np.where(np.isnan(most[0]), most[0].astype(dtype), number) if most else number
+
+
+def _mean(own: Dtype, dtype: Dtype) -> Callable[..., Any]:
+    wide = np.dtype(np.float32) if dtype == np.float16 else dtype
+
+    def mean(low: Any, high: Any, *most: Any) -> Any:
+        middle = (low.astype(wide) + high.astype(wide)) / wide.type(2)
+        return _unless_nan(most, dtype, middle.astype(dtype))
+
+    return mean
+
+
+def _element(own: Dtype, dtype: Dtype) -> Callable[..., Any]:
+    return lambda element, *most: _unless_nan(most, dtype, element.astype(dtype))
+
+
+def _between(own: Dtype, dtype: Dtype) -> Callable[..., Any]:
+    def between(low: Any, high: Any, part: Any, *most: Any) -> Any:
+        a, b = low.astype(dtype), high.astype(dtype)
+        step = (high - low).astype(dtype) if own.kind == "f" else b - a  # rounded as in NumPy
+        number = np.where(part >= dtype.type(0.5), b - step * (dtype.type(1) - part), a + step * part)
+        return _unless_nan(most, dtype, number)
+
+    return between

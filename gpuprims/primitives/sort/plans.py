@@ -1,0 +1,83 @@
+"""Plans of sorts: the functions' keywords, bound."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from gpuprims.core.device import Device
+from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.outputs import Out
+from gpuprims.core.plans import planner
+from gpuprims.core.variant import Variant
+from gpuprims.core.variant_checks import asked_by_name
+from gpuprims.errors import ArgumentError, ShapeError, quoted
+from gpuprims.primitives.sort.plan import SortRequest, Wanted, bind
+from gpuprims.primitives.sort.several import plan_call, plan_lexsort
+
+Bound = tuple[Operands, SortRequest, Out | None, str | Variant | None]
+
+
+def _bind_alone(
+    wanted: Wanted,
+    label: str,
+    arrays: tuple[Any, ...],
+    axis: int | None = -1,
+    descending: bool = False,
+    stable: bool = True,
+    out: Any = None,
+    device: str | Device | None = None,
+    variant: str | Variant | None = None,
+) -> Bound:
+    """Bind a call of ``sort`` or ``argsort``."""
+    if len(arrays) != 1:
+        raise ArgumentError(f"{label}: one array; got {len(arrays)} (sort_by_key moves values with their keys)")
+    return bind(arrays, axis, descending, out, device, variant, wanted=wanted, label=label, real=False)
+
+
+def _bind_by_key(
+    arrays: tuple[Any, ...],
+    axis: int | None = -1,
+    descending: bool = False,
+    device: str | Device | None = None,
+    variant: str | Variant | None = None,
+) -> Bound:
+    """Bind a call of ``sort_by_key``."""
+    return bind(arrays, axis, descending, None, device, variant, wanted="pairs", label="sort_by_key", real=False)
+
+
+def bind_lexsort(
+    arrays: tuple[Any, ...], device: str | Device | None = None, variant: str | Variant | None = None
+) -> tuple[Operands, bool, None, str | Variant | None]:
+    """Find the device of a call, and check its keys; True if these are the rows of one array."""
+    if len(arrays) != 1:
+        raise ArgumentError(f"lexsort: one sequence of keys; got {len(arrays)} argument(s)")
+    (keys,) = arrays
+    rows = getattr(keys, "ndim", 0) == 2 and keys.shape[0] > 0
+    try:
+        given = (keys,) if rows else tuple(keys)
+    except TypeError:
+        raise ArgumentError(f"lexsort: a sequence of keys, such as (second, first); got {quoted(keys)}") from None
+    if not given:
+        raise ArgumentError("lexsort: one or more keys; got none")
+    operands = as_operands("lexsort", given, device)
+    shapes = [native.shape for native in operands.natives]
+    if not rows and (len(shapes[0]) != 1 or set(shapes) != {shapes[0]}):
+        hint = "" if shapes[0] else " (of one key: argsort)"
+        raise ShapeError(f"lexsort: keys of one axis and one length; got the shapes {quoted(shapes)}{hint}")
+    return operands, rows, None, None if variant is None else asked_by_name("sort", variant)
+
+
+_APART = {
+    "segments": "each call reads the lengths of segments on the host",
+    "key": "a plan of map makes the keys (and one of sort_by_key sorts by them)",
+}
+bind_sort = partial(_bind_alone, "keys", "sort")
+PLANS = {
+    "sort": planner("sort", bind_sort, plan_call, positional=("axis",), refused=_APART),
+    "argsort": planner(
+        "argsort", partial(_bind_alone, "indices", "argsort"), plan_call, positional=("axis",), refused=_APART
+    ),
+    "sort_by_key": planner("sort_by_key", _bind_by_key, plan_call, refused={"key": _APART["key"]}),
+    "lexsort": planner("lexsort", bind_lexsort, plan_lexsort),
+}
