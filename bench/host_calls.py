@@ -1,62 +1,42 @@
-"""What a warm call of each function costs the host: Python calls, memory, and time by part, on an OpenCL CPU.
+"""What calls of 1,000 elements cost the host: Python calls, time by part, warm calls beside peers, and first calls.
 
-``python -m bench.host_calls`` prints the tables of docs/host-overhead.md; ``GPUPRIMS_C_MODULES=off`` those without C.
+``python -m bench.host_calls`` prints the tables of docs/host-overhead.md about an OpenCL CPU; with
+``GPUPRIMS_C_MODULES=off`` those without C. ``python -m bench.host_calls warm`` and ``first`` measure any device; a file
+ending in ``.json`` gets the figures, any other the tables.
 """
 
 from __future__ import annotations
 
+import argparse
 import cProfile
+import json
 import pstats
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import numpy as np
-
 import gpuprims
 
-_SIZE, _CALLS, _ROUNDS = 1000, 200, 15
-_WEIGHTS = np.array([[1, 2, 1], [2, 3, 2], [1, 1, 2]]) / np.float32(16)
-_OFFSETS = np.array([0, 0, 500, 1000])
-# Function, arguments before and after the array, keywords, and the array: elements, numbers or an image.
-CASES: dict[str, tuple[str, tuple[Any, ...], tuple[Any, ...], dict[str, Any], str]] = {
-    "map": ("map", ("2*x + 1",), (), {}, "x"),
-    "reduce": ("reduce", (), (), {}, "x"),
-    "reduce, segments": ("reduce", (), (), {"segments": _OFFSETS}, "x"),
-    "scan": ("scan", (), (), {}, "x"),
-    "scan, segments": ("scan", (), (), {"segments": _OFFSETS}, "x"),
-    "compact": ("compact", (), ("x > 0.5",), {}, "x"),
-    "histogram": ("histogram", (), (), {}, "x"),
-    "histogram, range": ("histogram", (), (256, (0, 1)), {}, "x"),
-    "bincount": ("bincount", (), (), {}, "numbers"),
-    "stencil": ("stencil", (), (_WEIGHTS,), {}, "image"),
-    "blur": ("blur", (), (), {}, "image"),
-}
-Call = Callable[[], Any]
+from .first_calls import first_calls
+from .measuring import wall_times
+from .small_calls import CASES, Call, arrays, number_calls, peer_call, peers
 
-
-def arrays() -> dict[str, np.ndarray]:
-    """Return the arrays by name."""
-    rng = np.random.default_rng(0)
-    x = rng.random(_SIZE, dtype=np.float32)
-    return {"x": x, "numbers": rng.integers(0, 100, _SIZE), "image": x.reshape(25, 40)}
+_CALLS, _ROUNDS, _WAITED = 200, 15, 200
+Row = dict[str, Any]
 
 
 def calls_of(name: str, device: gpuprims.Device) -> dict[str, Call]:
     """Return a call on an array of the device, one on a NumPy array, and both by plans."""
-    function, before, after, how, kind = CASES[name]
-    found = dict[str, Call]()
-    for label, array in (("device", device.asarray(arrays()[kind])), ("NumPy", arrays()[kind])):
-        found[label] = _calling(getattr(gpuprims, function), (*before, array, *after), how)
-        found[f"{label}, plan"] = _calling(gpuprims.plan(function, *before, array, *after, **how), (array,), {})
+    case, found = CASES[name], dict[str, Call]()
+    there = {one: device.asarray(array) for one, array in arrays().items()}
+    for label, given in (("device", there), ("NumPy", arrays())):
+        found[label] = case.call(given)
+        if case.planned:
+            found[f"{label}, plan"] = case.plan(given)
     return found
-
-
-def _calling(function: Callable[..., Any], arguments: tuple[Any, ...], how: dict[str, Any]) -> Call:
-    return lambda: function(*arguments, **how)
 
 
 def python_calls(call: Call) -> int:
@@ -106,31 +86,97 @@ def parts(name: str, device: gpuprims.Device) -> dict[str, float]:
     return {function: own[function] / stats.total_tt for function in longest}
 
 
-def main() -> None:
-    """Print the tables."""
-    device = gpuprims.Device("opencl:cpu")
+def costs(device: gpuprims.Device) -> str:
+    """Return the tables of Python calls, time, and functions that take most of it."""
     labels = ("device", "device, plan", "NumPy", "NumPy, plan")
-    print(f"{device.capabilities.name}, {device.capabilities.driver}\n")
+    lines = [f"| Python calls | {' | '.join(labels)} |", f"| --- | {'--- | ' * len(labels)}"]
     with gpuprims.use_device(device):
-        print(f"| Python calls | {' | '.join(labels)} |\n| --- | {'--- | ' * len(labels)}")
         for name in CASES:
             own = calls_of(name, device)
             for call in own.values():
                 for _ in range(20):
                     call()
             device.synchronize()
-            print(f"| {name} | {' | '.join(str(python_calls(own[label])) for label in labels)} |")
-        print()
-        print(f"| us a call | {' | '.join(labels)} |\n| --- | {'--- | ' * len(labels)}")
+            counts = (python_calls(own[label]) if label in own else "" for label in labels)
+            lines.append(f"| {name} | {' | '.join(map(str, counts))} |")
+        lines += ["", f"| us a call | {' | '.join(labels)} |", f"| --- | {'--- | ' * len(labels)}"]
         for name in CASES:
-            own = calls_of(name, device)
-            found = times({label: own[label] for label in labels})
+            found = times(calls_of(name, device))
             device.synchronize()
-            print(f"| {name} | {' | '.join(f'{found[label]:.1f}' for label in labels)} |")
-        print("\n| NumPy, by functions | share of the time |\n| --- | --- |")
+            lines.append(f"| {name} | {' | '.join(_us(found.get(label)) for label in labels)} |")
+        lines += ["", "| NumPy, by functions | share of the time |", "| --- | --- |"]
         for name in CASES:
             said = ", ".join(f"{function} {share:.0%}" for function, share in parts(name, device).items())
-            print(f"| {name} | {said} |")
+            lines.append(f"| {name} | {said} |")
+    return "\n".join(lines)
+
+
+def _us(number: float | None) -> str:
+    return "" if number is None else f"{number:.1f}"
+
+
+def warm_calls(device: gpuprims.Device) -> list[Row]:
+    """Return microseconds of each warm call, waited for, by gpuprims, by a plan and by peers, the medians."""
+    there = {name: device.asarray(array) for name, array in arrays().items()}
+    beside, rows, first = peers(device), list[Row](), 0.0
+    cases = {name: _contenders(name, device, there, beside) for name in CASES}
+    for name, calls in (cases | {"float(reduce)": number_calls(device, beside)}).items():
+        walls = wall_times(calls, _WAITED, device.synchronize)
+        row = {label: 1e6 * statistics.median(one) for label, one in walls.items()}
+        first = first or row["gpuprims"]
+        rows.append({"call": name, "of reduce": row["gpuprims"] / first, **row})
+    return rows
+
+
+def _contenders(
+    name: str, device: gpuprims.Device, there: dict[str, Any], beside: dict[str, tuple[Any, dict[str, Any]]]
+) -> dict[str, Call]:
+    case = CASES[name]
+    calls = {"gpuprims": case.call(there)}
+    if case.planned:
+        calls["gpuprims, plan"] = case.plan(there)
+    if device.capabilities.kind == "cpu":
+        calls["gpuprims, NumPy array"] = case.call(arrays(), device=device)
+    for peer, (module, given) in beside.items():
+        call = peer_call(case, peer, module, given)
+        if call is not None:
+            calls[peer] = call
+    return calls
+
+
+def table(rows: list[Row]) -> str:
+    """Return rows as a table, whose columns are those of any row."""
+    labels = list(dict.fromkeys(label for row in rows for label in row))
+    lines = [f"| {' | '.join(labels)} |", f"| {'--- | ' * len(labels)}"]
+    for row in rows:
+        cells = (f"{row[one]:.1f}" if isinstance(row.get(one), float) else str(row.get(one, "")) for one in labels)
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Print the tables that are asked for, or write them to a file."""
+    parser = argparse.ArgumentParser(prog="python -m bench.host_calls")
+    parser.add_argument("what", nargs="?", choices=("costs", "warm", "first"), default="costs")
+    parser.add_argument("--device", default="opencl:cpu", help="the device to measure (default opencl:cpu)")
+    parser.add_argument("--jobs", type=int, default=1, help="first calls to measure at the same time (default 1)")
+    parser.add_argument("--output", type=Path, help="a file for the tables, or, if its name ends in .json, the figures")
+    given = parser.parse_args()
+    device = gpuprims.Device(given.device)
+    able = device.capabilities
+    said = f"{given.what} calls of {able.name}, {able.driver}, gpuprims {gpuprims.__version__}"
+    rows: list[Row] = []
+    if given.what == "costs":
+        text = costs(device)
+    else:
+        rows = warm_calls(device) if given.what == "warm" else first_calls(device.spec, CASES, given.jobs)
+        text = f"{table(rows)}\n\n{'Microseconds' if given.what == 'warm' else 'Milliseconds'} a call."
+    if given.output is None:
+        print(f"{said}\n\n{text}")
+    elif given.output.suffix == ".json" and rows:
+        given.output.write_text(json.dumps({"measured": said, "rows": rows}, indent=1) + "\n")
+    else:
+        given.output.write_text(f"{said}\n\n{text}\n")
 
 
 if __name__ == "__main__":
