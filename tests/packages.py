@@ -97,7 +97,9 @@ def explain(of: Registry) -> Explanation:
 
 def offer(monkeypatch: pytest.MonkeyPatch, *points: FakePoint) -> None:
     """Make these the entry points of all installed packages."""
-    monkeypatch.setattr(plugins, "entry_points", lambda group: [point for point in points if point.group == group])
+    monkeypatch.setattr(
+        plugins, "select_in", lambda path: lambda group: [point for point in points if point.group == group]
+    )
 
 
 def register(into: Registry, *variants: Variant) -> None:

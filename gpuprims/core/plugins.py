@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
 from importlib.metadata import EntryPoint, distributions, entry_points
 from typing import Any
 
@@ -24,10 +26,16 @@ _WANTED = ("array_library", "dlpack_device", "from_dlpack", "variants", "drivers
 def find_plugins(group: str) -> list[EntryPoint]:
     """Return the entry points of a group, ordered by name, not by folder."""
     try:
-        found = list(entry_points(group=group))
+        found = list(select_in(tuple(sys.path))(group=group))
     except Exception:  # a package's entry points are damaged; read the others' one by one
         found = list(_one_by_one(group))
     return sorted(found, key=lambda point: (distribution_of(point), point.name, point.value))
+
+
+@lru_cache(maxsize=1)
+def select_in(path: tuple[str, ...]) -> Callable[..., Iterable[EntryPoint]]:
+    """Return what selects the entry points of a group, read once from a search path: each time takes milliseconds."""
+    return entry_points().select
 
 
 def _one_by_one(group: str) -> Iterator[EntryPoint]:

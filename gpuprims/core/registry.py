@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from threading import RLock
@@ -87,13 +87,14 @@ class Registry:
                 raise plugins.unavailable(self._plugged_backends[name], found)
             return found
 
-    def backends(self) -> list[Backend]:
-        """Return every backend but those of installed packages that fail, with a warning."""
-        found = []
+    def backends(self) -> Iterator[Backend]:
+        """Yield each backend, which is loaded first, but those of installed packages that fail, with a warning."""
         for name in self.backend_names:
-            with suppress(BackendUnavailableError):
-                found.append(self.backend(name))
-        return found
+            try:
+                found = self.backend(name)
+            except BackendUnavailableError:
+                continue
+            yield found
 
     def backend_of(self, kind: type) -> Backend | None:
         """Return the backend whose library defines a class of arrays."""

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
+from importlib.metadata import entry_points
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -200,6 +201,19 @@ def test_a_damaged_file_of_entry_points_costs_one_package(monkeypatch: pytest.Mo
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.warns(GpuprimsWarning, match="goes on without the entry points of bad"):
         assert [point.name for point in plugins.find_plugins("gpuprims.backends")] == ["npu"]
+
+
+def test_entry_points_are_read_once_for_each_search_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    package(tmp_path, "good", "[gpuprims.backends]\nnpu = x:y\n")
+    read: list[Path] = []
+    monkeypatch.setattr(plugins, "entry_points", lambda: (read.append(tmp_path), entry_points())[1])
+    plugins.select_in.cache_clear()
+    before = plugins.find_plugins("gpuprims.backends")
+    assert plugins.find_plugins("gpuprims.backends") == before
+    monkeypatch.syspath_prepend(tmp_path)
+    names = [point.name for group in ("backends", "primitives") for point in plugins.find_plugins(f"gpuprims.{group}")]
+    assert "npu" in names
+    assert len(read) == 2
 
 
 # Faults of packages: the group of the entry point, the module, and the expected message.
