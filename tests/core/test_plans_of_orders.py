@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from kernel_cases import assert_equal, need, on_device, on_host
 
 import gpuprims
-from gpuprims.errors import ArgumentError, IndicesError
+from gpuprims.errors import ArgumentError, GpuprimsError, IndicesError, UnknownKeywordError
 
 Arrays = tuple[np.ndarray, ...]
 N = 3000
@@ -218,6 +219,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "argsort": (lambda: gpuprims.plan("argsort", X, segments=[0, 6]), "plan of argsort: no segments=, because"),
     "top_k": (lambda: gpuprims.plan("top_k", X, 1, segments=[0, 6]), "plan of top_k: no segments=, because"),
     "key": (lambda: gpuprims.plan("sort", X, key="-x"), "plan of sort: no key=, because a plan of map makes the keys"),
+    "histogram": (lambda: gpuprims.plan("histogram", X, density=True), "plan of histogram: no density=, because plans"),
     "merge": (lambda: gpuprims.plan("merge", X, X, check=True), "plan of merge: no check=, because"),
     "searchsorted": (lambda: gpuprims.plan("searchsorted", X, X, sorter=[0]), "plan of searchsorted: no sorter="),
     "sort of two": (lambda: gpuprims.plan("sort", X, 0, X), "sort: one array; got 3"),
@@ -237,13 +239,33 @@ def test_what_no_plan_can_have_is_refused(name: str) -> None:
         call()
 
 
+NO_CALLS = {"explain", "plan", "profile", "devices", "register", "unregister", "use_device", "hash_counts"}
+FUNCTIONS = {name for name in gpuprims.__all__ if name.islower()} - NO_CALLS - {"errors", "models"}
+UNPLANNED = {"unique", "unique_consecutive", "run_length_encode", "run_length_decode", "group_by"}
+
+
 def test_every_function_has_a_plan_or_a_reason() -> None:
-    none = {"explain", "plan", "profile", "devices", "register", "unregister", "use_device", "hash_counts"}
-    modules = {"errors", "models"}
-    functions = {name for name in gpuprims.__all__ if name.islower()} - none - modules
     with pytest.raises(ArgumentError) as refused:
         gpuprims.plan("turn", X)
-    named = {name for name in functions if f" {name}," in str(refused.value) or f" {name};" in str(refused.value)}
-    assert functions - named == set(REFUSED) & {
-        *("unique", "unique_consecutive", "run_length_encode", "run_length_decode", "group_by")
-    }
+    named = {name for name in FUNCTIONS if f" {name}," in str(refused.value) or f" {name};" in str(refused.value)}
+    assert FUNCTIONS - named == set(REFUSED) & UNPLANNED
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS - UNPLANNED))
+def test_every_keyword_of_a_function_is_one_of_its_plan_or_refused_with_a_reason(name: str) -> None:
+    parameters = signature(getattr(gpuprims, name)).parameters.values()
+    optional = [one.name for one in parameters if one.default is not one.empty]
+    assert {"device", "variant"} <= set(optional)
+    assert [keyword for keyword in optional if not is_known(name, keyword)] == []
+
+
+def is_known(name: str, keyword: str) -> bool:
+    """Return False if a plan of a function tells nothing of a keyword but those that it knows."""
+    given: dict[str, Any] = {"device": "reference"} | {keyword: object()}
+    try:
+        gpuprims.plan(name, X, **given)
+    except UnknownKeywordError:
+        return False
+    except (GpuprimsError, TypeError):
+        return True  # the value is wrong
+    return True

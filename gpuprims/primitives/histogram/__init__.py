@@ -9,6 +9,7 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.operands import as_operands
+from gpuprims.core.plans import planner
 from gpuprims.core.primitive import Planner, Primitive
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
 from gpuprims.primitives.axes import as_axis, axes_of
@@ -26,7 +27,10 @@ from gpuprims.primitives.signatures import Array, BincountKeywords, HistogramKey
 PRIMITIVE = Primitive(
     *("histogram", VARIANTS, plan_call, sample, bind),
     tuning_case=f"{__name__}.tuning_case",
-    plans={"bincount": Planner(plan_numbers, bind_numbers)},
+    plans={
+        "histogram": planner("histogram", bind, plan_call, refused={"density": "plans return counts (divide these)"}),
+        "bincount": Planner(plan_numbers, bind_numbers),
+    },
 )
 
 _WARM = WarmTables()
