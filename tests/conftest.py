@@ -141,6 +141,7 @@ KERNELS: dict[str, tuple[str, tuple[CallTraits, ...]]] = {
     "descent_kernel": ("descent", ()),
     "csr_kernel": ("csr", ()),
     "top_k_kernel": ("top_k", ()),
+    "selection_kernel": ("selection", ()),
     "sgd_kernel": ("sgd", ()),
     "hogwild_kernel": ("hogwild", ()),
     "sort_kernel": ("sort", (SHORT_ROWS, LONG_ROW)),

@@ -11,7 +11,7 @@ from histogram_calls import BYTES, HISTOGRAMS, LOCAL, MANY_BINS
 from idle_arrays import ones, resident
 from kernel_cases import AFFINE, DTYPES
 from place_calls import PLACES
-from selection_calls import SELECTIONS, SHORT_ROWS, TOP_K
+from selection_calls import SELECTIONS, SHORT_ROWS, SHORT_SELECTIONS, TOP_K
 from sort_calls import KEYS, SORTS
 
 import gpuprims
@@ -384,7 +384,7 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
         return {
             name: call for name, call in LOGISTICS.items() if variant.name == "fused" or not name.startswith("every")
         }
-    alone = {"top_k_rows": SHORT_ROWS, "sort_buckets": KEYS}
+    alone = {"top_k_rows": SHORT_ROWS, "sort_buckets": KEYS, "selection_cpu_rows": SHORT_SELECTIONS}
     if variant.entry in alone:
         return alone[variant.entry]
     if variant.primitive in _ALL_ALIKE:

@@ -59,6 +59,7 @@ CALLS = {
     "top_k": "top_k({dtype}[{size}], 10)",
     "top_k/rows": "top_k({dtype}[{rows}, 16], 4, axis=1)",
     "selection": "median({dtype}[{size}])",
+    "selection/cpu_rows": "median({dtype}[{rows}, 16], axis=1)",
     "logistic": "logistic_gradient({dtype}[{rows}, 16], {dtype}[{rows}], {dtype}[16])",
     "descent": "logistic_descent({dtype}[500, 8], {dtype}[500], {dtype}[9], rate=0.1, steps=3)",
     "sgd": "logistic_sgd({dtype}[{rows}, 16], {dtype}[{rows}], {dtype}[17], int32[900], rate=[0.1], keep=0.9)",

@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from gpuprims.core.arrays import copy_on
-from gpuprims.core.counters import with_counters
+from gpuprims.core.counters import with_counters, with_scratch
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import KernelSpec
@@ -66,6 +66,16 @@ class SelectionSpec(KernelSpec):
         return KERNELS / "order.h", KERNELS / "ordering.h", KERNELS / "radix.h"
 
 
+class RowsSpec(SelectionSpec):
+    """The same for the kernel that takes whole rows, which has no counters."""
+
+    scratch_pointers: ClassVar[int] = 1
+
+    def headers(self) -> tuple[Path, ...]:
+        """See :class:`KernelSpec`."""
+        return KERNELS / "order.h", KERNELS / "ordering.h"
+
+
 @keeps_calls()
 def plan_call(
     request: SelectionRequest,
@@ -109,7 +119,12 @@ def _launch(device: Device, variant: Variant, layout: Layout, outputs: int, n: i
     dtype, able = layout.forms[0].dtype, device.capabilities
     many = n >= 2**32
     function = typed(_ELEMENT, (dtype, _INT64, _INT64), (dtype,))
-    spec = SelectionSpec(layout.accesses[:2], layout.accesses[2:], (dtype,), function, many=many)
+    told = layout.accesses[:2], layout.accesses[2:], (dtype,), function
+    if variant.name == "cpu_rows":
+        groups = variant.groups(outputs, able)
+        launch = device.kernel(variant, RowsSpec(*told, many=many)).prepare(groups, layout.pack(0), outputs, n)
+        return with_scratch(device, launch, groups * n * (8 if order_bits(dtype) > 32 else 4))
+    spec = SelectionSpec(*told, many=many)
     if not isinstance(variant.source, Path):
         return device.kernel(variant, spec).prepare(1, layout.pack(0), outputs, n)
     if able.kind == "cpu":  # a work-item of its own counts without atomics
@@ -118,13 +133,13 @@ def _launch(device: Device, variant: Variant, layout: Layout, outputs: int, n: i
     parts = max(min(-(-most // outputs), -(-n // variant.tile)), 1)
     packed = layout.pack(0)
 
-    def launch(tasks: int, step: int, at: int, turn: int) -> Launch:
+    def step_of(tasks: int, step: int, at: int, turn: int) -> Launch:
         return kernel.prepare(max(min(tasks, most), 1), packed, outputs, n, parts, step, at, turn % 2)
 
     shifts = digits(order_bits(dtype))
-    launches = [launch(8 * outputs, _CLEAR, 0, 1)]
-    launches += [launch(outputs * parts, _DIGIT, at, turn) for turn, at in enumerate(shifts)]
-    launches.append(launch(-(-outputs // variant.block), _STORE, 0, len(shifts)))
+    launches = [step_of(8 * outputs, _CLEAR, 0, 1)]
+    launches += [step_of(outputs * parts, _DIGIT, at, turn) for turn, at in enumerate(shifts)]
+    launches.append(step_of(-(-outputs // variant.block), _STORE, 0, len(shifts)))
     scratch = outputs * (2 * STATE_BYTES + ((8 if many else 4) << DIGIT_BITS))
     return with_counters(device, in_turn(launches), outputs, scratch)
 

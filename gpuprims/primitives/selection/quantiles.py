@@ -228,9 +228,19 @@ def _fractions(label: str, q: Any, most: int) -> np.ndarray:
     return fractions
 
 
-def _quantiles(label: str, x: Any, q: Any, *keywords: Any) -> Any:
-    operands, request, result, asked = bind_quantile(label, (x, q), None, *keywords)
-    return find_plan(plan_call, operands, request, result, asked).run(operands, result)
+def _quantiles(
+    label: str, x: Any, q: Any, axis: Any, out: Any, method: str, keepdims: bool, device: Any, variant: Any
+) -> Any:
+    key = None
+    if keepdims is False and out is None and type(q) in (int, float) and by_value(axis):
+        key = _WARM.key_of((label, type(q), q, axis, method, variant), (x,), device)
+        if (run := _WARM.find(key)) is not None:
+            return run((x,))
+    how = axis, out, method, keepdims, device, variant
+    operands, request, result, asked = bind_quantile(label, (x, q), None, *how)
+    plan = find_plan(plan_call, operands, request, result, asked)
+    _WARM.keep(key, plan, operands, with_the_same(operands, len(operands.natives) - 1))
+    return plan.run(operands, result)
 
 
 def bind_quantile(

@@ -6,14 +6,26 @@ from pathlib import Path
 
 from gpuprims.core.catalogue import Catalogue
 from gpuprims.core.geometry import Geometry, first_refusal
-from gpuprims.core.refusals import double_precision, group_fits
+from gpuprims.core.refusals import double_precision, for_cpus, group_fits
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.ordering import counts_fit
 from gpuprims.primitives.selection.reference import selection_numpy
+from gpuprims.primitives.sort.refusals import rows_below, whole_rows
 
 _SELECTION = Catalogue(Variant, "selection", Path(__file__).parent)
 
 VARIANTS = (
+    _SELECTION.cpu(
+        "cpu_rows",
+        rank=20,
+        geometry=Geometry(1, 1, 1),
+        refuse=lambda at: first_refusal(
+            for_cpus,
+            double_precision,
+            rows_below(2**20),  # scratch memory for each unit has a row
+            whole_rows(2**18, 2),  # rows: cpu_rows
+        ),
+    ),
     *_SELECTION.gpu(
         "radix",
         rank=10,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_cases import DTYPES, FLOATS, need, on_device, on_host, random_values
+from kernel_cases import DTYPES, FLOATS, Kernel, need, on_device, on_host, random_values
 from tricky_data import tricky, tricky_rows
 
 import gpuprims
@@ -24,30 +24,33 @@ def close(got: Any, expected: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_median_of_every_dtype(device: gpuprims.Device, dtype: str, rng: np.random.Generator) -> None:
-    need(device, dtype, "float64") if dtype not in FLOATS else need(device, dtype)
+def test_median_of_every_dtype(selection_kernel: Kernel, dtype: str, rng: np.random.Generator) -> None:
+    how = {"device": selection_kernel.device, "variant": selection_kernel.variant.name}
+    selection_kernel.need(dtype, "float64") if dtype not in FLOATS else selection_kernel.need(dtype)
     x = random_values(rng, dtype, (9, 70, 12))
     for axis in (None, 1, (0, 2)):
-        close(gpuprims.median(x, axis, device=device), np.median(x, axis))
+        close(gpuprims.median(x, axis, **how), np.median(x, axis))
 
 
 @pytest.mark.optimised
-def test_median_of_every_size(device: gpuprims.Device, rng: np.random.Generator) -> None:
+def test_median_of_every_size(selection_kernel: Kernel, rng: np.random.Generator) -> None:
+    how = {"device": selection_kernel.device, "variant": selection_kernel.variant.name}
     for n in SIZES:
         x = rng.standard_normal(n).astype(np.float32)
-        close(gpuprims.median(x, device=device), np.median(x))
+        close(gpuprims.median(x, **how), np.median(x))
 
 
 @pytest.mark.filterwarnings("ignore:invalid value")
 @pytest.mark.optimised
-def test_arrays_that_mislead(device: gpuprims.Device, rng: np.random.Generator) -> None:
+def test_arrays_that_mislead(selection_kernel: Kernel, rng: np.random.Generator) -> None:
+    how = {"device": selection_kernel.device, "variant": selection_kernel.variant.name}
     for x in tricky(rng, 20_001).values():
-        np.testing.assert_array_equal(gpuprims.median(x, device=device), np.median(x))
+        np.testing.assert_array_equal(gpuprims.median(x, **how), np.median(x))
         for method in ("linear", "higher"):
-            got = gpuprims.quantile(x, [0, 0.3, 1], method=method, device=device)
+            got = gpuprims.quantile(x, [0, 0.3, 1], method=method, **how)
             np.testing.assert_allclose(got, np.quantile(x, [0, 0.3, 1], method=method), rtol=1e-6)
         for kth in (0, 7000, -1):
-            parted = gpuprims.partition(x, kth, device=device)
+            parted = gpuprims.partition(x, kth, **how)
             np.testing.assert_array_equal(np.sort(parted), np.sort(x))
             assert_parted(parted, [kth])
 
@@ -74,6 +77,15 @@ def test_every_method(device: gpuprims.Device, method: str, rng: np.random.Gener
             how: dict[str, Any] = {"method": method, "keepdims": keepdims}
             close(gpuprims.quantile(x, q, 1, device=device, **how), np.quantile(x, q, 1, **how))
     close(gpuprims.percentile(x, 37.0, method=method, device=device), np.percentile(x, 37.0, method=method))
+
+
+def test_warm_calls_tell_quantiles_of_other_types_apart(device: gpuprims.Device) -> None:
+    need(device, "float64")
+    x = on_device(device, np.arange(5))
+    for _ in range(2):
+        for q, method, axis in ((1, "linear", None), (1.0, "linear", None), (0.5, "lower", None), (0.5, "linear", 0)):
+            found = np.asarray(on_host(device, gpuprims.quantile(x, q, axis, method=method, device=device)))
+            close(found, np.quantile(np.arange(5), q, axis, method=method))
 
 
 def test_every_method_of_few_elements_and_integers(device: gpuprims.Device) -> None:
@@ -117,12 +129,13 @@ def assert_parted(x: np.ndarray, ranks: list[int]) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "float16", "float32", "int64"])
-def test_partitions(device: gpuprims.Device, dtype: str, rng: np.random.Generator) -> None:
+def test_partitions(selection_kernel: Kernel, dtype: str, rng: np.random.Generator) -> None:
+    how = {"device": selection_kernel.device, "variant": selection_kernel.variant.name}
     x = random_values(rng, dtype, (6, 501))
     for kth in (0, 250, -1, [3, 100, 99], (500,)):
         for laid, axis in ((x, 1), (x.T, 0), (x, None)):
-            parted = gpuprims.partition(laid, kth, axis, device=device)
-            places = gpuprims.argpartition(laid, kth, axis, device=device)
+            parted = gpuprims.partition(laid, kth, axis, **how)
+            places = gpuprims.argpartition(laid, kth, axis, **how)
             assert places.dtype == np.int64
             flat = laid.reshape(-1) if axis is None else laid
             np.testing.assert_array_equal(np.take_along_axis(flat, places, axis or 0), parted)
