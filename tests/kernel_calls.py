@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import selection_calls
+import sort_calls
 from axes_calls import MANY_OUTPUTS, ROWS, TOGETHER
 from histogram_calls import BYTES, HISTOGRAMS, LOCAL, MANY_BINS
 from idle_arrays import ones, resident
 from kernel_cases import AFFINE, DTYPES
 from place_calls import PLACES
-from selection_calls import SELECTIONS, SHORT_ROWS, SHORT_SELECTIONS, TOP_K
-from sort_calls import KEYS, SORTS
 
 import gpuprims
 from gpuprims.cli.text_driver import TextDriver
@@ -359,10 +359,10 @@ _ALL_ALIKE: dict[str, dict[str, Callable[..., Any]]] = {
     "hogwild": HOGWILD,
     "segments": SEGMENTED,
     "segscan": SEGMENTED_SCANS,
-    "selection": SELECTIONS,
+    "selection": selection_calls.SELECTIONS,
     "sgd": WALKS,
-    "sort": SORTS,
-    "top_k": TOP_K,
+    "sort": sort_calls.SORTS,
+    "top_k": selection_calls.TOP_K,
     **PLACES,
 }
 
@@ -384,7 +384,7 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
         return {
             name: call for name, call in LOGISTICS.items() if variant.name == "fused" or not name.startswith("every")
         }
-    alone = {"top_k_rows": SHORT_ROWS, "sort_buckets": KEYS, "selection_cpu_rows": SHORT_SELECTIONS}
+    alone = selection_calls.ALONE | sort_calls.ALONE
     if variant.entry in alone:
         return alone[variant.entry]
     if variant.primitive in _ALL_ALIKE:

@@ -33,11 +33,13 @@ TOP_K: dict[str, Callable[..., Any]] = {
     ],
     "segments": lambda **where: gpuprims.top_k(resident(500), 3, segments=np.arange(0, 501, 50), **where),
 }
-SHORT_ROWS = {name: call for name, call in TOP_K.items() if name != "float32, many"}
+_SHORT_ROWS = {name: call for name, call in TOP_K.items() if name != "float32, many"}
 SELECTIONS: dict[str, Callable[..., Any]] = {
     "median of float32": lambda **where: _selected(resident(_LONG), (0,), **where),
     "ranks of columns": lambda **where: [
         _selected(resident(300, 40, dtype=dtype), (0,), **where) for dtype in ("?", "i1", "u8", "f2", "f8")
     ],
 }
-SHORT_SELECTIONS = {name: call for name, call in SELECTIONS.items() if name != "median of float32"}
+_SHORT_SELECTIONS = {name: call for name, call in SELECTIONS.items() if name != "median of float32"}
+# The calls of kernels that do not take those of all others.
+ALONE = {"top_k_rows": _SHORT_ROWS, "selection_cpu_rows": _SHORT_SELECTIONS}

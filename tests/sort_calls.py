@@ -30,3 +30,18 @@ SORTS = {
     ],
     "columns": lambda **where: gpuprims.sort(resident(17_000, 6), 0, **where),
 }
+MERGED = {
+    **SORTS,
+    "by a comparison of elements of every width": lambda **where: [
+        gpuprims.argsort(resident(_SIZE, dtype=dtype), less=lambda a, b: a * a > b * b, **where)
+        for dtype in ("?", "i2", "f2", "f4", "i8", "f8")
+    ],
+    "complex elements by a comparison, with values": lambda **where: [
+        gpuprims.sort_by_key(
+            resident(_SIZE, dtype=dtype), resident(_SIZE), less=lambda a, b: a.imag < b.imag, descending=True, **where
+        )
+        for dtype in ("c8", "c16")
+    ],
+}
+# The calls of kernels that do not take those of all others.
+ALONE = {"sort_buckets": KEYS, "sort_merge": MERGED, "sort_cpu_merge": MERGED}

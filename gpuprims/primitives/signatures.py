@@ -108,6 +108,8 @@ class SortKeywords(Where, total=False):
     descending: bool
     stable: bool
     key: Function | None
+    less: Function | None
+    check: bool
     segments: Any
 
 

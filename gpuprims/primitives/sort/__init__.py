@@ -14,6 +14,7 @@ from gpuprims.core.primitive import Primitive
 from gpuprims.errors import ArgumentError
 from gpuprims.primitives.signatures import Array, Element, Function, Host, HostArray, Out, SortKeywords, Where
 from gpuprims.primitives.sort.calls import in_order
+from gpuprims.primitives.sort.compared import check_less
 from gpuprims.primitives.sort.keyed import keys_by
 from gpuprims.primitives.sort.plan import sample
 from gpuprims.primitives.sort.plans import PLANS, bind_lexsort, bind_sort
@@ -49,6 +50,8 @@ def sort(
     descending: bool = False,
     stable: bool = True,
     key: Function | None = None,
+    less: Function | None = None,
+    check: bool = False,
     out: Any = None,
     segments: Any = None,
     device: str | Device | None = None,
@@ -71,6 +74,13 @@ def sort(
     key : callable or str, optional
         A function from an element to the number to sort by, as :func:`gpuprims.map` takes it: ``"abs(x)"``. Elements of
         equal keys keep their order.
+    less : callable or str, optional
+        A function of two elements, True if the first goes before the second: ``"abs(a) < abs(b)"``. It must be a strict
+        weak order, as C++'s sorts ask for. Elements that are not less than each other keep their order. With
+        ``descending``, the second goes before the first. Not with ``key`` or ``segments``.
+    check : bool, default False
+        True to raise if ``less`` is no strict weak order of up to 512 elements of ``x``, drawn at random from more. The
+        call waits until they are on the host.
     out : array, optional
         Where to write: of the result's shape and dtype, on the device of ``x``, apart from it in memory. By default a
         new array. Not with ``key``.
@@ -91,6 +101,10 @@ def sort(
     ------
     AxisError, ArgumentError, DtypeError, ShapeError
         An axis that ``x`` does not have; keywords or an ``out`` that do not fit.
+    ExpressionError
+        A ``key`` or ``less`` that cannot be traced.
+    LawError
+        With ``check``, elements that break a law of strict weak orders; the message names them.
     ArrayError, DeviceMismatchError, NoVariantError
         As :func:`gpuprims.map`.
 
@@ -99,12 +113,16 @@ def sort(
     NaN is greater than all numbers, so it comes last, with ``descending`` first; -0.0 and 0.0 are equal. All bits of
     elements are kept, those of NaN too.
 
+    With ``less``, the function alone decides. ``a < b`` is no strict weak order if there is NaN, which is neither less
+    nor greater than two numbers that differ; ``(a < b) | (isnan(b) & ~isnan(a))`` puts NaN last. The result of a
+    function that is no strict weak order may lack elements and have others twice.
+
     GPUs sort one long row by its bytes from the top down, until what is alike so far fits in a group's local memory
     (E. Stehle and H.-A. Jacobsen, "A memory bandwidth-efficient hybrid radix sort on GPUs", 2017), and other long rows
     from the lowest byte up: a launch counts all bytes of all keys, and one for each byte moves the elements (A. Adinets
-    and D. Merrill, "Onesweep: a faster least significant digit radix sort for GPUs", 2022). Short rows are merged (O.
-    Green, R. McColl and D. Bader, "GPU merge path: a GPU merging algorithm", 2012). ``gpuprims.explain("sort")`` shows
-    which.
+    and D. Merrill, "Onesweep: a faster least significant digit radix sort for GPUs", 2022). Short rows, and all rows
+    with ``less``, are merged (O. Green, R. McColl and D. Bader, "GPU merge path: a GPU merging algorithm", 2012).
+    ``gpuprims.explain("sort")`` shows which.
 
     Examples
     --------
@@ -117,17 +135,19 @@ def sort(
     array([nan,  5.,  4.,  3.,  2.,  1.], dtype=float32)
     >>> gpuprims.sort(np.int32([-3, 1, 2, -1]), key=lambda x: abs(x), device="reference")
     array([ 1, -1,  2, -3], dtype=int32)
+    >>> gpuprims.sort(np.int32([22, 13, 31, 12]), less=lambda a, b: a % 10 < b % 10, device="reference")
+    array([31, 22, 12, 13], dtype=int32)
     """
     if unknown:
         refuse_keywords("sort", keywords_of(sort), unknown)
+    check_less("sort", less, x, device, check=check, key=key, segments=segments)
     if key is not None:
         keys = keys_by("sort", key, x, device, segments=segments, out=out)
         return sort_by_key(keys, x, axis=axis, descending=descending, device=device, variant=variant)[1]
     if segments is not None:
         return sort_segments(x, segments, device, axis=axis, descending=descending, out=out, variant=variant)
-    return in_order(
-        "sort", "keys", (x,), device, axis=axis, descending=descending, out=out, variant=variant, real=False
-    )
+    how: dict[str, Any] = {"axis": axis, "descending": descending, "out": out, "variant": variant}
+    return in_order("sort", "keys", (x,), device, less=less, real=False, **how)
 
 
 @overload
@@ -146,6 +166,8 @@ def argsort(
     descending: bool = False,
     stable: bool = True,
     key: Function | None = None,
+    less: Function | None = None,
+    check: bool = False,
     out: Any = None,
     segments: Any = None,
     device: str | Device | None = None,
@@ -156,7 +178,7 @@ def argsort(
 
     Parameters
     ----------
-    x, axis, descending, stable, key, out, segments, device, variant
+    x, axis, descending, stable, key, less, check, out, segments, device, variant
         As for :func:`sort`, but that ``out`` goes with ``key``.
 
     Returns
@@ -174,13 +196,13 @@ def argsort(
     """
     if unknown:
         refuse_keywords("argsort", keywords_of(argsort), unknown)
+    check_less("argsort", less, x, device, check=check, key=key, segments=segments)
     if key is not None:
         x = keys_by("argsort", key, x, device, segments=segments)
     if segments is not None:
         return argsort_segments(x, segments, device, axis=axis, descending=descending, out=out, variant=variant)
-    return in_order(
-        "argsort", "indices", (x,), device, axis=axis, descending=descending, out=out, variant=variant, real=False
-    )
+    how: dict[str, Any] = {"axis": axis, "descending": descending, "out": out, "variant": variant}
+    return in_order("argsort", "indices", (x,), device, less=less, real=False, **how)
 
 
 @named_keywords
@@ -190,6 +212,8 @@ def sort_by_key(
     axis: int | None = -1,
     descending: bool = False,
     key: Function | None = None,
+    less: Function | None = None,
+    check: bool = False,
     device: str | Device | None = None,
     variant: str | None = None,
     **unknown: Any,
@@ -202,8 +226,8 @@ def sort_by_key(
         What to sort by.
     *values : array_like
         One or more arrays of the shape of ``keys``, of any dtype.
-    axis, descending, key, device, variant
-        As for :func:`sort`. The function gets an element of ``keys``.
+    axis, descending, key, less, check, device, variant
+        As for :func:`sort`. The functions get elements of ``keys``.
 
     Returns
     -------
@@ -221,12 +245,12 @@ def sort_by_key(
         refuse_keywords("sort_by_key", keywords_of(sort_by_key), unknown)
     if not values:
         raise ArgumentError("sort_by_key: keys and one or more arrays of values; got no values")
+    check_less("sort_by_key", less, keys, device, check=check, key=key)
     if key is not None:
         by = keys_by("sort_by_key", key, keys, device)
         return sort_by_key(by, keys, *values, axis=axis, descending=descending, device=device, variant=variant)[1:]
-    found: tuple[Any, ...] = in_order(
-        "sort_by_key", "pairs", (keys, *values), device, axis=axis, descending=descending, variant=variant, real=False
-    )
+    how: dict[str, Any] = {"axis": axis, "descending": descending, "variant": variant}
+    found: tuple[Any, ...] = in_order("sort_by_key", "pairs", (keys, *values), device, less=less, real=False, **how)
     return found
 
 

@@ -7,6 +7,8 @@ from typing import Any
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
+from gpuprims.expressions import expression
+from gpuprims.primitives.signatures import Function
 from gpuprims.primitives.sort.plan import Wanted, bind
 from gpuprims.primitives.sort.several import plan_call
 
@@ -23,6 +25,7 @@ def in_order(
     descending: Any = False,
     out: Any = None,
     variant: Any = None,
+    less: Function | None = None,
     real: bool = True,
 ) -> Any:
     """Return keys in order, their indices, or keys and the values beside them; equal keys keep their order.
@@ -31,11 +34,12 @@ def in_order(
     """
     key = None
     if type(axis) in AS_GIVEN and type(descending) is bool:
-        key, given, run = _WARM.find_into((wanted, axis, descending, variant, real), arrays, out, device)
+        order = expression(less, 2) if callable(less) else less
+        key, given, run = _WARM.find_into((wanted, axis, descending, variant, order, real), arrays, out, device)
         if run is not None:
             return run(given)
     operands, request, result, chosen = bind(
-        arrays, axis, descending, out, device, variant, wanted=wanted, label=label, real=real
+        arrays, axis, descending, out, device, variant, less=less, wanted=wanted, label=label, real=real
     )
     plan = find_plan(plan_call, operands, request, result, chosen)
     _WARM.keep(key, plan, operands, out=result)

@@ -1,4 +1,4 @@
-"""Elements as unsigned integers whose order is the elements' order."""
+"""How kernels order elements: as unsigned integers whose order is the elements' order, or by a comparison."""
 
 from __future__ import annotations
 
@@ -6,19 +6,32 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpuprims.core.codegen.operands import number_of
+from gpuprims.expressions import TypedExpr, c_type, emit_function
 from gpuprims.primitives.ordering import integer_macros, orders_of
 
 Dtype = np.dtype[Any]
 # Keys are sorted by digits of so many bits, of which there are so many values; ``sort_keys.h`` has the same.
 DIGIT_BITS = 8
 DIGITS = 1 << DIGIT_BITS
+# Bytes of the widest numbers that are moved as unsigned integers.
+WIDEST = 8
+
+
+def word_of(dtype: Dtype) -> Dtype:
+    """Return what kernels move numbers as: unsigned integers of their size, or numbers of 128 bits as they are."""
+    return np.dtype(f"u{dtype.itemsize}") if dtype.itemsize <= WIDEST else dtype
 
 
 class Keys(NamedTuple):
-    """How kernels order elements of a dtype. ``sort_keys.h`` has the same in C."""
+    """How kernels order elements of a dtype. ``sort_keys.h`` has the same in C.
+
+    ``less`` is the comparison of two elements, if there is one.
+    """
 
     dtype: Dtype
     descending: bool
+    less: TypedExpr | None = None
 
     @property
     def nbytes(self) -> int:
@@ -27,15 +40,43 @@ class Keys(NamedTuple):
 
     @property
     def word(self) -> Dtype:
-        """The unsigned integers of the elements' size, as which kernels move elements."""
-        return np.dtype(f"u{self.nbytes}")
+        """What kernels move elements as."""
+        return word_of(self.dtype)
 
     @property
     def macros(self) -> dict[str, int | str]:
-        """What ``order.h`` and ``sort_keys.h`` are compiled with."""
+        """What ``order.h`` and ``sort_keys.h`` are compiled with; nothing for a comparison."""
+        if self.less is not None:
+            return {}
         return {**integer_macros(self.dtype, "element_t"), "DESCENDING": int(self.descending)}
 
     def of(self, elements: np.ndarray) -> np.ndarray:
         """Return the keys of elements, which may be words."""
         keys = orders_of(elements.view(self.dtype))
         return ~keys if self.descending else keys
+
+    @property
+    def text(self) -> list[str]:
+        """The C text of a comparison, in place of these headers."""
+        if self.less is None:
+            return []
+        numbers = [self._number("first"), self._number("second")]
+        head = "DEVICE int gp_sorts_first(const element_t first, const element_t second)"
+        pair = numbers[::-1] if self.descending else numbers
+        return [emit_function(head, self.less, pair, lambda result: f"return {result};")]
+
+    def _number(self, element: str) -> str:
+        """Return C text of a moved element as a number."""
+        if self.dtype == np.complex64:
+            parts = f"gp_from_bits_f32((u32){element})", f"gp_from_bits_f32((u32)({element} >> 32))"
+            return f"gp_make_c64({', '.join(parts)})"
+        if self.dtype.kind in "bc" or self.dtype == np.float16:
+            return number_of(element, self.dtype)
+        return f"gp_from_bits_{c_type(self.dtype)}({element})"
+
+
+def compared(less: TypedExpr, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return which elements of an array are less than those of another one, by a comparison."""
+    with np.errstate(all="ignore"):
+        (found,) = less(first, second)
+    return np.broadcast_to(found, np.broadcast_shapes(first.shape, second.shape))

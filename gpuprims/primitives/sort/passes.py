@@ -13,16 +13,23 @@ from gpuprims.core.variant import Variant
 from gpuprims.primitives.sort.buckets import by_buckets
 from gpuprims.primitives.sort.keys import DIGITS
 from gpuprims.primitives.sort.lane_order import lanes_in_order
+from gpuprims.primitives.sort.traits import LEAST_MERGING, merged_bytes
 from gpuprims.primitives.sort.work import Four, Passes, Rows, Work
 
-_LEAST_BLOCK, _LEAST_ITEMS = 32, 4
+_LEAST_ITEMS = 4
 # Local memory of a group that sweeps, beside that of its tile.
 SPARE_SWEEP = 4 * (2 * DIGITS + 64)
 
 
 def passes_of(work: Work) -> Passes:
     """Return what sorts rows by a variant."""
-    ways = {"cpu_chunks": _by_chunks, "onesweep": _by_sweeps, "buckets": by_buckets, "merge": _by_merging}
+    ways = {
+        "cpu_chunks": _by_chunks,
+        "onesweep": _by_sweeps,
+        "buckets": by_buckets,
+        "merge": _by_merging,
+        "cpu_merge": _by_merging,
+    }
     return ways.get(work.variant.name, _by_rows)(work)
 
 
@@ -102,7 +109,7 @@ def _by_sweeps(work: Work) -> Passes:
 def _by_merging(work: Work) -> Passes:
     """Sort tiles, and merge runs of them until each row is one."""
     device, rows = work.device, work.rows
-    chosen = fitted_to_merge(work.variant, rows.length)
+    chosen = fitted_to_merge(work.variant, rows.length, work.keys.nbytes, device.capabilities)
     tiles = -(-rows.length // chosen.tile)
     groups = chosen.groups(tiles * rows.many, device.capabilities)
     runs = [chosen.tile << k for k in range((tiles - 1).bit_length())]
@@ -174,9 +181,11 @@ def fitted_to_sweep(variant: Variant, rows: Rows, widest: int, able: Capabilitie
     return variant.resized(items=items), local()
 
 
-def fitted_to_merge(variant: Variant, length: int) -> Variant:
-    """Return the variant in groups that are no larger than rows need."""
-    block = variant.block
-    while block > _LEAST_BLOCK and block // 2 * variant.items >= length:
+def fitted_to_merge(variant: Variant, length: int, nbytes: int, able: Capabilities) -> Variant:
+    """Return the variant in groups that are no larger than rows need, and whose tiles fit in local memory."""
+    block, items = variant.block, variant.items
+    while block > LEAST_MERGING and (
+        block // 2 * items >= length or merged_bytes(block * items, nbytes) > able.local_memory
+    ):
         block //= 2
     return variant.resized(block=block)

@@ -15,15 +15,17 @@ from gpuprims.core.layout import Form, contiguous, is_contiguous
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out, result_forms
 from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, DtypeError, ShapeError, quoted
-from gpuprims.expressions import expression
+from gpuprims.expressions import Expr, expression, typed
 from gpuprims.primitives.map.plan import MapRequest
 from gpuprims.primitives.map.plan import plan_call as plan_map
-from gpuprims.primitives.sort.keys import Keys
+from gpuprims.primitives.signatures import Function
+from gpuprims.primitives.sort.compared import comparison
+from gpuprims.primitives.sort.keys import Keys, word_of
 from gpuprims.primitives.sort.passes import passes_of
+from gpuprims.primitives.sort.traits import SortTraits
 from gpuprims.primitives.sort.variants import SortVariant
 from gpuprims.primitives.sort.work import Four, Passes, Rows, Work
 
@@ -37,6 +39,7 @@ class SortRequest(NamedTuple):
     wanted: Wanted = "keys"
     axis: int | None = -1
     descending: bool = False
+    less: Expr | None = None
 
 
 def bind(
@@ -47,6 +50,7 @@ def bind(
     device: str | Device | None = None,
     variant: str | Variant | None = None,
     *,
+    less: Function | None = None,
     wanted: Wanted = "keys",
     label: str = "sort",
     real: bool = True,
@@ -73,7 +77,8 @@ def bind(
         raise ArgumentError(f"{label}: descending= True or False; got {quoted(descending)}")
     result = None if out is None else as_out(operands, out)
     asked = None if variant is None else asked_by_name("sort", variant)
-    return operands, SortRequest(wanted, axis, bool(descending)), result, asked
+    order = None if less is None else comparison(label, less, first.dtype)
+    return operands, SortRequest(wanted, axis, bool(descending), order), result, asked
 
 
 @keeps_calls()
@@ -101,9 +106,11 @@ def plan_rows(
     length = shape[-1 if request.axis is None else request.axis]
     rows = Rows(size // length if size else 0, length)
     carried = _carried(request, forms, rows)
-    keys = Keys(form.dtype, request.descending)
+    less = None if request.less is None else typed(request.less, (form.dtype, form.dtype))
+    keys = Keys(form.dtype, request.descending, less)
     nbytes = keys.nbytes + (carried.itemsize if carried else 0)
-    traits = CallTraits((keys.word,), rows.length, rows.many, value_bytes=nbytes)
+    computed = (keys.word,) if less is None else (keys.word, *less.computed_in)
+    traits = SortTraits(computed, rows.length, rows.many, value_bytes=nbytes, compares=less is not None)
 
     def compiling(chosen: Variant) -> Launch:
         if not size:
@@ -147,7 +154,7 @@ class _Side(NamedTuple):
         nbytes = math.prod(form.shape) * form.item
         if is_contiguous(form) and form.offset % form.item == 0:
             return cls(form.offset // form.item, nbytes, None, None)
-        bits = form._replace(dtype=np.dtype(f"u{form.item}"))  # a copy of floats may change the bits of NaN
+        bits = form._replace(dtype=word_of(form.dtype))  # a copy of floats may change the bits of NaN
         beside = contiguous(bits.dtype, form.shape, 16)
         return cls(0, nbytes, _copying(bits, beside, device), _copying(beside, bits, device))
 

@@ -12,6 +12,7 @@ from gpuprims.core.plans import planner
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, ShapeError, quoted
+from gpuprims.primitives.signatures import Function
 from gpuprims.primitives.sort.plan import SortRequest, Wanted, bind
 from gpuprims.primitives.sort.several import plan_call, plan_lexsort
 
@@ -25,6 +26,7 @@ def _bind_alone(
     axis: int | None = -1,
     descending: bool = False,
     stable: bool = True,
+    less: Function | None = None,
     out: Any = None,
     device: str | Device | None = None,
     variant: str | Variant | None = None,
@@ -32,18 +34,20 @@ def _bind_alone(
     """Bind a call of ``sort`` or ``argsort``."""
     if len(arrays) != 1:
         raise ArgumentError(f"{label}: one array; got {len(arrays)} (sort_by_key moves values with their keys)")
-    return bind(arrays, axis, descending, out, device, variant, wanted=wanted, label=label, real=False)
+    return bind(arrays, axis, descending, out, device, variant, less=less, wanted=wanted, label=label, real=False)
 
 
 def _bind_by_key(
     arrays: tuple[Any, ...],
     axis: int | None = -1,
     descending: bool = False,
+    less: Function | None = None,
     device: str | Device | None = None,
     variant: str | Variant | None = None,
 ) -> Bound:
     """Bind a call of ``sort_by_key``."""
-    return bind(arrays, axis, descending, None, device, variant, wanted="pairs", label="sort_by_key", real=False)
+    how: dict[str, Any] = {"wanted": "pairs", "label": "sort_by_key", "real": False}
+    return bind(arrays, axis, descending, None, device, variant, less=less, **how)
 
 
 def bind_lexsort(
@@ -71,6 +75,7 @@ def bind_lexsort(
 _APART = {
     "segments": "each call reads the lengths of segments on the host",
     "key": "a plan of map makes the keys (and one of sort_by_key sorts by them)",
+    "check": "it reads elements on the host (check a call of the function once)",
 }
 bind_sort = partial(_bind_alone, "keys", "sort")
 PLANS = {
@@ -78,6 +83,8 @@ PLANS = {
     "argsort": planner(
         "argsort", partial(_bind_alone, "indices", "argsort"), plan_call, positional=("axis",), refused=_APART
     ),
-    "sort_by_key": planner("sort_by_key", _bind_by_key, plan_call, refused={"key": _APART["key"]}),
+    "sort_by_key": planner(
+        "sort_by_key", _bind_by_key, plan_call, refused={name: _APART[name] for name in ("key", "check")}
+    ),
     "lexsort": planner("lexsort", bind_lexsort, plan_lexsort),
 }

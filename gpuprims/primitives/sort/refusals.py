@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from gpuprims.core.capabilities import Capabilities
-from gpuprims.core.geometry import Geometry, Refusal
-from gpuprims.core.refusals import SPARE_LOCAL, lacks_local
+from gpuprims.core.geometry import Refusal
 from gpuprims.core.traits import CallTraits
 
 
@@ -37,15 +36,6 @@ def whole_rows(least: int, many: int) -> Refusal:
         if call.size <= least or call.outputs >= many * capabilities.compute_units:
             return None
         return f"is for rows of at most {least} elements, or many rows; this call has {call.outputs} of {call.size}"
-
-    return refuse
-
-
-def elements_fit(at: Geometry) -> Refusal:
-    """Refuse devices whose local memory is too small for a tile of elements, and for their places before."""
-
-    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
-        return lacks_local(at.block * at.items * (call.dtypes[0].itemsize + 2) + SPARE_LOCAL, capabilities)
 
     return refuse
 

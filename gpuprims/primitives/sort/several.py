@@ -20,13 +20,12 @@ from gpuprims.primitives.chain import Chain, Operand
 from gpuprims.primitives.grouping.indices import plan_numbers
 from gpuprims.primitives.map.plan import MapRequest
 from gpuprims.primitives.map.plan import plan_call as plan_map
+from gpuprims.primitives.sort.keys import WIDEST
 from gpuprims.primitives.sort.plan import SortRequest, plan_rows
 from gpuprims.primitives.take.plan import TakeRequest
 from gpuprims.primitives.take.plan import plan_call as plan_take
 
 _INT64 = np.dtype(np.int64)
-# Bytes of the widest elements that kernels move.
-_MOVED = 8
 _TAKE = TakeRequest(None, "clip")
 # Keys by which complex elements are sorted as NumPy does, the last one first: those without NaN come first.
 _PARTS = MapRequest(
@@ -48,7 +47,7 @@ def plan_call(
     generation: int,
 ) -> LaunchPlan:
     """Decide everything about a sort of any elements, with any number of values, but its memory."""
-    if len(forms) < 3 and _are_moved(forms):
+    if len(forms) < 3 and _are_moved(request, forms):
         return plan_rows(request, forms, written, alignment, device, variant, generation)
     chain, whole = Chain(device, forms, generation), forms[0].shape
     shape = (math.prod(whole),) if request.axis is None else whole
@@ -57,15 +56,15 @@ def plan_call(
     into = list(enumerate(result_forms("sort", results, written)))
     of_indices = request.wanted == "indices"
     keys: Sequence[Operand] = chain.given[:1]
-    if is_complex := forms[0].dtype.kind == "c":
+    if in_parts := forms[0].dtype.kind == "c" and request.less is None:
         keys = [part.reshaped(shape) for part in chain.add(plan_map, _PARTS, keys[0])]
-    order = request._replace(wanted="indices", axis=0 if is_complex and request.axis is None else request.axis)
+    order = request._replace(wanted="indices", axis=0 if in_parts and request.axis is None else request.axis)
     indices = _last_first(chain, keys, order, variant, into[0] if of_indices else None)
     if not of_indices:
         places = _in_whole(chain, indices, order.axis)
         for array, place in zip(chain.given, into, strict=True):
             chain.add(plan_take, _TAKE, array, places, into=[place])
-    return chain.plan(results, variant, first=int(is_complex))
+    return chain.plan(results, variant, first=int(in_parts))
 
 
 @keeps_calls()
@@ -89,9 +88,10 @@ def plan_lexsort(
     return chain.plan(results, variant)
 
 
-def _are_moved(forms: Sequence[Form]) -> bool:
+def _are_moved(request: SortRequest, forms: Sequence[Form]) -> bool:
     """Return True for keys that kernels of this room order, and values that they move."""
-    return forms[0].dtype.kind != "c" and all(form.item <= _MOVED for form in forms)
+    ordered = request.less is not None or forms[0].dtype.kind != "c"
+    return ordered and all(form.item <= WIDEST for form in forms[1:])
 
 
 def _last_first(

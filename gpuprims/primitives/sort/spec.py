@@ -10,7 +10,7 @@ import numpy as np
 
 from gpuprims.core.kernel_spec import Dtype, KernelSpec, unchanged
 from gpuprims.core.layout import contiguous, starts_of
-from gpuprims.expressions import c_type
+from gpuprims.expressions import TypedExpr, c_type
 from gpuprims.primitives.merge.spec import CROSSING
 from gpuprims.primitives.ordering import KERNELS
 from gpuprims.primitives.sort.keys import Keys
@@ -40,6 +40,7 @@ class SortSpec(KernelSpec):
     memories: int = 0  # pointer arguments
     parts: tuple[str, ...] = ()  # further headers of this room
 
+    contracted: ClassVar[bool] = False  # a product merged with a sum may make an element less than itself
     maps: ClassVar[bool] = False
     lifts_constants: ClassVar[bool] = False
 
@@ -111,9 +112,16 @@ class SortSpec(KernelSpec):
             f"typedef {c_type(carried)} carried_t;",
             f"typedef {c_type(kept)} kept_t;",
             f"typedef {'u64' if self.wide else 'u32'} place_t;",
+            *self.keys.text,
         ]
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""
         own = Path(__file__).parent / "kernels"
-        return KERNELS / "order.h", own / "sort_keys.h", CROSSING, *(own / name for name in self.parts)
+        ordered = (KERNELS / "order.h", own / "sort_keys.h") if self.keys.less is None else ()
+        return *ordered, CROSSING, own / "runs.h", *(own / name for name in self.parts)
+
+    @property
+    def functions(self) -> tuple[TypedExpr | None, ...]:
+        """See :class:`KernelSpec`."""
+        return *super().functions, self.keys.less

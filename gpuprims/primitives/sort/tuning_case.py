@@ -47,6 +47,11 @@ CASE = replace(
             expected=lambda x: np.lexsort((x, _numbers(x.size))),
             into=False,
         ),
+        "comparison": replace(
+            _SORT,
+            function=partial(sort, less="abs(a) < abs(b)"),
+            expected=lambda x: x[np.argsort(abs(x), kind="stable")],
+        ),
         **cases_of("sort"),
     },
 )

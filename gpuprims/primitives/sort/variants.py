@@ -7,11 +7,10 @@ from pathlib import Path
 
 from gpuprims.core.catalogue import Catalogue
 from gpuprims.core.geometry import Geometry, first_refusal
-from gpuprims.core.refusals import for_cpus, forward_progress, group_fits, not_for_cpus, shuffles
+from gpuprims.core.refusals import double_precision, for_cpus, forward_progress, group_fits, not_for_cpus, shuffles
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.sort.reference import sort_numpy
 from gpuprims.primitives.sort.refusals import (
-    elements_fit,
     int64_atomics,
     keys_alone,
     one_level_or_long,
@@ -19,6 +18,7 @@ from gpuprims.primitives.sort.refusals import (
     rows_from,
     whole_rows,
 )
+from gpuprims.primitives.sort.traits import by_bits, chunk_fits, merged_tile_fits
 
 
 @dataclass(frozen=True)
@@ -46,19 +46,25 @@ VARIANTS = (
         "cpu_rows",
         rank=30,
         geometry=Geometry(1, 1, 8),  # rows: cpu_rows
-        refuse=lambda at: first_refusal(for_cpus, rows_below(2**31 - 1), whole_rows(2**15, 2)),
+        refuse=lambda at: first_refusal(for_cpus, by_bits, rows_below(2**31 - 1), whole_rows(2**15, 2)),
     ),
     _SORT.cpu(
         "cpu_chunks",
         rank=20,
         geometry=Geometry(1, 2**14, 1),  # rows: cpu_chunks
-        refuse=lambda at: first_refusal(for_cpus),
+        refuse=lambda at: first_refusal(for_cpus, by_bits),
+    ),
+    _SORT.cpu(
+        "cpu_merge",
+        rank=4,
+        geometry=Geometry(1, 1024, 8),  # rows: cpu_merge
+        refuse=lambda at: first_refusal(for_cpus, double_precision, chunk_fits(at)),
     ),
     *_SORT.gpu(
         "merge",
         rank=5,
         geometry=Geometry(256, 8),  # rows: merge
-        refuse=lambda at: first_refusal(not_for_cpus, group_fits(at.block), elements_fit(at)),
+        refuse=lambda at: first_refusal(not_for_cpus, group_fits(at.block), double_precision, merged_tile_fits(at)),
     ),
     *_SORT.gpu(
         "buckets",
@@ -67,6 +73,7 @@ VARIANTS = (
         tasks=Geometry(256, 18, 4),  # rows: buckets
         refuse=lambda at: first_refusal(
             not_for_cpus,
+            by_bits,
             group_fits(at.block),
             int64_atomics,
             keys_alone,
@@ -82,6 +89,7 @@ VARIANTS = (
         sweeps=True,
         refuse=lambda at: first_refusal(
             not_for_cpus,
+            by_bits,
             group_fits(at.block),
             shuffles(at.block),
             forward_progress,

@@ -39,3 +39,17 @@ def test_rows_with_values(kernel: Kernel, rng: np.random.Generator) -> None:
     order = np.argsort(keys, kind="stable")
     got = gpuprims.sort_by_key(keys, values, **how)
     assert np.array_equal(got[1], np.take_along_axis(values, order, 1))
+
+
+@each([variant for variant in of("sort") if variant.name in ("merge", "cpu_merge")])
+def test_orders_by_a_comparison(kernel: Kernel, rng: np.random.Generator) -> None:
+    how = {"device": kernel.device, "variant": kernel.variant.name}
+    for size in (1, 60, 2100):
+        x = rng.integers(-50, 50, size)
+        order = np.argsort(abs(x), kind="stable")
+        assert np.array_equal(gpuprims.argsort(x, less="abs(a) < abs(b)", **how), order)
+        z = x.astype(np.float32) + 1j * rng.standard_normal(size).astype(np.float32)
+        got = gpuprims.sort_by_key(z, x, less=lambda a, b: b.real < a.real, **how)
+        assert np.array_equal(got[1], x[np.argsort(-x, kind="stable")])
+        circle = gpuprims.sort(x, less="(a - b) % 3 == 1", **how)
+        assert np.isin(circle, x).all()

@@ -7,7 +7,7 @@
  *         kept_t
  * launch  TILES: a group of BLOCK for each tile of each row. Else too, for runs of `run` elements, whole tiles; any
  *         number of groups, which take tiles in turn
- * host    gp_sort_key (sort_keys.h), GP_CROSS (crossing.h)
+ * host    gp_sorts_first (sort_keys.h; from `less=`), GP_CROSSING (runs.h)
  * order   stable: of equal elements, that of the earlier run goes first
  * source  Green, McColl and Bader, GPU merge path, 2012
  *
@@ -18,15 +18,6 @@
  */
 #define TILE (BLOCK * ITEMS)
 
-/* Return how many of the first `diagonal` elements of two merged runs are of the left one. */
-#define GP_CROSSING(name, SPACE, count_t)                                                                              \
-    DEVICE count_t name(SPACE const element_t *left, const count_t lefts, SPACE const element_t *right,                \
-                        const count_t rights, const count_t diagonal)                                                  \
-    {                                                                                                                  \
-        count_t low = diagonal > rights ? diagonal - rights : 0, high = min(diagonal, lefts);                          \
-        GP_CROSS(count_t, low, high, gp_sort_key(right[diagonal - 1 - middle]) < gp_sort_key(left[middle]));           \
-        return low;                                                                                                    \
-    }
 GP_CROSSING(gp_local_crossing, LOCAL, int)
 
 /* Merge a work-item's items of two runs into registers, with their places before; the right run begins at `middle`. */
@@ -37,7 +28,7 @@ DEVICE void gp_merge_items(LOCAL const element_t *staged, LOCAL const u16 *from,
     int b = middle + diagonal - (a - begin);
 #pragma unroll
     for (int item = 0; item < ITEMS; item++) {
-        const int left = a < middle && (b >= end || gp_sort_key(staged[a]) <= gp_sort_key(staged[b]));
+        const int left = a < middle && (b >= end || !gp_sorts_first(staged[b], staged[a]));
         const int at = left ? a++ : b < end ? b++ : end - 1;
         items[item] = staged[at];
         if (CARRIES) places[item] = from[at];
@@ -80,14 +71,14 @@ void sort_merge(GLOBAL const element_t *keys, GLOBAL const carried_t *values, GL
         u16 places[ITEMS];
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) {
-            items[item] = item < own ? staged[begin + item] : 0;
+            items[item] = staged[item < own ? begin + item : 0];
             places[item] = (u16)(begin + item);
         }
 #pragma unroll
         for (int round = 0; round < ITEMS; round++)
 #pragma unroll
             for (int item = round & 1; item + 1 < ITEMS; item += 2) {
-                if (item + 1 < own && gp_sort_key(items[item]) > gp_sort_key(items[item + 1])) {
+                if (item + 1 < own && gp_sorts_first(items[item + 1], items[item])) {
                     const element_t element = items[item];
                     const u16 place = places[item];
                     items[item] = items[item + 1];
@@ -151,7 +142,7 @@ void sort_merge(GLOBAL const element_t *keys, GLOBAL const carried_t *values, GL
             crossings[tid] = gp_global_crossing(left, lefts, left + lefts, rights, base - pair + (tid ? live : 0));
         barrier(CLK_LOCAL_MEM_FENCE);
         const i64 a = crossings[0], b = base - pair - a + lefts;
-        const int middle = (int)(crossings[1] - a);
+        const int middle = (int)min(max(crossings[1] - a, (i64)0), (i64)live); /* `less=` may be no order */
         for (int k = tid; k < live; k += BLOCK) {
             staged[k] = k < middle ? left[a + k] : left[b + k - middle];
             if (CARRIES) from[k] = (u16)k;
