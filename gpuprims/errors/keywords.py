@@ -13,6 +13,7 @@ NAMES_HERE = {
     "type": "dtype", "correction": "ddof", "output": "out", "key": "by", "keys": "by", "groupby": "by",
     "group_by": "by", "by": "key", "agg": "op", "aggregate": "op", "interpolation": "method", "normed": "density",
     "counts": "return_counts", "inverse": "return_inverse", "n": "k", "index": "indices", "repeats": "lengths",
+    "cmp": "less", "comp": "less", "compare": "less", "comparator": "less",
 }  # fmt: skip
 
 # Other libraries' keywords, and what to write where another name is not enough. The middle column has keywords that
@@ -32,15 +33,15 @@ ADVICE = (
     ("order", "descending kth", "sort by several arrays with lexsort"),
     ("order", "sigma", "write derivatives as weights of stencil"),
     ("na_position", "descending", "leave it out: NaN is the greatest element"),
-    ("on how", "check", "merge makes one sorted array of two; searchsorted finds the rows of a table"),
+    ("on how", "b", "merge makes one sorted array of two; searchsorted finds the rows of a table"),
     ("on", "", "write device="),
-    ("key by", "check", "write sort_by_key of the joined arrays"),
+    ("key by", "b", "write sort_by_key of the joined arrays"),
     ("sorted", "largest", "leave it out: the elements come sorted"),
     ("sorted", "return_index", "leave it out: the elements come sorted, or in their order by unique_consecutive"),
     ("sort", "keys", "leave it out: the groups come sorted"),
     ("return_indices", "largest", "leave it out: values and indices are returned"),
     ("keepdim keepdims", "inclusive descending kth largest", "leave it out: the result has all axes of the array"),
-    ("axis dim", "check", "merge each row in a call of its own"),
+    ("axis dim", "b", "merge each row in a call of its own"),
     ("axis dim", "sigma", "image rows and columns are the last axes but those of channel_axis=: use np.moveaxis"),
     ("axis dim", "iterations", "the shape of the weights says how many of the last axes they go along"),
     ("axis dim", "mask", "keep rows by take(x, indices, axis=0)"),

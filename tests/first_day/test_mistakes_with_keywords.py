@@ -92,6 +92,14 @@ MISTAKES: dict[str, Mistake] = {
         lambda: gpuprims.sort(X, kind="stable"), errors.UnknownKeywordError,
         ("sort: keywords among x, axis,", "kind", "leave it out: every sort is stable"),
     ),
+    "cmp of Python 2's sort": (
+        lambda: gpuprims.sort(X, cmp=lambda a, b: a < b), errors.UnknownKeywordError,
+        ("sort: keywords among x, axis,", "cmp", "did you mean 'less'?"),
+    ),
+    "on in sort": (
+        lambda: gpuprims.sort(X, on="a"), errors.UnknownKeywordError,
+        ("sort: keywords among x, axis,", "on", "write device="),
+    ),
     "kind of numpy's partition": (
         lambda: gpuprims.partition(X, 1, kind="introselect"), errors.UnknownKeywordError,
         ("partition: keywords among x, kth,", "kind", "variant= chooses the kernel"),
