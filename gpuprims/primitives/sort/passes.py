@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from gpuprims.core.capabilities import Capabilities
@@ -114,18 +115,35 @@ def _by_merging(work: Work) -> Passes:
     groups = chosen.groups(tiles * rows.many, device.capabilities)
     runs = [chosen.tile << k for k in range((tiles - 1).bit_length())]
     turns = _Turns(work, 1 + len(runs))
+    by_groups = chosen.block > 1  # whose work-items would all wait for the two that search
+    crossings = _crossings(work, chosen, tiles, runs, turns) if by_groups else []
     launches = []
     for k in range(turns.passes):
-        kernel = device.kernel(chosen, work.spec(4) if k else work.spec(4, "tiles"))
+        kernel = device.kernel(chosen, work.spec(5 if crossings else 4) if k else work.spec(4, "tiles"))
         _, last = turns.ends(k)
         launches.append(kernel.prepare(groups, work.layout, *rows, tiles, *runs[k - 1 : k], last, *turns.places(k)))
 
     def start(memories: Four[Any]) -> None:
         between = turns.allocate()
-        for k, launch in enumerate(launches):
-            launch([*turns.memories(k, memories, between)])
+        launches[0]([*turns.memories(0, memories, between)])
+        found = [device.driver.scratch(8 * tiles * rows.many)] if crossings else []
+        for k, launch in enumerate(launches[1:], 1):
+            given = turns.memories(k, memories, between)
+            if crossings:
+                crossings[k - 1]([given.keys, *found])
+            launch([*given, *found])
 
     return start
+
+
+def _crossings(work: Work, chosen: Variant, tiles: int, runs: Sequence[int], turns: _Turns) -> list[Launch]:
+    """Return the launches that find, for runs of each length, where the merge path crosses the begin of each tile."""
+    if not runs:
+        return []
+    groups = chosen.groups(-(-tiles * work.rows.many // chosen.block), work.device.capabilities)
+    kernel = work.device.kernel(chosen, work.spec(2, "crosses"))
+    numbers = [(*work.rows, tiles, run, turns.places(k).keys) for k, run in enumerate(runs, 1)]
+    return [kernel.prepare(groups, work.layout, *given) for given in numbers]
 
 
 class _Turns:

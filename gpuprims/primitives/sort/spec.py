@@ -16,9 +16,10 @@ from gpuprims.primitives.ordering import KERNELS
 from gpuprims.primitives.sort.keys import Keys
 
 _INT64 = np.dtype(np.int64)
-# What a launch does: move elements, count their digits, sort tiles, put equal ones in order, write what was counted, or
+# What a launch does: move elements, count their digits, sort tiles, find where the merge path
+# crosses the begins of tiles, put equal ones in order, write what was counted, or
 # try what a device does.
-Step = Literal["moves", "counts", "tiles", "ties", "fills", "tries"]
+Step = Literal["moves", "counts", "tiles", "crosses", "ties", "fills", "tries"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -96,6 +97,7 @@ class SortSpec(KernelSpec):
             "KEEPS_KEYS": int(self.keeps_keys),
             "COUNTS": int(self.step == "counts"),
             "TILES": int(self.step == "tiles"),
+            "CROSSES": int(self.step == "crosses"),
             "TIES": int(self.step == "ties"),
             "FILLS": int(self.step == "fills"),
             "TRIES": int(self.step == "tries"),

@@ -1,12 +1,13 @@
-/* sort/merge: one launch sorts tiles in local memory, and each further one merges pairs of runs, a tile of the result a
- * group.
+/* sort/merge: one launch sorts tiles in local memory; then, for runs twice as long each time, a launch finds where the
+ * merge path crosses the begins of tiles, and the next merges pairs of runs, a tile of the result a group.
  *
  * in      keys: `rows` rows of n elements, side by side; values: one for each, if CARRIES, unless it is the `first` pass
  *         of INDICES
+ *         crossings: for each tile of a result, the elements of the left run in the tiles before, which CROSSES writes
  * out     moved: the elements in longer runs, if KEEPS_KEYS or not the `last` pass; kept: the values, in the last pass as
  *         kept_t
- * launch  TILES: a group of BLOCK for each tile of each row. Else too, for runs of `run` elements, whole tiles; any
- *         number of groups, which take tiles in turn
+ * launch  TILES: sorts tiles. CROSSES, and else: for runs of `run` elements, whole tiles. Any number of groups of BLOCK,
+ *         which take tiles in turn, if CROSSES a work-item each
  * host    gp_sorts_first (sort_keys.h; from `less=`), GP_CROSSING (runs.h)
  * order   stable: of equal elements, that of the earlier run goes first
  * source  Green, McColl and Bader, GPU merge path, 2012
@@ -118,17 +119,31 @@ void sort_merge(GLOBAL const element_t *keys, GLOBAL const carried_t *values, GL
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 }
-#else
+#elif CROSSES
 GP_CROSSING(gp_global_crossing, GLOBAL, i64)
 
 __kernel WORK_GROUP(BLOCK)
+void sort_merge(GLOBAL const element_t *keys, GLOBAL i64 *crossings, const layout_t layout, const i64 rows, const i64 n,
+                const i64 tiles, const i64 run, const i64 keys_at)
+{
+    const int tid = get_local_id(0);
+
+    for (i64 task = get_group_id(0) * (i64)BLOCK + tid; task < rows * tiles; task += get_num_groups(0) * (i64)BLOCK) {
+        const i64 base = task % tiles * TILE, pair = base / (2 * run) * (2 * run);
+        GLOBAL const element_t *left = keys + keys_at + task / tiles * n + pair;
+        const i64 lefts = min(run, n - pair), rights = min(run, n - pair - lefts);
+        crossings[task] = gp_global_crossing(left, lefts, left + lefts, rights, base - pair);
+    }
+}
+#else
+__kernel WORK_GROUP(BLOCK)
 void sort_merge(GLOBAL const element_t *keys, GLOBAL const carried_t *values, GLOBAL element_t *moved, GLOBAL u8 *kept,
-                const layout_t layout, const i64 rows, const i64 n, const i64 tiles, const i64 run, const i64 last,
-                const i64 keys_at, const i64 values_at, const i64 moved_at, const i64 kept_at)
+                GLOBAL const i64 *crossings, const layout_t layout, const i64 rows, const i64 n, const i64 tiles,
+                const i64 run, const i64 last, const i64 keys_at, const i64 values_at, const i64 moved_at,
+                const i64 kept_at)
 {
     __local element_t staged[TILE];
     __local u16 from[CARRIES ? TILE : 1];
-    __local i64 crossings[2];
     const int tid = get_local_id(0), begin = tid * ITEMS;
 
     for (i64 task = get_group_id(0); task < rows * tiles; task += get_num_groups(0)) {
@@ -137,12 +152,10 @@ void sort_merge(GLOBAL const element_t *keys, GLOBAL const carried_t *values, GL
         GLOBAL const element_t *left = keys + keys_at + row * n + pair;
         const i64 lefts = min(run, n - pair), rights = min(run, n - pair - lefts);
 
-        /* 1. Find which parts of the runs the tile has, and load them side by side. */
-        if (tid < 2)
-            crossings[tid] = gp_global_crossing(left, lefts, left + lefts, rights, base - pair + (tid ? live : 0));
-        barrier(CLK_LOCAL_MEM_FENCE);
-        const i64 a = crossings[0], b = base - pair - a + lefts;
-        const int middle = (int)min(max(crossings[1] - a, (i64)0), (i64)live); /* `less=` may be no order */
+        /* 1. Load the parts of the runs that the tile has, side by side. */
+        const i64 a = crossings[task], b = base - pair - a + lefts;
+        const i64 to = base - pair + live == lefts + rights ? lefts : crossings[task + 1];
+        const int middle = (int)min(max(to - a, (i64)0), (i64)live); /* `less=` may be no order */
         for (int k = tid; k < live; k += BLOCK) {
             staged[k] = k < middle ? left[a + k] : left[b + k - middle];
             if (CARRIES) from[k] = (u16)k;
