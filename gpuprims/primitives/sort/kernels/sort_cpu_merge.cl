@@ -26,33 +26,27 @@
 #endif
 
 #if TILES
-typedef struct {
-    LOCAL element_t *elements;
-    LOCAL u16 *places;
-} part_t;
-
-/* Copy an element from a part to another one. */
-DEVICE void gp_move_one(const part_t from, const int k, const part_t to, const int at)
+/* Copy an element of a chunk, and its place before, to another place. */
+DEVICE void gp_move_one(LOCAL element_t *staged, LOCAL u16 *from, const int k, const int at)
 {
-    to.elements[at] = from.elements[k];
-    if (CARRIES) to.places[at] = from.places[k];
+    staged[at] = staged[k];
+    if (CARRIES) from[at] = from[k];
 }
 
-/* Merge two runs of a part that follow one another; `beside` has room for the first. */
-DEVICE void gp_merge_runs(const part_t part, const part_t beside, const int begin, const int middle, const int end)
+/* Merge two runs that follow one another; behind the chunk, from ITEMS on, there is room for the first. */
+DEVICE void gp_merge_runs(LOCAL element_t *staged, LOCAL u16 *from, const int begin, const int middle, const int end)
 {
-    if (!gp_sorts_first(part.elements[middle], part.elements[middle - 1])) return;
-    for (int k = begin; k < middle; k++) gp_move_one(part, k, beside, k - begin);
-    const int lefts = middle - begin;
-    int left = 0, right = middle, at = begin;
+    if (!gp_sorts_first(staged[middle], staged[middle - 1])) return;
+    const int lefts = ITEMS + middle - begin;
+    int left = ITEMS, right = middle, at = begin;
+    for (int k = begin; k < middle; k++) gp_move_one(staged, from, k, ITEMS + k - begin);
     while (left < lefts && right < end) {
-        if (gp_sorts_first(part.elements[right], beside.elements[left])) {
-            gp_move_one(part, right++, part, at++);
-        } else {
-            gp_move_one(beside, left++, part, at++);
-        }
+        const int second = gp_sorts_first(staged[right], staged[left]) != 0;
+        gp_move_one(staged, from, left + second * (right - left), at++); /* without a branch */
+        left += 1 - second;
+        right += second;
     }
-    while (left < lefts) gp_move_one(beside, left++, part, at++);
+    while (left < lefts) gp_move_one(staged, from, left++, at++);
 }
 
 __kernel WORK_GROUP(1)
@@ -60,13 +54,8 @@ void sort_cpu_merge(GLOBAL const element_t *keys, GLOBAL const carried_t *values
                     GLOBAL u8 *kept, const layout_t layout, const i64 rows, const i64 n, const i64 tiles,
                     const i64 last, const i64 keys_at, const i64 values_at, const i64 moved_at, const i64 kept_at)
 {
-    __local element_t staged[ITEMS], copied[ITEMS / 2];
-    __local u16 from[CARRIES ? ITEMS : 1], copied_from[CARRIES ? ITEMS / 2 : 1];
-    part_t part, beside;
-    part.elements = staged;
-    part.places = from;
-    beside.elements = copied;
-    beside.places = copied_from;
+    __local element_t staged[ITEMS + ITEMS / 2];
+    __local u16 from[CARRIES ? ITEMS + ITEMS / 2 : 1];
 
     for (i64 task = get_group_id(0); task < rows * tiles; task += get_num_groups(0)) {
         const i64 base = task / tiles * n + task % tiles * ITEMS, in_row = task % tiles * ITEMS;
@@ -77,7 +66,8 @@ void sort_cpu_merge(GLOBAL const element_t *keys, GLOBAL const carried_t *values
             for (int k = begin; k < min(begin + SHORT, live); k++) {
                 const element_t element = keys[keys_at + base + k];
                 int at = k;
-                for (; at > begin && gp_sorts_first(element, staged[at - 1]); at--) gp_move_one(part, at - 1, part, at);
+                for (; at > begin && gp_sorts_first(element, staged[at - 1]); at--)
+                    gp_move_one(staged, from, at - 1, at);
                 staged[at] = element;
                 if (CARRIES) from[at] = (u16)k;
             }
@@ -86,7 +76,7 @@ void sort_cpu_merge(GLOBAL const element_t *keys, GLOBAL const carried_t *values
         /* 2. Merge runs, twice as long each time. */
         for (int run = SHORT; run < live; run *= 2)
             for (int begin = 0; begin + run < live; begin += 2 * run)
-                gp_merge_runs(part, beside, begin, begin + run, min(begin + 2 * run, live));
+                gp_merge_runs(staged, from, begin, begin + run, min(begin + 2 * run, live));
 
         /* 3. Store. */
         for (int k = 0; k < live; k++) {
