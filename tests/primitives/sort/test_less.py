@@ -25,7 +25,7 @@ ORDERS: dict[str, tuple[Any, Callable[[Any, Any], bool], str]] = {
     "all equal": (lambda a, b: (a != a) & (b != b), lambda a, b: False, "uint16"),
     "imag": (lambda a, b: a.imag < b.imag, lambda a, b: a.imag < b.imag, "complex64"),
     "real, then imag falling": (
-        lambda a, b: (a.real > 0) < (b.real > 0) | ((a.real > 0) == (b.real > 0)) & (a.imag > b.imag),
+        lambda a, b: ((a.real > 0) < (b.real > 0)) | ((a.real > 0) == (b.real > 0)) & (a.imag > b.imag),
         lambda a, b: (a.real > 0, -a.imag) < (b.real > 0, -b.imag),
         "complex128",
     ),
@@ -58,11 +58,19 @@ def check(place: Any, x: np.ndarray, less: Any, expected: np.ndarray, axis: int 
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("name", ORDERS)
+@pytest.mark.parametrize("name", ["size", "real, then imag falling"])
 def test_sizes_on_both_sides_of_every_boundary(place: Any, rng: np.random.Generator, name: str, size: int) -> None:
     less, same, dtype = ORDERS[name]
     need(place.device, dtype)
     x = random_values(rng, dtype, size)
+    check(place, x, less, order(x, same))
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_orders_of_several_chunks(place: Any, rng: np.random.Generator, name: str) -> None:
+    less, same, dtype = ORDERS[name]
+    need(place.device, dtype)
+    x = random_values(rng, dtype, 2500)
     check(place, x, less, order(x, same))
 
 
