@@ -384,7 +384,7 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
         return {
             name: call for name, call in LOGISTICS.items() if variant.name == "fused" or not name.startswith("every")
         }
-    alone = selection_calls.ALONE | sort_calls.ALONE
+    alone: dict[str, dict[str, Callable[..., Any]]] = selection_calls.ALONE | sort_calls.ALONE
     if variant.entry in alone:
         return alone[variant.entry]
     if variant.primitive in _ALL_ALIKE:

@@ -45,10 +45,16 @@ class Keys(NamedTuple):
 
     @property
     def macros(self) -> dict[str, int | str]:
-        """What ``order.h`` and ``sort_keys.h`` are compiled with; nothing for a comparison."""
+        """What goes first; without a comparison, also what ``order.h`` and ``sort_keys.h`` are compiled with."""
+        sorts_first = "SORTS_FIRST(first, second)"
         if self.less is not None:
-            return {}
-        return {**integer_macros(self.dtype, "element_t"), "DESCENDING": int(self.descending)}
+            pair = "second, first" if self.descending else "first, second"
+            return {sorts_first: f"gp_sorts_first({pair})"}
+        return {
+            **integer_macros(self.dtype, "element_t"),
+            "DESCENDING": int(self.descending),
+            sorts_first: "(gp_sort_key(first) < gp_sort_key(second))",
+        }
 
     def of(self, elements: np.ndarray) -> np.ndarray:
         """Return the keys of elements, which may be words."""
@@ -57,13 +63,12 @@ class Keys(NamedTuple):
 
     @property
     def text(self) -> list[str]:
-        """The C text of a comparison, in place of these headers."""
+        """The C text of a comparison."""
         if self.less is None:
             return []
         numbers = [self._number("first"), self._number("second")]
         head = "DEVICE int gp_sorts_first(const element_t first, const element_t second)"
-        pair = numbers[::-1] if self.descending else numbers
-        return [emit_function(head, self.less, pair, lambda result: f"return {result};")]
+        return [emit_function(head, self.less, numbers, lambda result: f"return {result};")]
 
     def _number(self, element: str) -> str:
         """Return C text of a moved element as a number."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from kernel_cases import DTYPES, assert_equal, need, random_values
-from selection_cases import tricky
+from tricky_data import tricky
 
 import gpuprims
 from gpuprims import errors

@@ -6,6 +6,6 @@
                         const count_t rights, const count_t diagonal)                                                  \
     {                                                                                                                  \
         count_t low = diagonal > rights ? diagonal - rights : 0, high = min(diagonal, lefts);                          \
-        GP_CROSS(count_t, low, high, gp_sorts_first(right[diagonal - 1 - middle], left[middle]));                      \
+        GP_CROSS(count_t, low, high, SORTS_FIRST(right[diagonal - 1 - middle], left[middle]));                      \
         return low;                                                                                                    \
     }

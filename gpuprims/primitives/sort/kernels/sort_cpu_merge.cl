@@ -7,7 +7,7 @@
  *         kept_t
  * launch  any number of groups of one work-item, which take chunks of ITEMS elements in turn: TILES sorts them; else they
  *         are parts of merged runs of `run` elements
- * host    gp_sorts_first (sort_keys.h; from `less=`), GP_CROSSING (runs.h)
+ * host    SORTS_FIRST (by sort_keys.h, or `less=`), GP_CROSSING (runs.h)
  * order   stable: of equal elements, that of the earlier run goes first
  */
 /* Runs of so few elements are sorted by insertion. */
@@ -36,12 +36,12 @@ DEVICE void gp_move_one(LOCAL element_t *staged, LOCAL u16 *from, const int k, c
 /* Merge two runs that follow one another; behind the chunk, from ITEMS on, there is room for the first. */
 DEVICE void gp_merge_runs(LOCAL element_t *staged, LOCAL u16 *from, const int begin, const int middle, const int end)
 {
-    if (!gp_sorts_first(staged[middle], staged[middle - 1])) return;
+    if (!SORTS_FIRST(staged[middle], staged[middle - 1])) return;
     const int lefts = ITEMS + middle - begin;
     int left = ITEMS, right = middle, at = begin;
     for (int k = begin; k < middle; k++) gp_move_one(staged, from, k, ITEMS + k - begin);
     while (left < lefts && right < end) {
-        const int second = gp_sorts_first(staged[right], staged[left]) != 0;
+        const int second = SORTS_FIRST(staged[right], staged[left]) != 0;
         gp_move_one(staged, from, left + second * (right - left), at++); /* without a branch */
         left += 1 - second;
         right += second;
@@ -66,7 +66,7 @@ void sort_cpu_merge(GLOBAL const element_t *keys, GLOBAL const carried_t *values
             for (int k = begin; k < min(begin + SHORT, live); k++) {
                 const element_t element = keys[keys_at + base + k];
                 int at = k;
-                for (; at > begin && gp_sorts_first(element, staged[at - 1]); at--)
+                for (; at > begin && SORTS_FIRST(element, staged[at - 1]); at--)
                     gp_move_one(staged, from, at - 1, at);
                 staged[at] = element;
                 if (CARRIES) from[at] = (u16)k;
@@ -107,7 +107,7 @@ void sort_cpu_merge(GLOBAL const element_t *keys, GLOBAL const carried_t *values
 
         /* 2. Merge as long as both have elements. */
         for (; at < end && a < lefts && b < rights; at++) {
-            const int second = gp_sorts_first(right[b], left[a]) != 0;
+            const int second = SORTS_FIRST(right[b], left[a]) != 0;
             const i64 next = a + second * (lefts + b - a); /* without a branch */
             if (KEEPS_KEYS || !last) moved[moved_at + at] = left[next];
             KEEP(with[next]);

@@ -5,12 +5,6 @@ DEVICE element_t gp_sort_key(const element_t bits)
     return DESCENDING ? (element_t)~key : key;
 }
 
-/* True if an element goes before another one. */
-DEVICE int gp_sorts_first(const element_t first, const element_t second)
-{
-    return gp_sort_key(first) < gp_sort_key(second);
-}
-
 /* Return the element of a key. That of zeros is `zero`, and that of NaN any NaN. */
 DEVICE element_t gp_element_of(const element_t key, const element_t zero)
 {

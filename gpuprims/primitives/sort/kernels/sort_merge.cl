@@ -8,7 +8,7 @@
  *         kept_t
  * launch  TILES: sorts tiles. CROSSES, and else: for runs of `run` elements, whole tiles. Any number of groups of BLOCK,
  *         which take tiles in turn, if CROSSES a work-item each
- * host    gp_sorts_first (sort_keys.h; from `less=`), GP_CROSSING (runs.h)
+ * host    SORTS_FIRST (by sort_keys.h, or `less=`), GP_CROSSING (runs.h)
  * order   stable: of equal elements, that of the earlier run goes first
  * source  Green, McColl and Bader, GPU merge path, 2012
  *
@@ -29,7 +29,7 @@ DEVICE void gp_merge_items(LOCAL const element_t *staged, LOCAL const u16 *from,
     int b = middle + diagonal - (a - begin);
 #pragma unroll
     for (int item = 0; item < ITEMS; item++) {
-        const int left = a < middle && (b >= end || !gp_sorts_first(staged[b], staged[a]));
+        const int left = a < middle && (b >= end || !SORTS_FIRST(staged[b], staged[a]));
         const int at = left ? a++ : b < end ? b++ : end - 1;
         items[item] = staged[at];
         if (CARRIES) places[item] = from[at];
@@ -79,7 +79,7 @@ void sort_merge(GLOBAL const element_t *keys, GLOBAL const carried_t *values, GL
         for (int round = 0; round < ITEMS; round++)
 #pragma unroll
             for (int item = round & 1; item + 1 < ITEMS; item += 2) {
-                if (item + 1 < own && gp_sorts_first(items[item + 1], items[item])) {
+                if (item + 1 < own && SORTS_FIRST(items[item + 1], items[item])) {
                     const element_t element = items[item];
                     const u16 place = places[item];
                     items[item] = items[item + 1];
