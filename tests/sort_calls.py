@@ -9,7 +9,7 @@ from idle_arrays import resident
 
 import gpuprims
 
-_SIZE = 600_000
+_SIZE = 100_000
 
 KEYS: dict[str, Callable[..., Any]] = {
     "float32, in both orders": lambda **where: [

@@ -140,7 +140,8 @@ class Device:
     def ranked(self, primitive: str, call: CallTraits) -> Explanation:
         """Return every variant's answer to a call, without tuned choices."""
         able = self.capabilities
-        asked = tuple((one, one.refuse(able, call)) for one in REGISTRY.variants(primitive, self.backend))
+        known = REGISTRY.variants(primitive, self.backend)
+        asked = tuple((one, one.refuse(able, call) or (one.yields and one.yields(able, call))) for one in known)
         return Explanation(primitive, repr(self), asked, capabilities=able)
 
     def explain(self, primitive: str, call: CallTraits) -> Explanation:

@@ -213,7 +213,9 @@ class Registry:
             check_types(variant)
             self.primitive(variant.primitive)  # its own variants have the first claim to names and ranks
             check_variant(variant, self.primitive_names, backend)
-            checked.append(replace(variant, refuse=plugins.guarded(variant.refuse, variant.label, origin)))
+            yields = variant.yields and plugins.guarded(variant.yields, variant.label, origin)
+            refuse = plugins.guarded(variant.refuse, variant.label, origin)
+            checked.append(replace(variant, refuse=refuse, yields=yields))
         self._add(checked)
         self._outside.update((variant.backend, variant.primitive, variant.name) for variant in checked)
         self.generation += 1  # the library's own are added before any plan could use them
@@ -245,7 +247,9 @@ class Registry:
         with self._lock:
             highest = self.variants(variant.primitive, variant.backend)[0].rank
             kept = self._variants[key]
-            self._variants = self._variants | {key: kept | {variant.name: replace(variant, rank=highest + 1)}}
+            self._variants = self._variants | {
+                key: kept | {variant.name: replace(variant, rank=highest + 1, yields=None)}
+            }
             self.generation += 1
         try:
             yield

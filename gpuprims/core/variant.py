@@ -32,6 +32,8 @@ class Variant:
         Work-items a group, elements a work-item, and groups a compute unit.
     refuse : callable
         Returns why the variant cannot run a call, in a sentence, or None; takes capabilities and call traits.
+    yields : callable, optional
+        As ``refuse``, for calls that another variant runs faster. A call that asks by name is run all the same.
     vectors : bool, default False
         True if the kernel reads several elements at once; it is compiled for as many as the call allows.
     by_rows : bool, default False
@@ -53,6 +55,7 @@ class Variant:
     rank: int
     geometry: Geometry
     refuse: Refusal
+    yields: Refusal | None = field(default=None, kw_only=True)
     vectors: bool = False
     by_rows: bool = False
     outputs_per_group: int = 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import threading
 import time
 from typing import Any
 
@@ -86,16 +85,13 @@ def test_a_timed_launch_waits_for_its_counters(
     queue: Any, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A new queue has none yet; here they are zero only after a while."""
-    x, fill, late = rng.integers(0, 9, 1_000_000), cl.enqueue_fill_buffer, cl.UserEvent(queue.context)
-
-    other = cl.CommandQueue(queue.context)
-    timer = threading.Timer(0.3, late.set_status, [cl.command_execution_status.COMPLETE])
+    x, fill = rng.integers(0, 9, 1_000_000), cl.enqueue_fill_buffer
+    other, large = cl.CommandQueue(queue.context), cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 2**26)
 
     def fill_late(*arguments: Any) -> Any:
         fill(other, arguments[1], b"\xff", 0, arguments[4]).wait()
-        if timer.ident is None:
-            timer.start()
-        return fill(*arguments[:5], [*(arguments[5] if len(arguments) > 5 else []), late])
+        late = [fill(other, large, bytes(4), 0, 2**26) for _ in range(30)]  # some milliseconds, on CPUs half a second
+        return fill(*arguments[:5], [*(arguments[5] if len(arguments) > 5 else []), late[-1]])
 
     array = cl_array.to_device(queue, x)
     with gpuprims.profile() as seen:

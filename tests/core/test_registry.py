@@ -187,6 +187,16 @@ def test_a_variant_asked_for_by_name_never_falls_back(fresh: Registry) -> None:
         select(fresh, "fast")
 
 
+def test_a_variant_that_yields_a_call_runs_it_by_name(fresh: Registry) -> None:
+    small = dataclasses.replace(variant("fast", 2), yields=refusing("is faster for more"))
+    register(fresh, variant("slow", 1), small)
+    assert select(fresh).name == "slow"
+    assert "is faster for more" in str(explain(fresh))
+    assert select(fresh, "fast").name == "fast"
+    with fresh.outranking(small):
+        assert select(fresh).name == "fast"
+
+
 def test_an_unknown_variant_is_refused_with_the_known_ones(fresh: Registry) -> None:
     register(fresh, variant("slow", 1), variant("fast", 2))
     with pytest.raises(UnknownVariantError, match="a variant among 'fast', 'slow'; got 'fastest'"):

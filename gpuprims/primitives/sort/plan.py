@@ -110,7 +110,8 @@ def plan_rows(
     keys = Keys(form.dtype, request.descending, less)
     nbytes = keys.nbytes + (carried.itemsize if carried else 0)
     computed = (keys.word,) if less is None else (keys.word, *less.computed_in)
-    traits = SortTraits(computed, rows.length, rows.many, value_bytes=nbytes, compares=less is not None)
+    kind = {"floats": form.dtype.kind == "f", "compares": less is not None}
+    traits = SortTraits(computed, rows.length, rows.many, value_bytes=nbytes, **kind)
 
     def compiling(chosen: Variant) -> Launch:
         if not size:

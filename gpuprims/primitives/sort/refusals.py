@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.geometry import Refusal
 from gpuprims.core.traits import CallTraits
+from gpuprims.primitives.sort.traits import SortTraits
 
 
 def rows_below(most: int) -> Refusal:
@@ -47,16 +48,21 @@ def keys_alone(capabilities: Capabilities, call: CallTraits) -> str | None:
     return "is for keys of one row, with nothing beside them"
 
 
-def one_level_or_long(most: int, least: int) -> Refusal:
-    """Refuse rows whose parts by one digit are too long for a group's local memory, while they are few.
+def skewed_or_short(least_bytes: int, least_floats: int, least: int) -> Refusal:
+    """Refuse rows that are too short for a sort from the top digit down, by what keys are.
 
-    Of keys of one byte, no part is sorted further.
+    Keys of one byte are counted and not moved. Narrow floats have few exponents, so that most share their top byte.
     """
 
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
-        if call.dtypes[0].itemsize == 1 or call.size <= most or call.size >= least:
+        nbytes, kind, enough = call.dtypes[0].itemsize, "keys", least
+        if nbytes == 1:
+            kind, enough = "bytes", least_bytes
+        elif nbytes <= 4 and isinstance(call, SortTraits) and call.floats:
+            kind, enough = "narrow floats", least_floats
+        if call.size >= enough:
             return None
-        return f"is for rows of at most {most} elements, or of at least {least}; this call has rows of {call.size}"
+        return f"is faster for rows of at least {enough} {kind}; this call has rows of {call.size}"
 
     return refuse
 

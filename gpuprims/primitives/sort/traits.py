@@ -15,8 +15,9 @@ LEAST_MERGING, _PLACE = 32, 2
 
 @dataclass(frozen=True)
 class SortTraits(CallTraits):
-    """Facts about a sort; ``compares`` says that elements are compared by a function of the caller."""
+    """Facts about a sort: whether keys are floats, and whether a function of the caller compares them."""
 
+    floats: bool = False
     compares: bool = False
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpuprims.core.catalogue import Catalogue
+from gpuprims.core.catalogue import Catalogue, PerBackend
 from gpuprims.core.geometry import Geometry, first_refusal
 from gpuprims.core.refusals import double_precision, for_cpus, forward_progress, group_fits, not_for_cpus, shuffles
 from gpuprims.core.variant import Variant
@@ -13,9 +13,9 @@ from gpuprims.primitives.sort.reference import sort_numpy
 from gpuprims.primitives.sort.refusals import (
     int64_atomics,
     keys_alone,
-    one_level_or_long,
     rows_below,
     rows_from,
+    skewed_or_short,
     whole_rows,
 )
 from gpuprims.primitives.sort.traits import by_bits, chunk_fits, merged_tile_fits
@@ -77,9 +77,11 @@ VARIANTS = (
             group_fits(at.block),
             int64_atomics,
             keys_alone,
-            rows_from(2**19),  # rows: buckets-short
-            one_level_or_long(2**20, 2**24),  # rows: buckets-short
             rows_below(2**32 - 1),
+        ),
+        yields=PerBackend(
+            skewed_or_short(2**19, 2**27, 2**24),  # rows: buckets-short
+            skewed_or_short(2**19, 2**28, 2**27),  # rows: buckets-short
         ),
     ),
     *_SORT.gpu(

@@ -15,13 +15,6 @@ from gpuprims.errors import NoVariantError
 REAL = [dtype for dtype in DTYPES if np.dtype(dtype).kind != "c"]
 # Around insertion's rows, the tiles of merges, runs of several tiles, and the rows that are swept.
 SIZES = [0, 1, 2, 47, 48, 49, 255, 256, 257, 2047, 2048, 2049, 4096, 6145, 16_383, 16_384, 16_385, 40_003]
-# The keys of rows that buckets are for, which has no others.
-KEYS_ALONE = 2**19
-
-
-def long_enough(kernel: Kernel, size: int) -> int:
-    """Return a size of rows that the kernel takes, as near to this one as may be."""
-    return size + KEYS_ALONE if kernel.variant.name == "buckets" else size
 
 
 def elements(rng: np.random.Generator, dtype: Any, shape: Any) -> np.ndarray:
@@ -70,7 +63,7 @@ def test_sizes_on_both_sides_of_every_boundary(
     sort_kernel: Kernel, rng: np.random.Generator, size: int, dtype: str
 ) -> None:
     poison(sort_kernel.device)
-    check(sort_kernel, elements(rng, dtype, long_enough(sort_kernel, size)))
+    check(sort_kernel, elements(rng, dtype, size))
 
 
 @pytest.mark.optimised
@@ -91,12 +84,12 @@ def test_buckets_of_several_levels(sort_kernel: Kernel, rng: np.random.Generator
 
 @pytest.mark.parametrize("dtype", ["float32", "int32", "uint8"])
 def test_data_that_are_hard(sort_kernel: Kernel, rng: np.random.Generator, dtype: str) -> None:
-    for x in tricky(rng, long_enough(sort_kernel, 20_001), dtype).values():
+    for x in tricky(rng, 20_001, dtype).values():
         check(sort_kernel, x)
 
 
 def test_rows_each_hard_in_another_way(sort_kernel: Kernel, rng: np.random.Generator) -> None:
-    rows = tricky_rows(rng, long_enough(sort_kernel, 3001))
+    rows = tricky_rows(rng, 3001)
     for descending in (False, True):
         check(sort_kernel, rows, 1, descending=descending)
 
@@ -107,7 +100,7 @@ def test_every_dtype_in_both_orders(
     sort_kernel: Kernel, rng: np.random.Generator, dtype: str, descending: bool
 ) -> None:
     sort_kernel.need(dtype)
-    check(sort_kernel, elements(rng, dtype, long_enough(sort_kernel, 20_011)), descending=descending)
+    check(sort_kernel, elements(rng, dtype, 20_011), descending=descending)
 
 
 @pytest.mark.parametrize(
