@@ -61,6 +61,15 @@ def keeping(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
     return (register(result),), (result,)
 
 
+def bitwise(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
+    """Apply the rule of NumPy's bitwise_and, bitwise_or and bitwise_xor: the result has the elements' dtype."""
+    result = dtype or elements[0]
+    if result.kind not in "biu":
+        given = f"dtype={dtype}" if dtype is not None else f"elements of {elements[0]}"
+        raise DtypeError(f"bitwise_and, bitwise_or, bitwise_xor: integers or bools; got {given}")
+    return (result,), (result,)
+
+
 def deciding(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
     """Apply the rule of NumPy's any and all: the result is bool."""
     if dtype is not None and dtype != BOOL:  # to NumPy, None equals float64

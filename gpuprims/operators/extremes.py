@@ -21,6 +21,12 @@ def highest(dtypes: Dtypes) -> tuple[Any, ...]:
     return _extreme(dtypes, lowest=False)
 
 
+def all_bits(dtypes: Dtypes) -> tuple[Any, ...]:
+    """Return the identity of bitwise_and."""
+    dtype = dtypes[0]
+    return (dtype.kind == "b" or (np.iinfo(dtype).max if dtype.kind == "u" else -1),)
+
+
 def _extreme(dtypes: Dtypes, *, lowest: bool) -> tuple[Any, ...]:
     match dtypes[0].kind:
         case "b":

@@ -12,8 +12,9 @@ from gpuprims.core.device import Device
 from gpuprims.operators import Op
 
 OpName: TypeAlias = Literal[
-    "sum", "prod", "mean", "min", "max", "any", "all", "count_nonzero", "norm", "var", "std", "argmin", "argmax"
-]
+    "sum", "prod", "mean", "min", "max", "any", "all", "count_nonzero", "norm", "var", "std", "argmin", "argmax",
+    "bitwise_and", "bitwise_or", "bitwise_xor",
+]  # fmt: skip
 Mode: TypeAlias = Literal["nearest", "reflect", "mirror", "wrap", "constant"]
 # What NumPy's arrays are made from.
 Host: TypeAlias = npt.NDArray[Any] | Sequence[Any] | complex
@@ -49,7 +50,7 @@ class Where(TypedDict, total=False):
 class ReduceKeywords(Where, total=False):
     """Keywords of reduce, but ``out``."""
 
-    op: OpName | Op
+    op: OpName | Op | Callable[..., Any]
     map: Function | None
     axis: int | tuple[int, ...] | None
     keepdims: bool
@@ -63,7 +64,7 @@ class ReduceKeywords(Where, total=False):
 class ScanKeywords(Where, total=False):
     """Keywords of scan, but ``out``."""
 
-    op: OpName | Op
+    op: OpName | Op | Callable[..., Any]
     map: Function | None
     inclusive: bool
     axis: int | None

@@ -32,17 +32,17 @@ MISTAKES: dict[str, Mistake] = {
         lambda: gpuprims.reduce(X, op="+"), errors.UnknownOperatorError,
         ("an Op or one of sum, prod, mean,", "'+'", "did you mean 'sum'?"),
     ),
-    "numpy's function as operator": (
-        lambda: gpuprims.reduce(X, op=np.add), errors.UnknownOperatorError,
-        ("an Op or one of sum, prod, mean,", "<ufunc 'add'>", "did you mean 'sum'?"),
+    "a running sum as operator": (
+        lambda: gpuprims.reduce(X, op=np.cumsum), errors.UnknownOperatorError,
+        ("an Op or one of sum, prod, mean,", "NumPy's function for one", "function cumsum", "did you mean 'sum'?"),
     ),
-    "python's function as operator": (
-        lambda: gpuprims.reduce(X, op=max), errors.UnknownOperatorError,
-        ("an Op or one of sum, prod, mean,", "<built-in function max>", "did you mean 'max'?"),
+    "numpy's function that folds nothing": (
+        lambda: gpuprims.reduce(X, op=np.subtract), errors.UnknownOperatorError,
+        ("an Op or one of sum, prod, mean,", "<ufunc 'subtract'>", "gpuprims.Op(fn, identity=...)"),
     ),
     "lambda as operator": (
         lambda: gpuprims.reduce(X, op=lambda a, b: a + b), errors.UnknownOperatorError,
-        ("an Op or one of sum, prod, mean,", "<lambda>>", "make an operator of a function:"),
+        ("an Op or one of sum,", "<lambda>>", "make an operator of a function: gpuprims.Op(fn, identity=...)"),
     ),
     "no operator": (
         lambda: gpuprims.reduce(X, op=None), errors.UnknownOperatorError,

@@ -19,7 +19,8 @@ from gpuprims.operators import OPERATORS, Folding, Op, find_op, make_folding
 FLOAT32, FLOAT64, INT32, INT64 = (np.dtype(name) for name in ("float32", "float64", "int32", "int64"))
 AFFINE = Op(lambda p, q: (p[0] * q[0], p[1] * q[0] + q[1]), identity=(1, 0), name="affine")
 DTYPES = pytest.mark.parametrize("dtype", [dtype for dtype in COMPUTABLE if dtype.kind != "c"], ids=str)
-NAMES = pytest.mark.parametrize("name", OPERATORS)
+OF_BITS = ("bitwise_and", "bitwise_or", "bitwise_xor")
+NAMES = pytest.mark.parametrize("name", [name for name in OPERATORS if name not in OF_BITS])
 
 
 def folding(op: str | Op, dtype: Any, asked: Any = None) -> Folding:
@@ -88,7 +89,7 @@ def test_an_operator_gives_as_many_components_as_its_identity_has(make: Any) -> 
 def test_an_unknown_operator_is_refused_with_the_known_ones() -> None:
     with pytest.raises(UnknownOperatorError, match=r"op: an Op or one of sum, prod, mean.*; got 'median'"):
         find_op("median")
-    for given_ in (None, 3, np.add, ["sum"]):
+    for given_ in (None, 3, np.subtract, ["sum"]):
         with pytest.raises(UnknownOperatorError):
             find_op(given_)
 
@@ -106,6 +107,22 @@ def test_an_operator_needs_an_element_for_each_component() -> None:
 def test_an_identity_has_the_values_dtypes(name: str, dtype: np.dtype[Any]) -> None:
     made = folding(name, dtype)
     assert tuple(np.asarray(scalar).dtype for scalar in made.identity) == made.values
+
+
+@pytest.mark.parametrize("dtype", [dtype for dtype in COMPUTABLE if dtype.kind in "biu"], ids=str)
+@pytest.mark.parametrize("name", OF_BITS)
+def test_the_identity_of_bits_is_numpys(name: str, dtype: np.dtype[Any]) -> None:
+    made = folding(name, dtype)
+    expected = getattr(np, name).reduce(np.empty(0, dtype))
+    assert (made.identity, made.values, made.outputs) == ((expected,), (dtype,), (expected.dtype,))
+
+
+@pytest.mark.parametrize("name", OF_BITS)
+def test_floats_have_no_bits_to_fold(name: str) -> None:
+    with pytest.raises(DtypeError, match="bitwise_xor: integers or bools; got elements of float32"):
+        folding(name, "float32")
+    with pytest.raises(DtypeError, match="integers or bools; got dtype=float64"):
+        folding(name, "int8", "float64")
 
 
 @DTYPES
@@ -152,7 +169,7 @@ def test_a_dtype_asked_for_is_the_result_dtype(name: str, asked: str, dtype: np.
     assert made.outputs == (getattr(np, name)(np.ones(2, dtype), dtype=asked).dtype,)
 
 
-@pytest.mark.parametrize("name", [name for name in OPERATORS if name not in ("any", "all", "count_nonzero")])
+@pytest.mark.parametrize("name", [name for name in OPERATORS if name not in ("any", "all", "count_nonzero", *OF_BITS)])
 def test_float16_is_folded_in_float32(name: str) -> None:
     assert folding(name, "float16").values[0] == FLOAT32
 
@@ -235,7 +252,7 @@ def same(got: tuple[Any, ...], expected: tuple[Any, ...]) -> None:
 EXACT_FLOATS = st.sampled_from([-4.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, np.inf, -np.inf, np.nan])
 ROUNDING = ("sum", "prod", "mean", "norm")
 # Moments divide by numbers of elements, so that their components agree up to rounding alone: test_laws.
-EXACT = pytest.mark.parametrize("name", [name for name in OPERATORS if name not in ("var", "std")])
+EXACT = pytest.mark.parametrize("name", [name for name in OPERATORS if name not in ("var", "std", *OF_BITS)])
 
 
 def elements_of(name: str, dtype: np.dtype[Any]) -> st.SearchStrategy[np.ndarray]:
@@ -274,7 +291,7 @@ def test_folds_keep_a_value_met_by_the_identity(name: str, dtype: str, data: st.
 
 @LAW_DTYPES
 @pytest.mark.parametrize(
-    "name", [name for name, op in OPERATORS.items() if op.commutative and name not in ("var", "std")]
+    "name", [name for name, op in OPERATORS.items() if op.commutative and name not in ("var", "std", *OF_BITS)]
 )
 @given(data=st.data())
 @settings(max_examples=15)

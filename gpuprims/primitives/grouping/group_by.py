@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -17,7 +18,7 @@ from gpuprims.primitives.reduce import reduce
 def group_by(
     keys: Any,
     *values: Any,
-    op: str | Op = "sum",
+    op: str | Op | Callable[..., Any] = "sum",
     device: str | Device | None = None,
     **unknown: Any,
 ) -> tuple[Any, ...]:
@@ -30,8 +31,9 @@ def group_by(
     *values : array_like
         Arrays of the shape of the keys. Each is folded by itself; with an operator of several components, they are the
         components.
-    op : str or Op, default "sum"
-        An operator of :func:`gpuprims.reduce`. argmin and argmax give indices among the values in C order.
+    op : str, Op or callable, default "sum"
+        An operator of :func:`gpuprims.reduce`, or NumPy's function for one. argmin and argmax give indices among the
+        values in C order.
     device : str or Device, optional
         Where to compute, for host arrays.
 

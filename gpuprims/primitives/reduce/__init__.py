@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Unpack, overload
 
@@ -37,7 +38,7 @@ def reduce(*arrays: Any, out: None = None, **keywords: Unpack[ReduceKeywords]) -
 @named_keywords
 def reduce(
     *arrays: Any,
-    op: str | Op = "sum",
+    op: str | Op | Callable[..., Any] = "sum",
     map: Any = None,  # noqa: A002 - the fused map, under the primitive's name
     axis: int | tuple[int, ...] | None = None,
     keepdims: bool = False,
@@ -57,9 +58,11 @@ def reduce(
     ----------
     *arrays : array_like
         One array, or one for each component of the operator; with ``map``, its arguments. They broadcast together.
-    op : str or Op
+    op : str, Op or callable
         ``"sum"``, ``"prod"``, ``"min"``, ``"max"``, ``"any"``, ``"all"``, ``"argmin"``, ``"argmax"``, ``"mean"``,
-        ``"var"``, ``"std"``, ``"norm"`` (Euclidean), ``"count_nonzero"``, or an operator of your own.
+        ``"var"``, ``"std"``, ``"norm"`` (Euclidean), ``"count_nonzero"``, ``"bitwise_and"``, ``"bitwise_or"``,
+        ``"bitwise_xor"``, NumPy's or Python's function for one, such as ``np.add`` or ``max``, or an operator of your
+        own.
     map : callable or str, optional
         A function of elements, as in :func:`gpuprims.map`, applied on the way in and never stored:
         ``reduce(x, y, map="x*y")`` is a dot product that reads each array once.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, EmptyReductionError
 from gpuprims.expressions import Expr, computable, expression, trace
-from gpuprims.operators import Folding, Op, as_ddof, as_map, find_op, make_folding, make_stages
+from gpuprims.operators import Folding, Op, as_ddof, as_map, as_op, find_op, make_folding, make_stages
 from gpuprims.primitives.axes import as_axis, axes_of, in_fortran_order
 from gpuprims.primitives.fold import plan_fold, sample_rows
 from gpuprims.primitives.map import plan as map_plan
@@ -54,7 +54,7 @@ class ReduceRequest(NamedTuple):
 
 def bind(
     arrays: tuple[Any, ...],
-    op: str | Op = "sum",
+    op: str | Op | Callable[..., Any] = "sum",
     map: Any = None,  # noqa: A002 - as reduce
     axis: int | tuple[int, ...] | None = None,
     keepdims: bool = False,
@@ -71,7 +71,7 @@ def bind(
     if str in [type(array) for array in arrays]:
         refuse_text("reduce", arrays)
     if type(op) is not str:
-        find_op(op)  # raises for other objects, such as a list
+        op = as_op(op)
     if type(ddof) is not int:
         ddof = as_ddof(ddof)
     mapped = map if map is None or type(map) is str else expression(map, len(arrays))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Unpack, overload
 
@@ -53,7 +54,7 @@ def scan(*arrays: Any, out: None = None, **keywords: Unpack[ScanKeywords]) -> An
 @named_keywords
 def scan(
     *arrays: Any,
-    op: str | Op = "sum",
+    op: str | Op | Callable[..., Any] = "sum",
     map: Any = None,  # noqa: A002 - the fused map, under the primitive's name
     inclusive: bool = True,
     axis: int | None = None,
@@ -71,9 +72,9 @@ def scan(
     ----------
     *arrays : array_like
         One array, or one for each component of the operator; with ``map``, its arguments. They broadcast together.
-    op : str or Op
-        ``"sum"``, ``"prod"``, ``"min"``, ``"max"`` or any other that :func:`gpuprims.reduce` knows by name, or an
-        operator of your own.
+    op : str, Op or callable
+        ``"sum"``, ``"prod"``, ``"min"``, ``"max"`` or any other that :func:`gpuprims.reduce` knows by name or as
+        NumPy's function, or an operator of your own.
     map : callable or str, optional
         A function of elements, as in :func:`gpuprims.map`, applied on the way in and never stored.
     inclusive : bool, default True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
@@ -22,7 +23,7 @@ from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, quoted
 from gpuprims.expressions import Expr, computable, expression
-from gpuprims.operators import Folding, Op, as_map, carried, find_op, make_folding, unfinished
+from gpuprims.operators import Folding, Op, as_map, as_op, carried, find_op, make_folding, unfinished
 from gpuprims.primitives.axes import axes_of, in_fortran_order
 from gpuprims.primitives.fold import plan_fold, plan_scan, sample_rows
 from gpuprims.primitives.segments.offsets import Segments
@@ -56,7 +57,7 @@ class ScanRequest(NamedTuple):
 
 def bind(
     arrays: tuple[Any, ...],
-    op: str | Op = "sum",
+    op: str | Op | Callable[..., Any] = "sum",
     map: Any = None,  # noqa: A002 - as scan
     inclusive: bool = True,
     axis: int | None = None,
@@ -71,7 +72,7 @@ def bind(
     if str in [type(array) for array in arrays]:
         refuse_text("scan", arrays)
     if type(op) is not str:
-        find_op(op)  # raises for other objects, such as a list
+        op = as_op(op)
     mapped = map if map is None or type(map) is str else expression(map, len(arrays))
     operands = as_operands("scan", arrays, device)
     result = None if out is None else as_out(operands, out, in_place=True)

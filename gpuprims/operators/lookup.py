@@ -1,0 +1,97 @@
+"""Find the operator of a call: an Op, a name, or a function of NumPy or Python that has a name here."""
+
+from __future__ import annotations
+
+import builtins
+import math
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from gpuprims.errors import ArgumentError, UnknownOperatorError, did_you_mean, quoted
+from gpuprims.operators.moments import SPREADS, spread
+from gpuprims.operators.named import OPERATORS
+from gpuprims.operators.op import Op
+from gpuprims.operators.rounding import with_errors
+
+# Other libraries' names.
+INSTEAD = {
+    "add": "sum", "plus": "sum", "+": "sum", "cumsum": "sum", "nansum": "sum", "total": "sum", "multiply": "prod",
+    "mul": "prod", "times": "prod", "*": "prod", "product": "prod", "cumprod": "prod", "maximum": "max", "amax": "max",
+    "cummax": "max", "minimum": "min", "amin": "min", "cummin": "min", "average": "mean", "avg": "mean",
+    "variance": "var", "stdev": "std", "stddev": "std", "or": "any", "logical_or": "any", "|": "bitwise_or",
+    "and": "all", "logical_and": "all", "&": "bitwise_and", "^": "bitwise_xor", "xor": "bitwise_xor",
+    "count": "count_nonzero", "l2": "norm",
+}  # fmt: skip
+# Functions that fold as an operator does, by its name.
+_FUNCTIONS: Mapping[str, tuple[Callable[..., Any], ...]] = {
+    "sum": (np.add, np.sum, builtins.sum, operator.add),
+    "prod": (np.multiply, np.prod, operator.mul, math.prod),
+    "mean": (np.mean,),
+    "min": (np.minimum, np.min, np.amin, builtins.min),
+    "max": (np.maximum, np.max, np.amax, builtins.max),
+    "any": (np.logical_or, np.any, builtins.any),
+    "all": (np.logical_and, np.all, builtins.all),
+    "bitwise_and": (np.bitwise_and, operator.and_),
+    "bitwise_or": (np.bitwise_or, operator.or_),
+    "bitwise_xor": (np.bitwise_xor, operator.xor),
+    "count_nonzero": (np.count_nonzero,),
+    "norm": (np.linalg.norm,),
+    "var": (np.var,),
+    "std": (np.std,),
+    "argmin": (np.argmin,),
+    "argmax": (np.argmax,),
+}
+# By identity, because a caller's object may have no hash; these functions live as long as this module.
+_NAMES = {id(function): name for name, functions in _FUNCTIONS.items() for function in functions}
+_COMPENSATED: Mapping[str, Op] = {name: with_errors(OPERATORS[name]) for name in ("sum", "mean")}
+
+
+def as_op(op: object) -> str | Op:
+    """Return an operator, or the name of one; a function such as ``np.add`` becomes a name."""
+    if isinstance(op, Op):
+        return op
+    name = op if isinstance(op, str) else _NAMES.get(id(op), "")
+    if name in OPERATORS:
+        return name
+    hint = did_you_mean(op, OPERATORS, INSTEAD)
+    if not hint and callable(op):
+        hint = " (make an operator of a function: gpuprims.Op(fn, identity=...))"
+    rule = f"op: an Op or one of {', '.join(OPERATORS)}, or NumPy's function for one"
+    raise UnknownOperatorError(f"{rule}; got {quoted(op)}{hint}")
+
+
+def find_op(op: object, *, ddof: object = 0, compensated: bool = False) -> Op:
+    """Return the operator of a call, with the keywords of ``reduce`` applied.
+
+    ``var`` and ``std`` divide by the number of elements minus ``ddof``. ``compensated`` lets ``sum`` and ``mean`` carry
+    their rounding errors.
+    """
+    found = as_op(op)
+    chosen = OPERATORS[found] if isinstance(found, str) else found
+    named = chosen.name if OPERATORS.get(chosen.name) is chosen else ""  # "" for the caller's own
+    if (less := as_ddof(ddof)) != 0:
+        if named not in SPREADS:
+            raise ArgumentError(f"reduce with {chosen.name}: ddof for {' and '.join(SPREADS)} only; got ddof={ddof}")
+        chosen = spread(named, less)
+    if compensated:
+        if named not in _COMPENSATED:
+            known = " and ".join(_COMPENSATED)
+            raise ArgumentError(f"reduce with {chosen.name}: compensated=True for {known} only; got {quoted(op)}")
+        chosen = _COMPENSATED[named]
+    return chosen
+
+
+def as_ddof(ddof: object) -> float:
+    """Check a caller's ``ddof=``."""
+    if isinstance(ddof, bool) or not isinstance(ddof, int | float | np.integer | np.floating):
+        raise ArgumentError(f"ddof: a number; got {quoted(ddof)}")
+    try:
+        finite = math.isfinite(ddof)
+    except OverflowError:
+        finite = False
+    if not finite:
+        raise ArgumentError(f"ddof: a finite number; got {quoted(ddof)}")
+    return int(ddof) if ddof == int(ddof) else float(ddof)
