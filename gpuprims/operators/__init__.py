@@ -5,12 +5,12 @@
 a call.
 """
 
-from gpuprims.operators.folding import Folding, Stages, as_map, carried, make_folding, make_stages, unfinished
+from gpuprims.operators.folding import Folding, Stages, as_map, carried, counting, make_folding, make_stages, unfinished
 from gpuprims.operators.lookup import INSTEAD, as_ddof, as_op, find_op
 from gpuprims.operators.named import OPERATORS
 from gpuprims.operators.op import Op
 
 __all__ = [
-    "INSTEAD", "OPERATORS", "Folding", "Op", "Stages", "as_ddof", "as_map", "as_op", "carried", "find_op",
-    "make_folding", "make_stages", "unfinished",
+    "INSTEAD", "OPERATORS", "Folding", "Op", "Stages", "as_ddof", "as_map", "as_op", "carried", "counting",
+    "find_op", "make_folding", "make_stages", "unfinished",
 ]  # fmt: skip

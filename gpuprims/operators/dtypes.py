@@ -20,6 +20,11 @@ DtypeRule = Callable[[Dtypes, Dtype | None], tuple[Dtypes, Dtypes]]
 INT64, FLOAT32, FLOAT64, BOOL = (np.dtype(name) for name in ("int64", "float32", "float64", "bool"))
 
 
+def of_integers(elements: Dtypes, values: Dtypes) -> bool:
+    """Return True for elements that are integers or bools, of which none is NaN."""
+    return elements[0].kind in "biu"
+
+
 def register(dtype: Dtype) -> Dtype:
     """Return the dtype that values have in registers: float16 accumulates in float32."""
     return FLOAT32 if dtype == np.float16 else dtype
@@ -59,6 +64,27 @@ def keeping(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
     """Apply the rule of NumPy's min and max: the result has the elements' dtype."""
     result = dtype or elements[0]
     return (register(result),), (result,)
+
+
+def keeping_nan(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
+    """Apply the rule of NumPy's nanmin and nanmax; NaN has no place among integers."""
+    if dtype is not None and elements[0].kind in "fc" and dtype.kind not in "fc":
+        raise DtypeError(f"nanmin, nanmax: a floating dtype for elements of {elements[0]}; got dtype={dtype}")
+    return keeping(elements, dtype)
+
+
+def keeping_both(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
+    """Apply the rule of minmax: two results of the elements' dtype."""
+    values, results = keeping(elements, dtype)
+    return values * 2, results * 2
+
+
+def keeping_difference(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
+    """Apply the rule of NumPy's ptp: bools have no difference."""
+    values, results = keeping(elements, dtype)
+    if results[0] == BOOL:
+        raise DtypeError('ptp: numbers; got bools (write op="minmax")')
+    return values * 2, results
 
 
 def bitwise(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:

@@ -1,4 +1,4 @@
-"""min, max, argmin and argmax: the extreme element, or its index."""
+"""min, max, argmin, argmax, minmax and ptp: extreme elements, or their indices; and those that leave NaN out."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 
 from gpuprims.operators.dtypes import Dtypes, locating
 from gpuprims.operators.op import Op
+
+Identity = Callable[[Dtypes], tuple[Any, ...]]
 
 
 def lowest(dtypes: Dtypes) -> tuple[Any, ...]:
@@ -39,12 +41,41 @@ def _extreme(dtypes: Dtypes, *, lowest: bool) -> tuple[Any, ...]:
     return (first, np.iinfo(np.int64).max)[: len(dtypes)]
 
 
+def nothing_or(identity: Identity) -> Identity:
+    """Return the identity of nanmin or nanmax: NaN, as their result of nothing but NaN; ``identity`` for integers."""
+    return lambda dtypes: (np.nan, *identity(dtypes)[1:]) if dtypes[0].kind in "fc" else identity(dtypes)
+
+
+def both_ends(dtypes: Dtypes) -> tuple[Any, ...]:
+    """Return the identity of minmax and ptp: a minimum and a maximum of nothing."""
+    return highest(dtypes[:1]) + lowest(dtypes[:1])
+
+
 def beats(better: str) -> Callable[[Any, Any], Any]:
     """Return the function that is true if its first argument is better: ``">"`` or ``"<"``, and true for every NaN."""
     return lambda a, b: ~((a <= b) if better == ">" else (a >= b))  # so NaN beats itself
 
 
-def locating_op(name: str, better: str, identity: Callable[[Dtypes], tuple[Any, ...]]) -> Op:
+def beats_nan(better: str) -> Callable[[Any, Any], Any]:
+    """Return the function that is true if its first argument is better, as any number is than NaN."""
+    return lambda a, b: (a == a) & ~((a <= b) if better == ">" else (a >= b))
+
+
+def extremes_op(name: str, **more: Any) -> Op:
+    """Return an operator that folds the minimum and the maximum in one pass."""
+    return Op(
+        lambda p, q: (np.minimum(p[0], q[0]), np.maximum(p[1], q[1])),
+        both_ends,
+        name=name,
+        commutative=True,
+        components=2,
+        prepare=lambda element, index: (element, element),
+        of_nothing=False,
+        **more,
+    )
+
+
+def locating_op(name: str, better: str, identity: Identity) -> Op:
     """Return the operator that finds the first index of the best element."""
 
     def fold(p: tuple[Any, Any], q: tuple[Any, Any]) -> tuple[Any, Any]:
@@ -54,15 +85,35 @@ def locating_op(name: str, better: str, identity: Callable[[Dtypes], tuple[Any, 
         second = np.where(a != a, (b != b) & (j < i), (b != b) | closer | ((b == a) & (j < i)))
         return np.where(second, b, a), np.where(second, j, i)
 
+    def finish(element: Any, index: Any, count: Any) -> Any:
+        return index
+
+    return _locating(fold, identity, name=name, better=beats(better), finish=finish)
+
+
+def locating_number_op(name: str, better: str, identity: Identity, **more: Any) -> Op:
+    """Return the operator that finds the first index of the best number; -1 where all elements are NaN."""
+
+    def fold(p: tuple[Any, Any], q: tuple[Any, Any]) -> tuple[Any, Any]:
+        (a, i), (b, j) = p, q
+        closer = (b > a) if better == ">" else (b < a)
+        second = np.where(a == a, closer | ((b == a) & (j < i)), (b == b) | (j < i))
+        return np.where(second, b, a), np.where(second, j, i)
+
+    def finish(element: Any, index: Any, count: Any) -> Any:
+        return np.where(element == element, index, -1)
+
+    return _locating(fold, nothing_or(identity), name=name, better=beats_nan(better), finish=finish, **more)
+
+
+def _locating(fold: Callable[[Any, Any], Any], identity: Identity, **more: Any) -> Op:
     return Op(
         fold,
         identity,
-        name=name,
         commutative=True,
-        better=beats(better),
         components=2,
         prepare=lambda element, index: (element, index),
-        finish=lambda element, index, count: index,
         dtypes=locating,
         of_nothing=False,
+        **more,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -27,6 +28,11 @@ class Folding:
     # From the first components of two values to True if the first value is better, for folds that return one of their
     # values.
     better: TypedExpr | None = None
+
+    @property
+    def counts(self) -> bool:
+        """True if results depend on the number of elements."""
+        return self.finish.takes(len(self.values))
 
     @property
     def computed_in(self) -> Dtypes:
@@ -59,24 +65,62 @@ def make_folding(op: Op, mapped: Expr, arrays: Dtypes, dtype: Dtype | None, labe
         return make_folding(op.exact, mapped, arrays, dtype, label)
     early = values[0] if op.converts else dtype
 
+    def parts_of(*given: Any) -> tuple[Any, ...]:
+        results = mapped(*given[: len(arrays)])
+        return (results,) if mapped.single else results
+
+    def kept(*given: Any) -> Any:
+        return True if op.skips is None else ~op.skips(*parts_of(*given))
+
     def load(*given: Any) -> Any:
-        results = mapped(*given[:-1])
-        parts = (results,) if mapped.single else results
+        parts = parts_of(*given)
         if early is not None:  # like NumPy's dtype=, convert elements before the fold
             parts = tuple(part.astype(early) for part in parts)
-        return parts if op.prepare is None else op.prepare(*parts, given[-1])
+        prepared = parts if op.prepare is None else op.prepare(*parts, given[-1])
+        if op.skips is None:
+            return prepared
+        components, number = prepared if isinstance(prepared, tuple) else (prepared,), kept(*given)
+        return tuple(np.where(number, one, scalar) for one, scalar in zip(components, identity, strict=True))
 
+    identity = op.identity(values)
     # The count has the dtype of the values, so that mean divides a float32 by a float32.
     count = values[0] if values[0].kind in "fc" else INT64
     finish = trace(op.finish or (lambda *folded: folded[:-1]), op.components + 1)
-    return Folding(
+    folding = Folding(
         values,
         outputs,
         typed(trace(load, len(arrays) + 1), (*arrays, INT64), values),
         typed(op.fold, values * 2, values),
         typed(finish, (*values, count), outputs),
-        op.identity(values),
+        identity,
         None if op.better is None else typed(op.better, values[:1] * 2, (BOOL,)),
+    )
+    return folding if op.skips is None or not folding.counts else counting(folding, arrays, kept)
+
+
+def counting(plain: Folding, arrays: Dtypes, kept: Callable[..., Any] = lambda *given: True) -> Folding:
+    """Return a folding that also counts, for results that need the number of elements so far, or of those ``kept``."""
+    count = plain.finish.nodes[len(plain.values)].dtype
+    values, n = (count, *plain.values), len(arrays)
+
+    def load(*given: Any) -> Any:
+        return np.where(kept(*given), 1, 0), *plain.map(*given)
+
+    def fold(*both: Any) -> Any:
+        p, q = both[: len(values)], both[len(values) :]
+        return (p[0] + q[0], *plain.op(*p[1:], *q[1:]))
+
+    def finish(*given: Any) -> Any:
+        return plain.finish(*given[1:-1], given[0])
+
+    return replace(
+        plain,
+        values=values,
+        map=typed(trace(load, n + 1), (*arrays, INT64), values),
+        op=typed(trace(fold, 2 * len(values)), values * 2, values),
+        finish=typed(trace(finish, len(values) + 1), (*values, count), plain.outputs),
+        identity=(count.type(0), *plain.identity),
+        better=None,
     )
 
 

@@ -18,12 +18,14 @@ from gpuprims.operators.rounding import with_errors
 
 # Other libraries' names.
 INSTEAD = {
-    "add": "sum", "plus": "sum", "+": "sum", "cumsum": "sum", "nansum": "sum", "total": "sum", "multiply": "prod",
+    "add": "sum", "plus": "sum", "+": "sum", "cumsum": "sum", "total": "sum", "multiply": "prod",
     "mul": "prod", "times": "prod", "*": "prod", "product": "prod", "cumprod": "prod", "maximum": "max", "amax": "max",
     "cummax": "max", "minimum": "min", "amin": "min", "cummin": "min", "average": "mean", "avg": "mean",
     "variance": "var", "stdev": "std", "stddev": "std", "or": "any", "logical_or": "any", "|": "bitwise_or",
     "and": "all", "logical_and": "all", "&": "bitwise_and", "^": "bitwise_xor", "xor": "bitwise_xor",
     "count": "count_nonzero", "l2": "norm",
+    "fmax": "nanmax", "fmin": "nanmin", "range": "ptp", "aminmax": "minmax", "nancumsum": "nansum",
+    "nancumprod": "nanprod",
 }  # fmt: skip
 # Functions that fold as an operator does, by its name.
 _FUNCTIONS: Mapping[str, tuple[Callable[..., Any], ...]] = {
@@ -43,6 +45,16 @@ _FUNCTIONS: Mapping[str, tuple[Callable[..., Any], ...]] = {
     "std": (np.std,),
     "argmin": (np.argmin,),
     "argmax": (np.argmax,),
+    "ptp": (np.ptp,),
+    "nansum": (np.nansum,),
+    "nanprod": (np.nanprod,),
+    "nanmean": (np.nanmean,),
+    "nanvar": (np.nanvar,),
+    "nanstd": (np.nanstd,),
+    "nanmin": (np.nanmin, np.fmin),
+    "nanmax": (np.nanmax, np.fmax),
+    "nanargmin": (np.nanargmin,),
+    "nanargmax": (np.nanargmax,),
 }
 # By identity, because a caller's object may have no hash; these functions live as long as this module.
 _NAMES = {id(function): name for name, functions in _FUNCTIONS.items() for function in functions}
@@ -74,7 +86,7 @@ def find_op(op: object, *, ddof: object = 0, compensated: bool = False) -> Op:
     named = chosen.name if OPERATORS.get(chosen.name) is chosen else ""  # "" for the caller's own
     if (less := as_ddof(ddof)) != 0:
         if named not in SPREADS:
-            raise ArgumentError(f"reduce with {chosen.name}: ddof for {' and '.join(SPREADS)} only; got ddof={ddof}")
+            raise ArgumentError(f"reduce with {chosen.name}: ddof for {', '.join(SPREADS)} only; got ddof={ddof}")
         chosen = spread(named, less)
     if compensated:
         if named not in _COMPENSATED:

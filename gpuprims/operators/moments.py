@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.operators.dtypes import FLOAT64, INT64, Dtype, Dtypes, inexact
+from gpuprims.operators.dtypes import FLOAT64, INT64, Dtype, Dtypes, inexact, of_integers
 from gpuprims.operators.op import Op
 from gpuprims.operators.rounding import fast_two_sum, two_sum
 
 # Number of elements and its error; their mean and its error; the sum of their squared distances from the mean.
 Moments = tuple[Any, Any, Any, Any, Any]
-SPREADS = ("var", "std")
+SPREADS = ("var", "std", "nanvar", "nanstd")
 
 
 def _merge(p: Moments, q: Moments) -> Moments:
@@ -58,18 +58,22 @@ def _distances(total: Any, squares: Any, count: Any) -> Any:
 
 
 @lru_cache(maxsize=256)
-def spread(name: str, ddof: float = 0) -> Op:
+def spread(name: str, ddof: float) -> Op:
     """Return ``var``, the sum of squared distances from the mean divided by ``count - ddof``, or ``std``, its root.
 
-    Each ``ddof`` has one operator, because plans are looked up by operator.
+    ``nanvar`` and ``nanstd`` are those of the elements that are not NaN. Each ``ddof`` has one operator, because plans
+    are looked up by operator.
     """
+    plain = spread(name.removeprefix("nan"), ddof) if name.startswith("nan") else None
 
-    def divided(squares: Any, count: Any) -> Any:
-        squared = squares / np.maximum(count - ddof, 0)  # as in NumPy, too few elements for ddof divide by 0
-        return np.sqrt(squared) if name == "std" else squared
+    def divided(squares: Any, freedom: Any) -> Any:
+        """Divide by the degrees of freedom: without any, NumPy divides by 0, or gives NaN if it leaves NaN out."""
+        least = 0 if plain is None else np.where(freedom > 0, 0, np.nan)
+        squared = squares / np.maximum(freedom, least)
+        return np.sqrt(squared) if name.endswith("std") else squared
 
     def finish(n: Any, n_error: Any, mean: Any, mean_error: Any, squares: Any, count: Any) -> Any:
-        return divided(squares, count)
+        return divided(squares, n - ddof + n_error)
 
     def sums(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
         return (INT64, INT64), (FLOAT64,)
@@ -84,7 +88,7 @@ def spread(name: str, ddof: float = 0) -> Op:
         name=name,
         commutative=True,
         prepare=prepare,
-        finish=lambda total, squares, count: divided(_distances(total, squares, count), count),
+        finish=lambda total, squares, count: divided(_distances(total, squares, count), count - ddof),
         dtypes=sums,
     )
     return Op(
@@ -97,6 +101,7 @@ def spread(name: str, ddof: float = 0) -> Op:
         finish=finish,
         dtypes=inexact(name, components=5),
         converts=True,
-        exact=exact,
-        exact_for=_narrow,
+        skips=None if plain is None else np.isnan,
+        exact=plain or exact,
+        exact_for=of_integers if plain else _narrow,
     )

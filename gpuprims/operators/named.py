@@ -7,9 +7,31 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.operators.dtypes import DtypeRule, bitwise, counting, deciding, inexact, keeping, widening
-from gpuprims.operators.extremes import all_bits, beats, highest, locating_op, lowest
-from gpuprims.operators.moments import SPREADS, spread
+from gpuprims.operators.dtypes import (
+    DtypeRule,
+    bitwise,
+    counting,
+    deciding,
+    inexact,
+    keeping,
+    keeping_both,
+    keeping_difference,
+    keeping_nan,
+    of_integers,
+    widening,
+)
+from gpuprims.operators.extremes import (
+    all_bits,
+    beats,
+    beats_nan,
+    extremes_op,
+    highest,
+    locating_number_op,
+    locating_op,
+    lowest,
+    nothing_or,
+)
+from gpuprims.operators.moments import spread
 from gpuprims.operators.op import Op
 
 
@@ -17,24 +39,30 @@ def _is_true(element: Any, index: Any) -> Any:
     return element != 0
 
 
-def _named() -> dict[str, Op]:
-    def op(name: str, fn: str, identity: Any, dtypes: DtypeRule, **more: Any) -> Op:
-        return Op(fn, identity, name=name, commutative=True, dtypes=dtypes, **more)
+def _op(name: str, fn: str, identity: Any, dtypes: DtypeRule, **more: Any) -> Op:
+    return Op(fn, identity, name=name, commutative=True, dtypes=dtypes, **more)
 
-    operators = [
-        op("sum", "a + b", 0, widening(np.add)),
-        op("prod", "a * b", 1, widening(np.multiply)),
-        op("mean", "a + b", 0, inexact("mean", kinds="fc"), finish=lambda total, count: total / count),
-        op("min", "minimum(a, b)", highest, keeping, of_nothing=False, better=beats("<")),
-        op("max", "maximum(a, b)", lowest, keeping, of_nothing=False, better=beats(">")),
+
+def _without_nan(plain: Op) -> dict[str, Any]:
+    """Return what makes an operator skip NaN; ``plain`` folds integers and bools."""
+    return {"skips": np.isnan, "exact": plain, "exact_for": of_integers}
+
+
+def _named() -> dict[str, Op]:
+    plain = [
+        _op("sum", "a + b", 0, widening(np.add)),
+        _op("prod", "a * b", 1, widening(np.multiply)),
+        _op("mean", "a + b", 0, inexact("mean", kinds="fc"), finish=lambda total, count: total / count),
+        _op("min", "minimum(a, b)", highest, keeping, of_nothing=False, better=beats("<")),
+        _op("max", "maximum(a, b)", lowest, keeping, of_nothing=False, better=beats(">")),
         # An element that decides the result is better than any, itself included, so a search ends there.
-        op("any", "a | b", False, deciding, prepare=_is_true, better=lambda a, b: a),
-        op("all", "a & b", True, deciding, prepare=_is_true, better=lambda a, b: ~a),
-        op("bitwise_and", "a & b", all_bits, bitwise),
-        op("bitwise_or", "a | b", 0, bitwise),
-        op("bitwise_xor", "a ^ b", 0, bitwise),
-        op("count_nonzero", "a + b", 0, counting, prepare=lambda element, index: element != 0),
-        op(
+        _op("any", "a | b", False, deciding, prepare=_is_true, better=lambda a, b: a),
+        _op("all", "a & b", True, deciding, prepare=_is_true, better=lambda a, b: ~a),
+        _op("bitwise_and", "a & b", all_bits, bitwise),
+        _op("bitwise_or", "a | b", 0, bitwise),
+        _op("bitwise_xor", "a ^ b", 0, bitwise),
+        _op("count_nonzero", "a + b", 0, counting, prepare=lambda element, index: element != 0),
+        _op(
             "norm",
             "a + b",
             0,
@@ -43,11 +71,34 @@ def _named() -> dict[str, Op]:
             finish=lambda squares, count: np.sqrt(squares),
             converts=True,
         ),
-        *map(spread, SPREADS),
+        *(spread(name, 0) for name in ("var", "std")),
         locating_op("argmin", "<", highest),
         locating_op("argmax", ">", lowest),
+        extremes_op("minmax", dtypes=keeping_both),
+        extremes_op("ptp", dtypes=keeping_difference, finish=lambda low, high, count: high - low),
     ]
-    return {operator.name: operator for operator in operators}
+    named = {operator.name: operator for operator in plain}
+    integers = {name: {"exact": named[name], "exact_for": of_integers} for name in ("min", "max", "argmin", "argmax")}
+    least = {**integers["min"], "of_nothing": False, "better": beats_nan("<")}
+    most = {**integers["max"], "of_nothing": False, "better": beats_nan(">")}
+    skipping = [
+        _op("nansum", "a + b", 0, widening(np.add), **_without_nan(named["sum"])),
+        _op("nanprod", "a * b", 1, widening(np.multiply), **_without_nan(named["prod"])),
+        _op(
+            "nanmean",
+            "a + b",
+            0,
+            inexact("nanmean", kinds="fc"),
+            finish=lambda total, count: total / count,
+            **_without_nan(named["mean"]),
+        ),
+        *(spread(name, 0) for name in ("nanvar", "nanstd")),
+        _op("nanmin", "fmin(a, b)", nothing_or(highest), keeping_nan, **least),
+        _op("nanmax", "fmax(a, b)", nothing_or(lowest), keeping_nan, **most),
+        locating_number_op("nanargmin", "<", highest, **integers["argmin"]),
+        locating_number_op("nanargmax", ">", lowest, **integers["argmax"]),
+    ]
+    return named | {operator.name: operator for operator in skipping}
 
 
 OPERATORS: Mapping[str, Op] = _named()

@@ -55,6 +55,9 @@ class Op:
         From the first components of two values to True if the first value is better. ``fn`` then returns the better
         value, or the earlier one if neither is, and kernels may search for it without folding the other components. A
         value that compares better than itself (NaN) wins.
+    skips : callable, optional
+        From an element, of several components from all, to True if the fold leaves it out, as nansum leaves out NaN.
+        The number of elements that ``finish`` gets is that of the others.
     check : bool, default False
         True to check the laws on a thousand random values: ``fn(fn(a, b), c) == fn(a, fn(b, c))``,
         ``fn(identity, a) == a == fn(a, identity)``, if commutative ``fn(a, b) == fn(b, a)``, and that ``fn`` returns
@@ -109,6 +112,7 @@ class Op:
         exact: Op | None = None,
         exact_for: Callable[[Dtypes, Dtypes], bool] = lambda elements, values: values[0].kind in "biu",
         better: Callable[..., Any] | None = None,
+        skips: Callable[..., Any] | None = None,
         check: bool = False,
     ) -> None:
         self.name = name
@@ -120,6 +124,7 @@ class Op:
         self.exact = exact
         self.exact_for = exact_for
         self.better = None if better is None else trace(better, 2)
+        self.skips = skips
         self.components = components or (len(identity) if isinstance(identity, tuple) else 1)
         self.elements = self.components if prepare is None else 1
         refuse_masked("Op: identity=", identity)

@@ -13,7 +13,8 @@ from gpuprims.operators import Op
 
 OpName: TypeAlias = Literal[
     "sum", "prod", "mean", "min", "max", "any", "all", "count_nonzero", "norm", "var", "std", "argmin", "argmax",
-    "bitwise_and", "bitwise_or", "bitwise_xor",
+    "bitwise_and", "bitwise_or", "bitwise_xor", "minmax", "ptp", "nansum", "nanprod", "nanmean", "nanvar", "nanstd",
+    "nanmin", "nanmax", "nanargmin", "nanargmax",
 ]  # fmt: skip
 Mode: TypeAlias = Literal["nearest", "reflect", "mirror", "wrap", "constant"]
 # What NumPy's arrays are made from.

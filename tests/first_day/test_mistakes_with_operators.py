@@ -106,7 +106,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "ddof of a sum": (
         lambda: gpuprims.reduce(X, op="sum", ddof=1), errors.ArgumentError,
-        ("ddof for var and std only", "ddof=1"),
+        ("ddof for var, std, nanvar, nanstd only", "ddof=1"),
     ),
     "ddof text": (
         lambda: gpuprims.reduce(X, op="std", ddof="1"), errors.ArgumentError,

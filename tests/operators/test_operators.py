@@ -20,7 +20,9 @@ FLOAT32, FLOAT64, INT32, INT64 = (np.dtype(name) for name in ("float32", "float6
 AFFINE = Op(lambda p, q: (p[0] * q[0], p[1] * q[0] + q[1]), identity=(1, 0), name="affine")
 DTYPES = pytest.mark.parametrize("dtype", [dtype for dtype in COMPUTABLE if dtype.kind != "c"], ids=str)
 OF_BITS = ("bitwise_and", "bitwise_or", "bitwise_xor")
-NAMES = pytest.mark.parametrize("name", [name for name in OPERATORS if name not in OF_BITS])
+SPREADS = ("var", "std", "nanvar", "nanstd")
+# minmax folds as ptp, and takes bools.
+NAMES = pytest.mark.parametrize("name", [name for name in OPERATORS if name not in ("ptp", *OF_BITS)])
 
 
 def folding(op: str | Op, dtype: Any, asked: Any = None) -> Folding:
@@ -97,6 +99,22 @@ def test_an_unknown_operator_is_refused_with_the_known_ones() -> None:
 def test_an_operator_needs_an_element_for_each_component() -> None:
     with pytest.raises(ArgumentError, match=r"reduce with affine: 2 array\(s\).*; got 1"):
         make_folding(AFFINE, expression("x"), (FLOAT32,), None)
+
+
+def test_an_operator_leaves_out_what_it_skips(device: gpuprims.Device) -> None:
+    mean = Op(lambda a, b: a + b, 0, skips=lambda x: x < 0, finish=lambda total, count: total / count)
+    x = np.array([3, -9, 4, -9, 5, -1, 0, 2], np.float32)
+    assert gpuprims.reduce(x, op=mean, device=device) == np.float32(2.8)
+    parts = gpuprims.reduce(x, op=mean, segments=[0, 4, 8], device=device)
+    np.testing.assert_array_equal(parts, np.array([3.5, 7 / 3], np.float32))
+    expected = np.array([3, 3, 3.5, 3.5, 4, 4, 3, 2.8], np.float32)
+    np.testing.assert_array_equal(gpuprims.scan(x, op=mean, device=device), expected)
+    longest = Op(
+        lambda p, q: (np.maximum(p[0], q[0]), p[1] + q[1]), (-np.inf, 0.0), commutative=True, skips=lambda x, y: x > y
+    )
+    kept = x <= x[::-1]
+    got = gpuprims.reduce(x, x[::-1], op=longest, device=device)
+    assert got == (x[kept].max(), x[::-1][kept].sum())
 
 
 # Identities
@@ -250,14 +268,15 @@ def same(got: tuple[Any, ...], expected: tuple[Any, ...]) -> None:
 # Sums and products of floats are associative up to rounding alone: they are held to the laws on numbers that stay
 # exact.
 EXACT_FLOATS = st.sampled_from([-4.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, np.inf, -np.inf, np.nan])
-ROUNDING = ("sum", "prod", "mean", "norm")
+ROUNDING = ("sum", "prod", "mean", "norm", "nansum", "nanprod", "nanmean")
 # Moments divide by numbers of elements, so that their components agree up to rounding alone: test_laws.
-EXACT = pytest.mark.parametrize("name", [name for name in OPERATORS if name not in ("var", "std", *OF_BITS)])
+EXACT = pytest.mark.parametrize("name", [name for name in OPERATORS if name not in ("ptp", *SPREADS, *OF_BITS)])
 
 
 def elements_of(name: str, dtype: np.dtype[Any]) -> st.SearchStrategy[np.ndarray]:
     if dtype.kind != "f":
-        small = st.integers(0, 100) if name in ("mean", "norm") and dtype.kind != "b" else None  # folded in float64
+        in_float64 = name in ("mean", "norm", "nanmean") and dtype.kind != "b"
+        small = st.integers(0, 100) if in_float64 else None
         return hnp.arrays(dtype, 6, elements=small)
     numbers = EXACT_FLOATS if name in ROUNDING else st.floats(width=16) | EXACT_FLOATS
     return hnp.arrays(dtype, 6, elements=numbers)
@@ -291,7 +310,7 @@ def test_folds_keep_a_value_met_by_the_identity(name: str, dtype: str, data: st.
 
 @LAW_DTYPES
 @pytest.mark.parametrize(
-    "name", [name for name, op in OPERATORS.items() if op.commutative and name not in ("var", "std", *OF_BITS)]
+    "name", [name for name, op in OPERATORS.items() if op.commutative and name not in ("ptp", *SPREADS, *OF_BITS)]
 )
 @given(data=st.data())
 @settings(max_examples=15)

@@ -11,6 +11,7 @@ from gpuprims.core.device import Device
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.expressions import trace
 from gpuprims.operators import OPERATORS, Op, as_map, make_folding
+from gpuprims.primitives.found import must_find
 from gpuprims.primitives.grouping.groups import Groups
 from gpuprims.primitives.grouping.indices import scatter
 from gpuprims.primitives.map import map as map_arrays
@@ -19,7 +20,9 @@ from gpuprims.primitives.texts import refuse_text
 
 # Folds or scans arrays of one axis in segments; takes the keywords ``segments`` and ``device``.
 Fold = Callable[..., Any]
-_AS_INT64 = trace(lambda index: index.astype(np.int64), 1)
+_LOCATING = ("argmin", "argmax", "nanargmin", "nanargmax")
+# From the index of an element before the sort, and the index after it, which may be -1.
+_FOUND = trace(lambda index, place: np.where(place < 0, -1, index.astype(np.int64)), 2)
 
 
 def reduce_by_key(
@@ -27,8 +30,9 @@ def reduce_by_key(
 ) -> Any:
     """Fold the elements of each key; results are in ascending order of keys."""
     groups = groups_for("reduce", arrays, keys, op, device, mapped=mapped)
-    results = folded(groups, groups.values, fold, op)
-    return _each(groups.operands.to_caller, results)
+    results = _each(groups.operands.to_caller, folded(groups, groups.values, fold, op))
+    found = must_find("reduce", op, groups.operands)
+    return results if found is None else found(results)
 
 
 def scan_by_key(
@@ -87,13 +91,13 @@ def folded(groups: Groups, values: list[Any], fold: Fold, op: Op) -> Any:
     results = fold(*values, segments=groups.offsets, device=groups.device)
     if locates(op) and groups.size:
         index = take(groups.order, results, mode="clip", device=groups.device)
-        return map_arrays(_AS_INT64, index, device=groups.device)
+        return map_arrays(_FOUND, index, results, device=groups.device)
     return results
 
 
 def locates(op: Op) -> bool:
-    """Return True for argmin and argmax."""
-    return op in (OPERATORS["argmin"], OPERATORS["argmax"])
+    """Return True for argmin, argmax and those that leave NaN out."""
+    return op in [OPERATORS[name] for name in _LOCATING]
 
 
 def _each(function: Callable[[Any], Any], results: Any) -> Any:

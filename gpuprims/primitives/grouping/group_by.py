@@ -10,6 +10,7 @@ from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.errors import ArgumentError, ArrayError, quoted
 from gpuprims.operators import OPERATORS, Op, find_op
+from gpuprims.primitives.found import must_find
 from gpuprims.primitives.grouping.by_key import folded, groups_for
 from gpuprims.primitives.reduce import reduce
 
@@ -81,4 +82,6 @@ def group_by(
     for arrays in calls:
         result = folded(groups, arrays, partial(reduce, op=op), operator)
         results.extend(result if isinstance(result, tuple) else (result,))
-    return tuple(groups.operands.to_caller(one) for one in (groups.keys, *results))
+    found = must_find("group_by", operator, groups.operands)
+    given = [groups.operands.to_caller(one) for one in (groups.keys, *results)]
+    return tuple(given if found is None else [given[0], *map(found, given[1:])])

@@ -13,6 +13,7 @@ from gpuprims.core.primitive import Planner, Primitive
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls, by_value
 from gpuprims.expressions import expression
 from gpuprims.operators import Op, find_op
+from gpuprims.primitives.found import must_find
 from gpuprims.primitives.reduce.plan import bind, plan_call, planned, reduce_segments, refuse_axes, run_in_slabs, sample
 from gpuprims.primitives.reduce.variants import VARIANTS
 from gpuprims.primitives.segments.offsets import beside_arrays
@@ -61,8 +62,9 @@ def reduce(
     op : str, Op or callable
         ``"sum"``, ``"prod"``, ``"min"``, ``"max"``, ``"any"``, ``"all"``, ``"argmin"``, ``"argmax"``, ``"mean"``,
         ``"var"``, ``"std"``, ``"norm"`` (Euclidean), ``"count_nonzero"``, ``"bitwise_and"``, ``"bitwise_or"``,
-        ``"bitwise_xor"``, NumPy's or Python's function for one, such as ``np.add`` or ``max``, or an operator of your
-        own.
+        ``"bitwise_xor"``, ``"minmax"`` (two results), ``"ptp"``; or ``"nansum"``, ``"nanprod"``, ``"nanmean"``,
+        ``"nanvar"``, ``"nanstd"``, ``"nanmin"``, ``"nanmax"``, ``"nanargmin"``, ``"nanargmax"``, which leave NaN out;
+        or NumPy's or Python's function for one, such as ``np.add`` or ``max``; or an operator of your own.
     map : callable or str, optional
         A function of elements, as in :func:`gpuprims.map`, applied on the way in and never stored:
         ``reduce(x, y, map="x*y")`` is a dot product that reads each array once.
@@ -76,7 +78,7 @@ def reduce(
         Write results to these, one for each: of its shape and dtype, in any layout, on the arrays' device, and apart
         from them in memory. By default new arrays.
     ddof : int or float, default 0
-        For var and std: divide by the number of elements minus this, as in NumPy.
+        For var, std, nanvar and nanstd: divide by the number of elements minus this, as in NumPy.
     compensated : bool, default False
         For sum and mean of floats: carry the rounding errors along and add them at the end. The sum is then exact to
         its last bit or two, unless terms cancel to almost nothing. Sums of integers and bools are always exact.
@@ -109,7 +111,9 @@ def reduce(
     ArgumentError, UnknownOperatorError, AxisError, ShapeError, DtypeError, DeviceMismatchError
         Arguments that do not fit.
     EmptyReductionError
-        min, max, argmin or argmax of no elements.
+        min, max, argmin, argmax, minmax or ptp of no elements, or nanargmin or nanargmax of host arrays where all
+        elements are NaN. For arrays of a device, and in plans, their index is then -1, because raising would take a
+        wait.
     NoVariantError
         No kernel, or not the one asked for, can run the call.
 
@@ -155,12 +159,15 @@ def reduce(
     operands, request, result, chosen = bind(
         arrays, op, map, axis, keepdims, dtype, out, ddof, compensated, device, variant
     )
+    back = must_find("reduce", request.operator, operands)
     if segments is not None:
         refuse_axes(axis, keepdims)
-        keep = None if key is None else partial(_WARM.keep, key)
-        return reduce_segments(operands, result, segments, request, chosen, keep)
-    if operands.on_host and operands.exceed_room:
-        return run_in_slabs(request, operands, result, chosen)
-    plan = find_plan(plan_call, operands, request, result, chosen)
-    _WARM.keep(key, plan, operands, out=result)
-    return plan.run(operands, result)
+        keep = None if key is None else partial(_WARM.keep, key, back=back)
+        results = reduce_segments(operands, result, segments, request, chosen, keep)
+    elif operands.on_host and operands.exceed_room:
+        results = run_in_slabs(request, operands, result, chosen)
+    else:
+        plan = find_plan(plan_call, operands, request, result, chosen)
+        _WARM.keep(key, plan, operands, out=result, back=back)
+        results = plan.run(operands, result)
+    return results if back is None else back(results)

@@ -23,11 +23,11 @@ from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, quoted
 from gpuprims.expressions import Expr, computable, expression
-from gpuprims.operators import Folding, Op, as_map, as_op, carried, find_op, make_folding, unfinished
+from gpuprims.operators import Folding, Op, as_map, as_op, carried, counting, find_op, make_folding, unfinished
 from gpuprims.primitives.axes import axes_of, in_fortran_order
 from gpuprims.primitives.fold import plan_fold, plan_scan, sample_rows
 from gpuprims.primitives.segments.offsets import Segments
-from gpuprims.primitives.segments.operator import counting, placed, segmented
+from gpuprims.primitives.segments.operator import placed, segmented
 from gpuprims.primitives.segments.planned import own_segments, plan_segments
 from gpuprims.primitives.segments.shares import Keep, run_by_offsets, takes_offsets
 from gpuprims.primitives.segscan.plan import SegmentedScanRequest, plan_segscan
@@ -139,7 +139,7 @@ def carrying(request: ScanRequest, arrays: tuple[np.dtype[Any], ...]) -> Folding
     arrays = arrays[: len(arrays) - request.carried]
     mapped = as_map("scan", request.map, len(arrays))
     folding = make_folding(request.operator, mapped, arrays, request.dtype, "scan")
-    if folding.finish.takes(len(folding.values)):
+    if folding.counts:
         folding = counting(folding, arrays)
     return carried(folding, arrays) if request.carried else folding
 

@@ -29,7 +29,7 @@ def segmented(
     The folding's map takes marks after the arrays. The first mark is True where a segment begins.
     """
     plain = make_folding(op, as_map(label, mapped, len(arrays)), arrays, dtype, label)
-    n, components, counts = len(arrays), len(plain.values), op.finish is not None
+    n, components, counts = len(arrays), len(plain.values), plain.counts
     count = plain.finish.nodes[components].dtype
     values = (_BOOL, *(count,) * counts, *plain.values)
     first = 1 + counts
@@ -58,28 +58,6 @@ def segmented(
     with np.errstate(all="ignore"):
         nothing = plain.finish(*plain.identity, count.type(0))
     return folding, tuple(np.asarray(value).item() for value in nothing)
-
-
-def counting(plain: Folding, arrays: tuple[Any, ...]) -> Folding:
-    """Return a folding that also counts, for results that depend on the number of elements so far in a segment."""
-    count = plain.finish.nodes[len(plain.values)].dtype
-    values, n = (count, *plain.values), len(arrays)
-
-    def fold(*both: Any) -> Any:
-        p, q = both[: len(values)], both[len(values) :]
-        return (p[0] + q[0], *plain.op(*p[1:], *q[1:]))
-
-    return replace(
-        plain,
-        values=values,
-        map=typed(trace(lambda *given: (1, *plain.map(*given)), n + 1), (*arrays, _INT64), values),
-        op=typed(trace(fold, 2 * len(values)), values * 2, values),
-        finish=typed(
-            trace(lambda *given: plain.finish(*given[1:-1], given[0]), len(values) + 1), (*values, count), plain.outputs
-        ),
-        identity=(count.type(0), *plain.identity),
-        better=None,
-    )
 
 
 def placed(

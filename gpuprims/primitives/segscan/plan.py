@@ -18,8 +18,7 @@ from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.expressions import Expr
-from gpuprims.operators import Folding, Op, as_map, find_op, make_folding
-from gpuprims.primitives.segments.operator import counting
+from gpuprims.operators import Folding, Op, as_map, counting, find_op, make_folding
 from gpuprims.primitives.segments.shares import SharesVariant, launch_tails, taking_offsets
 from gpuprims.primitives.segments.spec import RunsScanSpec
 
@@ -43,7 +42,7 @@ class SegmentedScanRequest(NamedTuple):
     def described(self, dtypes: tuple[np.dtype[Any], ...], size: int) -> tuple[Folding, CallTraits]:
         """See :class:`SegmentsCall`."""
         plain = make_folding(self.op, as_map("scan", self.map, len(dtypes)), dtypes, self.dtype, "scan")
-        folding = plain if self.op.finish is None else counting(plain, dtypes)
+        folding = counting(plain, dtypes) if plain.counts else plain
         nbytes = value_bytes(folding.values)
         return folding, CallTraits(folding.computed_in, size, self.segments, self.op.commutative, nbytes)
 
