@@ -124,8 +124,8 @@ def records() -> None:
     add = gpuprims.Op(lambda a, b: a + b, 0, commutative=True)
     try:
         gpuprims.reduce(x, op=add)
-        gpuprims.reduce(x, op=np.maximum)
-        gpuprims.scan(x, op=max)
+        gpuprims.reduce(x, op=np.maximum, where=x > 0, initial=0)
+        gpuprims.scan(x, op=max, initial=0)
     except errors.GpuprimsError as error:
         print(str(error))
 

@@ -37,6 +37,8 @@ _SMALL = 1 << 24
 SHORT = 1 << 24
 # Keywords of these classes decide a plan by their value. True is equal to 1, and a function may see new values later.
 AS_GIVEN = frozenset({type(None), int, str, Expr})
+# Classes of numbers that folds of warm calls begin with; their text decides a plan.
+BEGINS = frozenset({type(None), int, float})
 _NUMBERS = frozenset({bool, *NUMBERS})
 # Python's numbers that are the same if they are equal, but for zeros; and how many of them a call keeps.
 _SIMPLE, _FEW_NUMBERS = frozenset({bool, int, float}), 64

@@ -13,7 +13,7 @@ NAMES_HERE = {
     "type": "dtype", "correction": "ddof", "output": "out", "key": "by", "keys": "by", "groupby": "by",
     "group_by": "by", "by": "key", "agg": "op", "aggregate": "op", "interpolation": "method", "normed": "density",
     "counts": "return_counts", "inverse": "return_inverse", "n": "k", "index": "indices", "repeats": "lengths",
-    "cmp": "less", "comp": "less", "compare": "less", "comparator": "less",
+    "init": "initial", "cmp": "less", "comp": "less", "compare": "less", "comparator": "less",
 }  # fmt: skip
 
 # Other libraries' keywords, and what to write where another name is not enough. The middle column has keywords that
@@ -47,11 +47,10 @@ ADVICE = (
     ("axis dim", "mask", "keep rows by take(x, indices, axis=0)"),
     ("axis dim", "vector_axis element v", "leave it out: each element is computed by itself"),
     ("axis dim", "", "leave it out: elements are taken in C order"),
-    ("where", "ddof", "reduce the elements that compact(x, mask) keeps"),
     ("where", "vector_axis", "write where(condition, a, b) in the function"),
     ("dtype", "vector_axis", "convert in the function, as in 'float32(x + 1)'"),
     ("dtype", "", "convert the array: x.astype(dtype)"),
-    ("initial init", "op", "combine it with the result, as in result + initial"),
+    ("initial", "op", "combine it with the result, as in result + initial"),
     ("op", "dtype", "write scan(x, op=...)"),
     ("segments", "keys", "take the values by argsort(keys, segments=...)"),
     ("total_repeat_length", "lengths", "leave it out: the lengths say it"),

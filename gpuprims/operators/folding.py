@@ -53,11 +53,11 @@ def as_map(label: str, function: str | Expr | None, arity: int) -> Expr:
 def make_folding(op: Op, mapped: Expr, arrays: Dtypes, dtype: Dtype | None, label: str = "reduce") -> Folding:
     """Join a map and an operator for arrays of these dtypes, with the caller's ``dtype=``."""
     if len(mapped.results) != op.elements:
-        got = len(mapped.results)
+        got = len(mapped.results) - op.masked
         hint = ' (write axis= by its name, join arrays such as by map="x*y", or fold each by itself)'
         raise ArgumentError(
-            f"{label} with {op.name}: {op.elements} array(s), or a map with as many results; got {got}"
-            f"{hint if got > op.elements else ''}"
+            f"{label} with {op.name}: {op.elements - op.masked} array(s), or a map with as many results; got {got}"
+            f"{hint if got > op.elements - op.masked else ''}"
         )
     elements = typed(mapped, arrays).dtypes
     values, outputs = op.value_dtypes(elements, dtype)
@@ -85,7 +85,9 @@ def make_folding(op: Op, mapped: Expr, arrays: Dtypes, dtype: Dtype | None, labe
     identity = op.identity(values)
     # The count has the dtype of the values, so that mean divides a float32 by a float32.
     count = values[0] if values[0].kind in "fc" else INT64
-    finish = trace(op.finish or (lambda *folded: folded[:-1]), op.components + 1)
+    finish = trace(op.finish or _finish(op, values), op.components + 1)
+    # A value that is left out has no place, so a search for the first of equal values may not meet it.
+    better = None if op.skips is not None and op.components > 1 else op.better
     folding = Folding(
         values,
         outputs,
@@ -93,9 +95,17 @@ def make_folding(op: Op, mapped: Expr, arrays: Dtypes, dtype: Dtype | None, labe
         typed(op.fold, values * 2, values),
         typed(finish, (*values, count), outputs),
         identity,
-        None if op.better is None else typed(op.better, values[:1] * 2, (BOOL,)),
+        None if better is None else typed(better, values[:1] * 2, (BOOL,)),
     )
     return folding if op.skips is None or not folding.counts else counting(folding, arrays, kept)
+
+
+def _finish(op: Op, values: Dtypes) -> Callable[..., Any]:
+    """Return the function from a folded value to the results of an operator without one: with what folds begin with."""
+    if op.initial is None:
+        return lambda *folded: folded[:-1]
+    first = op.held(values, op.initial, "initial=, a number")
+    return lambda *folded: op.fold(*first, *folded[:-1])
 
 
 def counting(plain: Folding, arrays: Dtypes, kept: Callable[..., Any] = lambda *given: True) -> Folding:

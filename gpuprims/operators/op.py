@@ -7,6 +7,7 @@ An operator folds *values*, which have one or several components. ``prepare`` ma
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -125,6 +126,8 @@ class Op:
         self.exact_for = exact_for
         self.better = None if better is None else trace(better, 2)
         self.skips = skips
+        self.masked = False  # the last component of an element is True where it is not left out
+        self.initial: tuple[Any, ...] | None = None  # what folds begin with, a number for each component
         self.components = components or (len(identity) if isinstance(identity, tuple) else 1)
         self.elements = self.components if prepare is None else 1
         refuse_masked("Op: identity=", identity)
@@ -151,6 +154,10 @@ class Op:
     def identity(self, dtypes: Dtypes) -> tuple[Any, ...]:
         """Return the identity's components as scalars of these dtypes."""
         given = self._identity(dtypes) if callable(self._identity) else self._identity
+        return self.held(dtypes, given, "an identity")
+
+    def held(self, dtypes: Dtypes, given: Any, what: str) -> tuple[Any, ...]:
+        """Return a value's components as scalars of these dtypes."""
         components = given if isinstance(given, tuple) else (given,)
         cause = None
         try:
@@ -162,7 +169,13 @@ class Op:
         except (OverflowError, ValueError, TypeError) as error:
             cause = error
         names = ", ".join(dtype.name for dtype in dtypes)
-        raise DtypeError(f"Op {self.name!r}: an identity that ({names}) can hold; got {quoted(given)}") from cause
+        raise DtypeError(f"Op {self.name!r}: {what} that ({names}) can hold; got {quoted(given)}") from cause
+
+    def altered(self, **attributes: Any) -> Op:
+        """Return a copy with other attributes."""
+        other = copy(self)
+        vars(other).update(attributes)
+        return other
 
     def trial(self) -> Trial:
         """Return the operator for the first dtype that its function and identity take, to check its laws."""

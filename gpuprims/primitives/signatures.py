@@ -58,6 +58,8 @@ class ReduceKeywords(Where, total=False):
     dtype: npt.DTypeLike | None
     ddof: float
     compensated: bool
+    where: Any
+    initial: Any
     segments: Any
     by: Any
 
@@ -70,6 +72,7 @@ class ScanKeywords(Where, total=False):
     inclusive: bool
     axis: int | None
     dtype: npt.DTypeLike | None
+    initial: Any
     segments: Any
     by: Any
 

@@ -153,16 +153,24 @@ MISTAKES: dict[str, Mistake] = {
         ("sort: keywords among x, axis,", "dtype", "convert the array: x.astype(dtype)"),
     ),
     "where in reduce": (
-        lambda: gpuprims.reduce(X, where=X > 1), errors.UnknownKeywordError,
-        ("reduce: keywords among op, map,", "where", "the elements that compact(x, mask) keeps"),
+        lambda: gpuprims.reduce(X, op="max", where=X > 1), errors.ArgumentError,
+        ("reduce with max: initial= beside where=, because the mask may leave nothing", "where= alone"),
     ),
     "where in map": (
         lambda: gpuprims.map("x + 1", X, where=X > 1), errors.UnknownKeywordError,
         ("map: keywords among out,", "where", "write where(condition, a, b) in the function"),
     ),
     "initial in reduce": (
-        lambda: gpuprims.reduce(X, initial=5), errors.UnknownKeywordError,
-        ("reduce: keywords among op, map,", "initial", "as in result + initial"),
+        lambda: gpuprims.reduce(X, op="mean", initial=5), errors.ArgumentError,
+        ("reduce with mean: no initial=, because a result is computed after the fold", "got 5"),
+    ),
+    "init in scan": (
+        lambda: gpuprims.scan(X, init=5), errors.UnknownKeywordError,
+        ("scan: keywords among op, map,", "init", "did you mean 'initial'?"),
+    ),
+    "initial in group_by": (
+        lambda: gpuprims.group_by([1, 2], [1, 2], initial=5), errors.UnknownKeywordError,
+        ("group_by: keywords among", "initial", "as in result + initial"),
     ),
     "op in cumsum": (
         lambda: gpuprims.cumsum(X, op="max"), errors.UnknownKeywordError,

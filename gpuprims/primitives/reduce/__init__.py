@@ -10,11 +10,20 @@ from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Planner, Primitive
-from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls, by_value
+from gpuprims.core.warm_calls import AS_GIVEN, BEGINS, WarmCalls, by_value
 from gpuprims.expressions import expression
-from gpuprims.operators import Op, find_op
+from gpuprims.operators import Op
 from gpuprims.primitives.found import must_find
-from gpuprims.primitives.reduce.plan import bind, plan_call, planned, reduce_segments, refuse_axes, run_in_slabs, sample
+from gpuprims.primitives.reduce.plan import (
+    bind,
+    masked_call,
+    plan_call,
+    planned,
+    reduce_segments,
+    refuse_axes,
+    run_in_slabs,
+    sample,
+)
 from gpuprims.primitives.reduce.variants import VARIANTS
 from gpuprims.primitives.segments.offsets import beside_arrays
 from gpuprims.primitives.segments.shares import WrongOffsetsError
@@ -47,6 +56,8 @@ def reduce(
     out: Any = None,
     ddof: float = 0,
     compensated: bool = False,
+    where: Any = None,
+    initial: Any = None,
     segments: Any = None,
     by: Any = None,
     device: str | Device | None = None,
@@ -82,6 +93,13 @@ def reduce(
     compensated : bool, default False
         For sum and mean of floats: carry the rounding errors along and add them at the end. The sum is then exact to
         its last bit or two, unless terms cancel to almost nothing. Sums of integers and bools are always exact.
+    where : array_like of bool, optional
+        Fold the elements where this is True. It broadcasts to the arrays' shape, and the same kernel reads it. mean,
+        var and std count these elements. Operators without a value of nothing, such as max, need ``initial`` too. In a
+        plan, the mask is one more array, after the others.
+    initial : number, optional
+        What the fold begins with, also if there are no elements; for several components a tuple. For operators whose
+        results are the folded values: not for mean, norm, argmax and the like.
     segments : array_like of int, optional
         Row offsets as in CSR, for arrays of one dimension: the first is 0, the last the number of elements, and they
         never decrease. They may lie on the device, where they are checked too. A call waits for this check the first
@@ -131,6 +149,8 @@ def reduce(
     1.0
     >>> gpuprims.reduce(np.float32([3, 1, 4, 1, 5]), segments=[0, 2, 2, 5], device="reference")
     array([ 4.,  0., 10.], dtype=float32)
+    >>> gpuprims.reduce(x, op="max", axis=0, where=x < 4, initial=0, device="reference")
+    array([3., 1., 2.], dtype=float32)
     >>> gpuprims.reduce(np.float32([3, 1, 4, 1, 5]), by=[7, 2, 7, 7, 2], device="reference")
     array([6., 8.], dtype=float32)
     """
@@ -140,16 +160,18 @@ def reduce(
         from gpuprims.primitives.grouping.by_key import check_by_key, reduce_by_key  # they import what imports reduce
 
         check_by_key("reduce", arrays, axis=axis, keepdims=keepdims or None, out=out, segments=segments)
-        how = {"op": op, "map": map, "dtype": dtype, "variant": variant, "ddof": ddof, "compensated": compensated}
-        operator = find_op(op, ddof=ddof, compensated=compensated)
-        return reduce_by_key(arrays, by, partial(reduce, **how), operator, map, device)
+        operator, read, mapped = masked_call(arrays, op, map, ddof, compensated, where, initial)
+        how = {"op": operator, "map": mapped, "dtype": dtype, "variant": variant}
+        return reduce_by_key(read, by, partial(reduce, **how), operator, mapped, device)
     key = None
     if map is not None and type(map) is not str and arrays:
         map = expression(map, len(arrays))  # noqa: A001 - the primitive's name
     decides = type(map) in AS_GIVEN and type(ddof) in AS_GIVEN and (type(axis) in AS_GIVEN or by_value(axis))
-    if decides and (segments is None or out is None):
-        given = arrays if segments is None else (*arrays, beside_arrays(segments, arrays))
-        keywords = op, map, axis, keepdims, dtype, ddof, compensated, segments is None, variant
+    if decides and type(initial) in BEGINS and (segments is None or out is None):
+        given = arrays if where is None else (*arrays, where)
+        given = given if segments is None else (*given, beside_arrays(segments, arrays))
+        begins = None if initial is None else repr(initial)  # 0 is equal to 0.0 and -0.0
+        keywords = op, map, axis, keepdims, dtype, ddof, compensated, where is None, begins, segments is None, variant
         key, given, run = _WARM.find_into(keywords, given, out, device)
         if run is not None:
             try:
@@ -157,7 +179,7 @@ def reduce(
             except WrongOffsetsError:  # the rest of the call says what is wrong
                 key = None
     operands, request, result, chosen = bind(
-        arrays, op, map, axis, keepdims, dtype, out, ddof, compensated, device, variant
+        arrays, op, map, axis, keepdims, dtype, out, ddof, compensated, where, initial, device, variant
     )
     back = must_find("reduce", request.operator, operands)
     if segments is not None:

@@ -21,9 +21,22 @@ from gpuprims.core.registry import REGISTRY
 from gpuprims.core.shapes import broadcast_shapes
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
-from gpuprims.errors import ArgumentError, EmptyReductionError
+from gpuprims.errors import ArgumentError, EmptyReductionError, ShapeError
 from gpuprims.expressions import Expr, computable, expression, trace
-from gpuprims.operators import Folding, Op, as_ddof, as_map, as_op, find_op, make_folding, make_stages
+from gpuprims.operators import (
+    Folding,
+    Initial,
+    Op,
+    altered,
+    as_ddof,
+    as_initial,
+    as_map,
+    as_op,
+    find_op,
+    make_folding,
+    make_stages,
+    masked_map,
+)
 from gpuprims.primitives.axes import as_axis, axes_of, in_fortran_order
 from gpuprims.primitives.fold import plan_fold, sample_rows
 from gpuprims.primitives.map import plan as map_plan
@@ -45,11 +58,14 @@ class ReduceRequest(NamedTuple):
     dtype: np.dtype[Any] | None = None
     ddof: float = 0
     compensated: bool = False
+    where: bool = False  # the last array is a mask, and the map passes it
+    initial: Initial | None = None
 
     @property
     def operator(self) -> Op:
         """The operator, with what the keywords change about it."""
-        return find_op(self.op, ddof=self.ddof, compensated=self.compensated)
+        op = find_op(self.op, ddof=self.ddof, compensated=self.compensated)
+        return altered("reduce", op, where=self.where, initial=self.initial)
 
 
 def bind(
@@ -62,6 +78,8 @@ def bind(
     out: Any = None,
     ddof: float = 0,
     compensated: bool = False,
+    where: Any = None,
+    initial: Any = None,
     device: str | Device | None = None,
     variant: str | Variant | None = None,
 ) -> tuple[Operands, ReduceRequest, Out | None, str | Variant | None]:
@@ -75,12 +93,37 @@ def bind(
     if type(ddof) is not int:
         ddof = as_ddof(ddof)
     mapped = map if map is None or type(map) is str else expression(map, len(arrays))
-    operands = as_operands("reduce", arrays, device)
+    operands = as_operands("reduce", arrays if where is None else (*arrays, where), device)
+    if where is not None:
+        mapped = masked_map("reduce", mapped, len(arrays))
+        _check_mask(operands)
     result = None if out is None else as_out(operands, out)
     chosen = None if dtype is None else computable(dtype, "reduce")
     along = axis if axis is None or type(axis) is int else as_axis(axis)
     asked = None if variant is None else asked_by_name("reduce", variant)
-    return operands, ReduceRequest(op, mapped, along, keepdims, chosen, ddof, compensated), result, asked
+    begins = None if initial is None else as_initial("reduce", find_op(op), initial)
+    how = op, mapped, along, keepdims, chosen, ddof, compensated, where is not None, begins
+    return operands, ReduceRequest(*how), result, asked
+
+
+def _check_mask(operands: Operands) -> None:
+    """Raise for a mask, the last array, whose shape is no part of the others' shape."""
+    *others, mask = operands.natives
+    shape = broadcast_shapes("reduce", [one.shape for one in others])
+    if broadcast_shapes("reduce", [shape, mask.shape]) != shape:
+        raise ShapeError(f"reduce: where= that broadcasts to the arrays' shape {shape}; got {mask.shape}")
+
+
+def masked_call(
+    arrays: tuple[Any, ...], op: Any, mapped: Any, ddof: float, compensated: bool, where: Any, initial: Any
+) -> tuple[Op, tuple[Any, ...], Any]:
+    """Return the operator, the arrays and the map of a call as one without where= and initial=."""
+    plain = find_op(op, ddof=ddof, compensated=compensated)
+    operator = altered("reduce", plain, where=where is not None, initial=as_initial("reduce", plain, initial))
+    if where is None:
+        return operator, arrays, mapped
+    function = None if mapped is None else expression(mapped, len(arrays))
+    return operator, (*arrays, where), masked_map("reduce", function, len(arrays))
 
 
 @keeps_calls()

@@ -13,7 +13,7 @@ from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.plans import planner
 from gpuprims.core.primitive import Planner, Primitive
-from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
+from gpuprims.core.warm_calls import AS_GIVEN, BEGINS, WarmCalls
 from gpuprims.expressions import expression
 from gpuprims.operators import Op, find_op
 from gpuprims.primitives.copies import in_index_order
@@ -60,6 +60,7 @@ def scan(
     axis: int | None = None,
     dtype: Any = None,
     out: Any = None,
+    initial: Any = None,
     segments: Any = None,
     by: Any = None,
     device: str | Device | None = None,
@@ -87,6 +88,9 @@ def scan(
     out : array or tuple of arrays, optional
         Write results to these, one for each: of its shape and dtype, in any layout, on the arrays' device, and apart
         from them in memory or one of them. By default new arrays.
+    initial : number, optional
+        What the scan, or that of each row, segment or key, begins with; for several components a tuple. It is the first
+        result of an exclusive scan. For operators whose results are the folded values, such as sum, not mean.
     segments : array_like of int, optional
         Row offsets as in CSR, for arrays of one dimension: the first is 0, the last the number of elements, and they
         never decrease. They may lie on the device, where they are checked as :func:`gpuprims.reduce` says. Each segment
@@ -127,6 +131,8 @@ def scan(
     array([ 3.,  4.,  8.,  9., 14.], dtype=float32)
     >>> gpuprims.scan(x, inclusive=False, device="reference")
     array([0., 3., 4., 8., 9.], dtype=float32)
+    >>> gpuprims.scan(x, inclusive=False, initial=10, device="reference")
+    array([10., 13., 14., 18., 19.], dtype=float32)
     >>> gpuprims.scan(x, op="max", device="reference")
     array([3., 3., 4., 4., 5.], dtype=float32)
     >>> gpuprims.scan(x.reshape(1, 5), map="x > 1", axis=1, device="reference")
@@ -142,21 +148,23 @@ def scan(
         from gpuprims.primitives.grouping.by_key import check_by_key, scan_by_key  # they import what imports scan
 
         check_by_key("scan", arrays, axis=axis, out=out, segments=segments)
-        how = {"op": op, "map": map, "inclusive": inclusive, "dtype": dtype, "variant": variant}
+        how = {"op": op, "map": map, "inclusive": inclusive, "dtype": dtype, "initial": initial, "variant": variant}
         return scan_by_key(arrays, by, partial(scan, **how), find_op(op), map, device)
     key = None
     if map is not None and type(map) is not str and arrays:
         map = expression(map, len(arrays))  # noqa: A001 - the primitive's name
-    if type(map) in AS_GIVEN and type(axis) in AS_GIVEN and (segments is None or out is None):
+    decides = type(map) in AS_GIVEN and type(axis) in AS_GIVEN and type(initial) in BEGINS
+    if decides and (segments is None or out is None):
         given = arrays if segments is None else (*arrays, beside_arrays(segments, arrays))
-        keywords = op, map, inclusive, axis, dtype, segments is None, variant
+        begins = None if initial is None else repr(initial)  # 0 is equal to 0.0 and -0.0
+        keywords = op, map, inclusive, axis, dtype, begins, segments is None, variant
         key, given, run = _WARM.find_into(keywords, given, out, device)
         if run is not None:
             try:
                 return run(given)
             except WrongOffsetsError:  # the rest of the call says what is wrong
                 key = None
-    operands, request, result, chosen = bind(arrays, op, map, inclusive, axis, dtype, out, device, variant)
+    operands, request, result, chosen = bind(arrays, op, map, inclusive, axis, dtype, out, initial, device, variant)
     if segments is not None:
         refuse_axis(axis)
         keep = None if key is None else partial(_WARM.keep, key)

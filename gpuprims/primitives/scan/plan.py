@@ -23,7 +23,20 @@ from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, quoted
 from gpuprims.expressions import Expr, computable, expression
-from gpuprims.operators import Folding, Op, as_map, as_op, carried, counting, find_op, make_folding, unfinished
+from gpuprims.operators import (
+    Folding,
+    Initial,
+    Op,
+    altered,
+    as_initial,
+    as_map,
+    as_op,
+    carried,
+    counting,
+    find_op,
+    make_folding,
+    unfinished,
+)
 from gpuprims.primitives.axes import axes_of, in_fortran_order
 from gpuprims.primitives.fold import plan_fold, plan_scan, sample_rows
 from gpuprims.primitives.segments.offsets import Segments
@@ -44,6 +57,7 @@ class ScanRequest(NamedTuple):
     dtype: np.dtype[Any] | None = None
     marked: bool = False  # the last array is True where a segment begins
     carried: int = 0  # the last arrays: the index of the first element, and the value of all before it
+    initial: Initial | None = None
 
     @property
     def operator(self) -> Op:
@@ -52,7 +66,7 @@ class ScanRequest(NamedTuple):
         if not self.inclusive and not operator.of_nothing and operator.finish:
             rule = "inclusive=True, because no elements have no result"
             raise ArgumentError(f"scan with {operator.name}: {rule}; got inclusive=False")
-        return operator
+        return altered("scan", operator, where=False, initial=self.initial)
 
 
 def bind(
@@ -63,6 +77,7 @@ def bind(
     axis: int | None = None,
     dtype: Any = None,
     out: Any = None,
+    initial: Any = None,
     device: str | Device | None = None,
     variant: str | Variant | None = None,
 ) -> tuple[Operands, ScanRequest, Out | None, str | Variant | None]:
@@ -82,7 +97,8 @@ def bind(
             raise AxisError(f"axis: an int; got {quoted(axis)} (a scan goes along one axis)")
         axis = int(axis)
     asked = None if variant is None else asked_by_name("scan", variant)
-    return operands, ScanRequest(op, mapped, bool(inclusive), axis, chosen), result, asked
+    begins = None if initial is None else as_initial("scan", find_op(op), initial)
+    return operands, ScanRequest(op, mapped, bool(inclusive), axis, chosen, initial=begins), result, asked
 
 
 def bind_cumulative(
