@@ -125,7 +125,7 @@ def records() -> None:
     try:
         gpuprims.reduce(x, op=add)
         gpuprims.reduce(x, op=np.maximum, where=x > 0, initial=0)
-        gpuprims.scan(x, op=max, initial=0)
+        gpuprims.scan(x, op=max, initial=0, reverse=True)
     except errors.GpuprimsError as error:
         print(str(error))
 

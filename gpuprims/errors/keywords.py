@@ -21,7 +21,8 @@ NAMES_HERE = {
 ADVICE = (
     ("exclusive", "inclusive", "write inclusive=False"),
     ("reverse", "descending", "write descending=True"),
-    ("reverse", "op dtype", "reverse the array and the result, as in x[::-1]"),
+    ("reverse", "keepdims", "leave it out, or reverse the array: x[::-1]"),
+    ("reverse", "op dtype", "write scan(x, reverse=True)"),
     ("descending reverse", "keys", "reverse the result: order[::-1]"),
     ("ascending", "descending", "write descending=True for ascending=False"),
     ("smallest", "largest", "write largest=False"),

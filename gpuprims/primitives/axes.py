@@ -41,6 +41,17 @@ def axes_of(axis: int | tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
     return axes
 
 
+def flipped(form: Form, ndim: int, axes: Sequence[int]) -> Form:
+    """Return the form of the same elements in reverse order along some of ``ndim`` axes; it may lack the first ones."""
+    strides, offset, missing = list(form.strides), form.offset, ndim - len(form.shape)
+    for axis in axes:
+        own = axis - missing
+        if own >= 0 and form.shape[own] > 1:
+            offset += (form.shape[own] - 1) * strides[own]
+            strides[own] = -strides[own]
+    return form._replace(strides=tuple(strides), offset=offset)
+
+
 def in_fortran_order(forms: Sequence[Form], shape: tuple[int, ...]) -> bool:
     """Return True if the arrays that are not broadcast lie in memory with their first axis fastest, as in NumPy."""
     found = False

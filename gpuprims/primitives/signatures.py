@@ -73,6 +73,7 @@ class ScanKeywords(Where, total=False):
     axis: int | None
     dtype: npt.DTypeLike | None
     initial: Any
+    reverse: bool
     segments: Any
     by: Any
 

@@ -178,7 +178,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "reverse in cumsum": (
         lambda: gpuprims.cumsum(X, reverse=True), errors.UnknownKeywordError,
-        ("cumsum: keywords among x, axis,", "reverse", "as in x[::-1]"),
+        ("cumsum: keywords among x, axis,", "reverse", "write scan(x, reverse=True)"),
     ),
     "min and max in histogram": (
         lambda: gpuprims.histogram(X, min=0, max=1), errors.UnknownKeywordError,

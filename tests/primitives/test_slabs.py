@@ -169,6 +169,24 @@ def test_scan_of_any_layout_into_any(small: gpuprims.Device, rng: np.random.Gene
         assert_equal(y, np.cumsum(x) if inclusive else _before(np.cumsum(x), 0, 0))
 
 
+def test_scan_from_the_end(small: gpuprims.Device, rng: np.random.Generator) -> None:
+    x = rng.integers(-9, 9, (301, 333), dtype=np.int32)
+    back = np.cumsum(x.ravel()[::-1])[::-1]
+    assert_equal(gpuprims.scan(x, reverse=True, device=small), back)
+    assert_equal(gpuprims.scan(x.T, reverse=True, device=small), np.cumsum(x.T.ravel()[::-1])[::-1])
+    exclusive = gpuprims.scan(x, reverse=True, inclusive=False, initial=5, device=small)
+    assert_equal(exclusive, np.append(back[1:], 0) + 5)
+    for axis in (0, 1):
+        expected = np.flip(np.cumsum(np.flip(x, axis), axis=axis), axis)
+        out = np.empty((301, 666), np.int64)[:, ::2]
+        assert_equal(gpuprims.scan(x, axis=axis, reverse=True, out=out, device=small), expected)
+    y = x.astype(np.int64).reshape(-1)
+    assert_equal(gpuprims.scan(y, reverse=True, out=y, device=small), back)
+    z = rng.permutation(50_021).astype(np.float32)
+    found = gpuprims.scan(z, op="argmax", reverse=True, device=small)
+    assert_equal(z[found], np.maximum.accumulate(z[::-1])[::-1])
+
+
 def test_scan_keeps_order_counts_and_places(small: gpuprims.Device, rng: np.random.Generator) -> None:
     slopes, offsets = random_values(rng, np.int64, (2, 20_003)) | 1
     folded = gpuprims.scan(slopes, offsets, op=AFFINE, device=small)

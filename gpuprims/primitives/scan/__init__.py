@@ -18,7 +18,15 @@ from gpuprims.expressions import expression
 from gpuprims.operators import Op, find_op
 from gpuprims.primitives.copies import in_index_order
 from gpuprims.primitives.scan.in_slabs import run_in_slabs
-from gpuprims.primitives.scan.plan import bind, bind_cumulative, plan_call, planned, refuse_axis, sample, scan_segments
+from gpuprims.primitives.scan.plan import (
+    bind,
+    bind_cumulative,
+    plan_call,
+    planned,
+    refuse_beside_segments,
+    sample,
+    scan_segments,
+)
 from gpuprims.primitives.scan.variants import VARIANTS
 from gpuprims.primitives.segments.offsets import beside_arrays
 from gpuprims.primitives.segments.shares import WrongOffsetsError
@@ -61,6 +69,7 @@ def scan(
     dtype: Any = None,
     out: Any = None,
     initial: Any = None,
+    reverse: bool = False,
     segments: Any = None,
     by: Any = None,
     device: str | Device | None = None,
@@ -91,6 +100,9 @@ def scan(
     initial : number, optional
         What the scan, or that of each row, segment or key, begins with; for several components a tuple. It is the first
         result of an exclusive scan. For operators whose results are the folded values, such as sum, not mean.
+    reverse : bool, default False
+        Fold, for each element, all elements from the last one back to it: ``scan(x[::-1])[::-1]`` along the axis.
+        argmin and argmax give places in ``x``. Not with ``segments`` and ``by``.
     segments : array_like of int, optional
         Row offsets as in CSR, for arrays of one dimension: the first is 0, the last the number of elements, and they
         never decrease. They may lie on the device, where they are checked as :func:`gpuprims.reduce` says. Each segment
@@ -133,6 +145,8 @@ def scan(
     array([0., 3., 4., 8., 9.], dtype=float32)
     >>> gpuprims.scan(x, inclusive=False, initial=10, device="reference")
     array([10., 13., 14., 18., 19.], dtype=float32)
+    >>> gpuprims.scan(x, reverse=True, device="reference")
+    array([14., 11., 10.,  6.,  5.], dtype=float32)
     >>> gpuprims.scan(x, op="max", device="reference")
     array([3., 3., 4., 4., 5.], dtype=float32)
     >>> gpuprims.scan(x.reshape(1, 5), map="x > 1", axis=1, device="reference")
@@ -147,7 +161,7 @@ def scan(
     if by is not None:
         from gpuprims.primitives.grouping.by_key import check_by_key, scan_by_key  # they import what imports scan
 
-        check_by_key("scan", arrays, axis=axis, out=out, segments=segments)
+        check_by_key("scan", arrays, axis=axis, out=out, segments=segments, reverse=reverse or None)
         how = {"op": op, "map": map, "inclusive": inclusive, "dtype": dtype, "initial": initial, "variant": variant}
         return scan_by_key(arrays, by, partial(scan, **how), find_op(op), map, device)
     key = None
@@ -157,16 +171,18 @@ def scan(
     if decides and (segments is None or out is None):
         given = arrays if segments is None else (*arrays, beside_arrays(segments, arrays))
         begins = None if initial is None else repr(initial)  # 0 is equal to 0.0 and -0.0
-        keywords = op, map, inclusive, axis, dtype, begins, segments is None, variant
+        keywords = op, map, inclusive, axis, dtype, begins, bool(reverse), segments is None, variant
         key, given, run = _WARM.find_into(keywords, given, out, device)
         if run is not None:
             try:
                 return run(given)
             except WrongOffsetsError:  # the rest of the call says what is wrong
                 key = None
-    operands, request, result, chosen = bind(arrays, op, map, inclusive, axis, dtype, out, initial, device, variant)
+    operands, request, result, chosen = bind(
+        arrays, op, map, inclusive, axis, dtype, out, initial, reverse, device, variant
+    )
     if segments is not None:
-        refuse_axis(axis)
+        refuse_beside_segments(axis, reverse)
         keep = None if key is None else partial(_WARM.keep, key)
         return scan_segments(operands, result, segments, request, chosen, keep)
     if operands.gain_by_slabs:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -31,7 +32,11 @@ def run_in_slabs(request: ScanRequest, operands: Operands, out: Out | None, vari
     natives = operands.natives
     shape = broadcast_shapes("scan", [native.shape for native in natives]) or (1,)
     (axis,) = axes_of(request.axis, len(shape)) if request.axis is not None else (None,)
-    arrays = [np.broadcast_to(native, shape) for native in natives]
+    turn = partial(np.flip, axis=axis) if request.reverse else np.asarray
+    arrays = [turn(np.broadcast_to(native, shape)) for native in natives]
+    if request.reverse:
+        last = (math.prod(shape) if axis is None else shape[axis]) - 1
+        request = request._replace(reverse=False, last=last)
     folding = carrying(request, tuple([native.dtype for native in natives]))
     if axis is None and (not request.inclusive or all(array.flags.c_contiguous for array in arrays)):
         arrays = [np.ascontiguousarray(array).reshape(-1) for array in arrays]
@@ -44,14 +49,14 @@ def run_in_slabs(request: ScanRequest, operands: Operands, out: Out | None, vari
         meets = any(np.may_share_memory(array, one) for array in arrays for one in out.natives)
         if not operands.in_place and (request.inclusive or not meets):
             given, results = out, list(out.natives)
-    targets, lengths, along = results, list(arrays[0].shape), axis or 0
+    targets, lengths, along = list(map(turn, results)), list(arrays[0].shape), axis or 0
     if not request.inclusive:
         before = (slice(None),) * along
         with np.errstate(all="ignore"):
             nothing = folding.finish(*folding.identity, folding.finish.nodes[len(folding.values)].dtype.type(0))
-        for result, value in zip(results, nothing, strict=True):
-            result[*before, :1] = value
-        targets = [result[*before, 1:] for result in results]
+        for target, value in zip(targets, nothing, strict=True):
+            target[*before, :1] = value
+        targets = [target[*before, 1:] for target in targets]
         lengths[along] -= 1
 
     most = most_elements(operands.device, *(array.dtype for array in arrays), *folding.outputs)

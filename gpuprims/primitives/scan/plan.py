@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from gpuprims.core.shapes import broadcast_shapes
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, quoted
-from gpuprims.expressions import Expr, computable, expression
+from gpuprims.expressions import Expr, computable, expression, trace, typed
 from gpuprims.operators import (
     Folding,
     Initial,
@@ -37,7 +38,7 @@ from gpuprims.operators import (
     make_folding,
     unfinished,
 )
-from gpuprims.primitives.axes import axes_of, in_fortran_order
+from gpuprims.primitives.axes import axes_of, flipped, in_fortran_order
 from gpuprims.primitives.fold import plan_fold, plan_scan, sample_rows
 from gpuprims.primitives.segments.offsets import Segments
 from gpuprims.primitives.segments.operator import placed, segmented
@@ -45,6 +46,8 @@ from gpuprims.primitives.segments.planned import own_segments, plan_segments
 from gpuprims.primitives.segments.shares import Keep, run_by_offsets, takes_offsets
 from gpuprims.primitives.segscan.plan import SegmentedScanRequest, plan_segscan
 from gpuprims.primitives.texts import refuse_text
+
+INT64 = np.dtype(np.int64)
 
 
 class ScanRequest(NamedTuple):
@@ -58,6 +61,8 @@ class ScanRequest(NamedTuple):
     marked: bool = False  # the last array is True where a segment begins
     carried: int = 0  # the last arrays: the index of the first element, and the value of all before it
     initial: Initial | None = None
+    reverse: bool = False
+    last: int | None = None  # the index of the first element, if indices count down
 
     @property
     def operator(self) -> Op:
@@ -78,6 +83,7 @@ def bind(
     dtype: Any = None,
     out: Any = None,
     initial: Any = None,
+    reverse: bool = False,
     device: str | Device | None = None,
     variant: str | Variant | None = None,
 ) -> tuple[Operands, ScanRequest, Out | None, str | Variant | None]:
@@ -98,7 +104,8 @@ def bind(
         axis = int(axis)
     asked = None if variant is None else asked_by_name("scan", variant)
     begins = None if initial is None else as_initial("scan", find_op(op), initial)
-    return operands, ScanRequest(op, mapped, bool(inclusive), axis, chosen, initial=begins), result, asked
+    request = ScanRequest(op, mapped, bool(inclusive), axis, chosen, initial=begins, reverse=bool(reverse))
+    return operands, request, result, asked
 
 
 def bind_cumulative(
@@ -138,6 +145,8 @@ def plan_call(
             folding, place = placed(folding, arrays, lambda index, begins: index, nothing)
     else:
         folding = make_folding(operator, as_map("scan", request.map, len(forms)), arrays, request.dtype, "scan")
+        if request.last is not None:
+            folding = _counting_down(folding, arrays, request.last)
     flat = (math.prod(shape),)
     results = [contiguous(output, flat if axis is None else shape, alignment) for output in folding.outputs]
     if axis is not None and in_fortran_order(forms, shape):
@@ -145,9 +154,21 @@ def plan_call(
     targets = result_forms("scan", results, written)
     if axis is None:
         targets = [_as_shaped(form, shape) for form in targets]
+    if request.reverse:
+        folding = _counting_down(folding, arrays, math.prod(shape[one] for one in axes) - 1)
+        forms, targets = (tuple(flipped(form, len(shape), axes) for form in some) for some in (forms, targets))
     what = device, forms, targets, results, folding, shape, axes, variant
     commutative = operator.commutative and not request.marked
     return plan_scan(*what, commutative=commutative, inclusive=inclusive, place=place)
+
+
+def _counting_down(folding: Folding, arrays: tuple[np.dtype[Any], ...], last: int) -> Folding:
+    """Return the folding of elements whose indices count down from ``last``."""
+    n, first = len(arrays), np.int64(last)
+    if not folding.map.takes(n):
+        return folding
+    mapped = trace(lambda *given: folding.map(*given[:n], first - given[n]), n + 1)
+    return replace(folding, map=typed(mapped, (*arrays, INT64), folding.values))
 
 
 def carrying(request: ScanRequest, arrays: tuple[np.dtype[Any], ...]) -> Folding:
@@ -155,6 +176,8 @@ def carrying(request: ScanRequest, arrays: tuple[np.dtype[Any], ...]) -> Folding
     arrays = arrays[: len(arrays) - request.carried]
     mapped = as_map("scan", request.map, len(arrays))
     folding = make_folding(request.operator, mapped, arrays, request.dtype, "scan")
+    if request.last is not None:
+        folding = _counting_down(folding, arrays, request.last)
     if folding.counts:
         folding = counting(folding, arrays)
     return carried(folding, arrays) if request.carried else folding
@@ -207,7 +230,7 @@ def planned(arrays: tuple[Any, ...], keywords: dict[str, Any]) -> Planned:
     if (offsets := keywords.pop("segments", None)) is None:
         return planned_call("scan", arrays, keywords)
     operands, request, out, variant = bind(arrays, **keywords)
-    refuse_axis(request.axis)
+    refuse_beside_segments(request.axis, request.reverse)
     op = request.operator
     segments = own_segments(offsets, operands)
     own = SegmentedScanRequest(op, request.map, request.inclusive, request.dtype, segments.count)
@@ -220,10 +243,13 @@ def planned(arrays: tuple[Any, ...], keywords: dict[str, Any]) -> Planned:
     return plan_segments("scan", by_offsets, by_marks, segments, own, operands, out, variant, in_place=True)
 
 
-def refuse_axis(axis: Any) -> None:
-    """Raise for a keyword that ``segments=`` does not take."""
+def refuse_beside_segments(axis: Any, reverse: Any) -> None:
+    """Raise for keywords that ``segments=`` does not take."""
     if axis is not None:
         raise ArgumentError(f"scan: no axis= with segments=; got axis={axis}")
+    if reverse:
+        hint = "scan x[::-1] by segments=len(x) - offsets[::-1]"
+        raise ArgumentError(f"scan: no reverse= with segments=; got reverse={quoted(reverse)} ({hint})")
 
 
 def sample(call: Sample) -> LaunchPlan:
