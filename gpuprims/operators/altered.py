@@ -36,14 +36,17 @@ def masked(op: Op) -> Op:
             raise DtypeError(f"reduce with {op.name}: where= of bools; got {elements[-1]}{hint}")
         return op.value_dtypes(elements[:-1], dtype)
 
+    def instead(elements: Dtypes, values: Dtypes) -> Op | None:
+        found = op.instead(elements[:-1], values)
+        return None if found is None else masked(found)
+
     return op.altered(
         elements=op.elements + 1,
         masked=True,
         skips=skips,
         prepare=prepare,
         value_dtypes=value_dtypes,
-        exact=None if op.exact is None else masked(op.exact),
-        exact_for=lambda elements, values: op.exact_for(elements[:-1], values),
+        instead=instead,
     )
 
 
@@ -62,10 +65,15 @@ def masked_map(label: str, function: str | Expr | None, arity: int) -> Expr:
 @lru_cache(maxsize=1024)
 def begun(op: Op, initial: Initial) -> Op:
     """Return the operator whose folds begin with a value."""
+
+    def instead(elements: Dtypes, values: Dtypes) -> Op | None:
+        found = op.instead(elements, values)
+        return None if found is None else begun(found, initial)
+
     return op.altered(
         initial=tuple(one.scalar for one in initial),
         of_nothing=True,
-        exact=None if op.exact is None else begun(op.exact, initial),
+        instead=instead,
     )
 
 

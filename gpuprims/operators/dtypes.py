@@ -20,14 +20,14 @@ DtypeRule = Callable[[Dtypes, Dtype | None], tuple[Dtypes, Dtypes]]
 INT64, FLOAT32, FLOAT64, BOOL = (np.dtype(name) for name in ("int64", "float32", "float64", "bool"))
 
 
-def of_integers(elements: Dtypes, values: Dtypes) -> bool:
-    """Return True for elements that are integers or bools, of which none is NaN."""
-    return elements[0].kind in "biu"
-
-
 def register(dtype: Dtype) -> Dtype:
     """Return the dtype that values have in registers: float16 accumulates in float32."""
     return FLOAT32 if dtype == np.float16 else dtype
+
+
+def real_of(dtype: Dtype) -> Dtype:
+    """Return the dtype of the parts of a complex dtype."""
+    return np.empty(0, dtype).real.dtype
 
 
 def widening(ufunc: np.ufunc) -> DtypeRule:
@@ -40,14 +40,18 @@ def widening(ufunc: np.ufunc) -> DtypeRule:
     return rule
 
 
-def inexact(name: str, *, kinds: str = "f", components: int = 1) -> DtypeRule:
-    """Return the rule of NumPy's mean, norm, var and std: integers are computed in float64."""
+def inexact(name: str, *, real: bool = True, components: int = 1) -> DtypeRule:
+    """Return the rule of NumPy's mean, norm, var and std: integers are computed in float64.
+
+    ``real`` results of complex elements have the dtype of their parts.
+    """
 
     def rule(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
         result = dtype or (elements[0] if elements[0].kind in "fc" else FLOAT64)
-        if result.kind not in kinds:
+        if result.kind not in "fc":
             given = f"dtype={dtype}" if dtype is not None else f"elements of {elements[0]}"
             raise DtypeError(f"{name}: a floating dtype to compute in; got {given}")
+        result = real_of(result) if real else result
         return (register(result),) * components, (result,)
 
     return rule

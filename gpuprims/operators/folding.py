@@ -61,8 +61,8 @@ def make_folding(op: Op, mapped: Expr, arrays: Dtypes, dtype: Dtype | None, labe
         )
     elements = typed(mapped, arrays).dtypes
     values, outputs = op.value_dtypes(elements, dtype)
-    if op.exact is not None and op.exact_for(elements, values):
-        return make_folding(op.exact, mapped, arrays, dtype, label)
+    if (chosen := op.instead(elements, values)) is not None:
+        return make_folding(chosen, mapped, arrays, dtype, label)
     early = values[0] if op.converts else dtype
 
     def parts_of(*given: Any) -> tuple[Any, ...]:

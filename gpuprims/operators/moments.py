@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from gpuprims.operators.dtypes import FLOAT64, INT64, Dtype, Dtypes, inexact, of_integers
+from gpuprims.operators.dtypes import FLOAT64, INT64, Dtype, Dtypes, inexact
 from gpuprims.operators.op import Op
 from gpuprims.operators.rounding import fast_two_sum, two_sum
 
-# Number of elements and its error; their mean and its error; the sum of their squared distances from the mean.
-Moments = tuple[Any, Any, Any, Any, Any]
+# Number of elements and its error; the mean of each part (a complex number has two) and its error; the sum of squared
+# distances from the mean.
+Moments = tuple[Any, ...]
 SPREADS = ("var", "std", "nanvar", "nanstd")
 
 
@@ -27,16 +29,19 @@ def _merge(p: Moments, q: Moments) -> Moments:
     1/16, which adds 0.4 % to noise of 1. Counts are exact up to 2**48. Every component has the dtype of the elements,
     so no device needs float64 or 64-bit integers. If squared distances overflow, the result is inf or nan.
     """
-    (n, n_error, mean, mean_error, squares), (m, m_error, other, other_error, other_squares) = p, q
+    (n, n_error, *means, squares), (m, m_error, *others, other_squares) = p, q
     count, left = two_sum(n, m)
     count, left = fast_two_sum(count, left + (n_error + m_error))
     weight = m / np.maximum(count, 1)
-    distance = (other - mean) + (other_error - mean_error)
-    moved, rest = two_sum(mean, distance * weight)
-    # In this order the n = 0 of an identity multiplies a distance, not its square, which may overflow.
-    joined = squares + other_squares + distance * (distance * (n * weight))
     nothing = n == 0  # then the other mean is exact, and inf - inf does not arise
-    return count, left, np.where(nothing, other, moved), np.where(nothing, other_error, mean_error + rest), joined
+    joined, moments = squares + other_squares, []
+    for mean, mean_error, other, other_error in zip(means[::2], means[1::2], others[::2], others[1::2], strict=True):
+        distance = (other - mean) + (other_error - mean_error)
+        moved, rest = two_sum(mean, distance * weight)
+        # In this order the n = 0 of an identity multiplies a distance, not its square, which may overflow.
+        joined = joined + distance * (distance * (n * weight))
+        moments += [np.where(nothing, other, moved), np.where(nothing, other_error, mean_error + rest)]
+    return count, left, *moments, joined
 
 
 def _narrow(elements: Dtypes, values: Dtypes) -> bool:
@@ -72,9 +77,6 @@ def spread(name: str, ddof: float) -> Op:
         squared = squares / np.maximum(freedom, least)
         return np.sqrt(squared) if name.endswith("std") else squared
 
-    def finish(n: Any, n_error: Any, mean: Any, mean_error: Any, squares: Any, count: Any) -> Any:
-        return divided(squares, n - ddof + n_error)
-
     def sums(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
         return (INT64, INT64), (FLOAT64,)
 
@@ -91,17 +93,29 @@ def spread(name: str, ddof: float) -> Op:
         finish=lambda total, squares, count: divided(_distances(total, squares, count), count - ddof),
         dtypes=sums,
     )
-    return Op(
-        _merge,
-        (0,) * 5,
-        name=name,
-        commutative=True,
-        # inf - inf makes the result nan for infinite elements, as in NumPy.
-        prepare=lambda element, index: (1, 0, element, 0, element - element),
-        finish=finish,
-        dtypes=inexact(name, components=5),
-        converts=True,
-        skips=None if plain is None else np.isnan,
-        exact=plain or exact,
-        exact_for=of_integers if plain else _narrow,
-    )
+
+    def moments(parts: int, prepare: Callable[[Any, Any], Moments], **more: Any) -> Op:
+        components = 3 + 2 * parts
+        return Op(
+            _merge,
+            (0,) * components,
+            name=name,
+            commutative=True,
+            prepare=prepare,
+            finish=lambda n, n_error, *folded: divided(folded[-2], n - ddof + n_error),
+            dtypes=inexact(name, components=components),
+            skips=None if plain is None else np.isnan,
+            **more,
+        )
+
+    # inf - inf makes the result nan for infinite elements, as in NumPy.
+    of_complex = moments(2, lambda z, index: (1, 0, z.real, 0, z.imag, 0, z.real - z.real + (z.imag - z.imag)))
+
+    def instead(elements: Dtypes, values: Dtypes) -> Op | None:
+        if elements[0].kind == "c":
+            return of_complex
+        if plain is not None:
+            return plain if elements[0].kind in "biu" else None
+        return exact if _narrow(elements, values) else None
+
+    return moments(1, lambda x, index: (1, 0, x, 0, x - x), converts=True, instead=instead)

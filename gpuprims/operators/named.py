@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,6 @@ from gpuprims.operators.dtypes import (
     keeping_both,
     keeping_difference,
     keeping_nan,
-    of_integers,
     widening,
 )
 from gpuprims.operators.extremes import (
@@ -32,7 +31,7 @@ from gpuprims.operators.extremes import (
     nothing_or,
 )
 from gpuprims.operators.moments import spread
-from gpuprims.operators.op import Op
+from gpuprims.operators.op import Op, for_integers
 
 
 def _is_true(element: Any, index: Any) -> Any:
@@ -45,14 +44,20 @@ def _op(name: str, fn: str, identity: Any, dtypes: DtypeRule, **more: Any) -> Op
 
 def _without_nan(plain: Op) -> dict[str, Any]:
     """Return what makes an operator skip NaN; ``plain`` folds integers and bools."""
-    return {"skips": np.isnan, "exact": plain, "exact_for": of_integers}
+    return {"skips": np.isnan, "instead": for_integers(plain)}
+
+
+def _norm(prepare: Callable[[Any, Any], Any], **more: Any) -> Op:
+    finish = {"finish": lambda squares, count: np.sqrt(squares)}
+    return _op("norm", "a + b", 0, inexact("norm"), prepare=prepare, **finish, **more)
 
 
 def _named() -> dict[str, Op]:
+    of_complex = _norm(lambda z, index: z.real * z.real + z.imag * z.imag)
     plain = [
         _op("sum", "a + b", 0, widening(np.add)),
         _op("prod", "a * b", 1, widening(np.multiply)),
-        _op("mean", "a + b", 0, inexact("mean", kinds="fc"), finish=lambda total, count: total / count),
+        _op("mean", "a + b", 0, inexact("mean", real=False), finish=lambda total, count: total / count),
         _op("min", "minimum(a, b)", highest, keeping, of_nothing=False, better=beats("<")),
         _op("max", "maximum(a, b)", lowest, keeping, of_nothing=False, better=beats(">")),
         # An element that decides the result is better than any, itself included, so a search ends there.
@@ -62,14 +67,10 @@ def _named() -> dict[str, Op]:
         _op("bitwise_or", "a | b", 0, bitwise),
         _op("bitwise_xor", "a ^ b", 0, bitwise),
         _op("count_nonzero", "a + b", 0, counting, prepare=lambda element, index: element != 0),
-        _op(
-            "norm",
-            "a + b",
-            0,
-            inexact("norm"),
-            prepare=lambda element, index: element * element,
-            finish=lambda squares, count: np.sqrt(squares),
+        _norm(
+            lambda x, index: x * x,
             converts=True,
+            instead=lambda elements, values: of_complex if elements[0].kind == "c" else None,
         ),
         *(spread(name, 0) for name in ("var", "std")),
         locating_op("argmin", "<", highest),
@@ -78,7 +79,7 @@ def _named() -> dict[str, Op]:
         extremes_op("ptp", dtypes=keeping_difference, finish=lambda low, high, count: high - low),
     ]
     named = {operator.name: operator for operator in plain}
-    integers = {name: {"exact": named[name], "exact_for": of_integers} for name in ("min", "max", "argmin", "argmax")}
+    integers = {name: {"instead": for_integers(named[name])} for name in ("min", "max", "argmin", "argmax")}
     least = {**integers["min"], "of_nothing": False, "better": beats_nan("<")}
     most = {**integers["max"], "of_nothing": False, "better": beats_nan(">")}
     skipping = [
@@ -88,7 +89,7 @@ def _named() -> dict[str, Op]:
             "nanmean",
             "a + b",
             0,
-            inexact("nanmean", kinds="fc"),
+            inexact("nanmean", real=False),
             finish=lambda total, count: total / count,
             **_without_nan(named["mean"]),
         ),

@@ -47,11 +47,9 @@ class Op:
         True if the fold of no elements is the identity; otherwise it raises.
     converts : bool, default False
         True to convert elements to the dtype of the components before ``prepare`` instead of after it.
-    exact : Op, optional
-        The operator for values that need no rounding, if this one is for rounding errors.
-    exact_for : callable, optional
-        From the dtypes of the elements and of the components to True if ``exact`` folds them; by default integers and
-        bools.
+    instead : callable, optional
+        From the dtypes of the elements and of the components to the operator that folds such elements in place of this
+        one, or None: integers need no rounding errors, for example.
     better : callable, optional
         From the first components of two values to True if the first value is better. ``fn`` then returns the better
         value, or the earlier one if neither is, and kernels may search for it without folding the other components. A
@@ -110,8 +108,7 @@ class Op:
         dtypes: DtypeRule | None = None,
         of_nothing: bool = True,
         converts: bool = False,
-        exact: Op | None = None,
-        exact_for: Callable[[Dtypes, Dtypes], bool] = lambda elements, values: values[0].kind in "biu",
+        instead: Callable[[Dtypes, Dtypes], Op | None] = lambda elements, values: None,
         better: Callable[..., Any] | None = None,
         skips: Callable[..., Any] | None = None,
         check: bool = False,
@@ -122,8 +119,7 @@ class Op:
         self.prepare = prepare
         self.of_nothing = of_nothing
         self.converts = converts
-        self.exact = exact
-        self.exact_for = exact_for
+        self.instead = instead
         self.better = None if better is None else trace(better, 2)
         self.skips = skips
         self.masked = False  # the last component of an element is True where it is not left out
@@ -210,3 +206,8 @@ class Op:
 
     def __repr__(self) -> str:
         return f"Op({self.name!r}, components={self.components}, commutative={self.commutative})"
+
+
+def for_integers(op: Op) -> Callable[[Dtypes, Dtypes], Op | None]:
+    """Return an operator's ``instead`` if another one folds integers and bools: none of these is NaN."""
+    return lambda elements, values: op if elements[0].kind in "biu" else None

@@ -63,5 +63,5 @@ def with_errors(plain: Op) -> Op:
         prepare=lambda element, index: (element, 0),
         finish=finish,
         dtypes=dtypes,
-        exact=plain,
+        instead=lambda elements, values: plain if values[0].kind in "biu" else None,
     )

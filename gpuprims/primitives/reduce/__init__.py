@@ -120,9 +120,10 @@ def reduce(
     -------
     scalar, array, or tuple of them
         ``out``, or new ones of the library of the first array that is not NumPy's. Dtypes and values are those of
-        NumPy's functions: sums of integers and bools widen to 64 bits, NaN propagates through min and max, argmin and
-        argmax give the first place, counted along the folded axes. New arrays are contiguous, in Fortran order if all
-        arrays of the whole shape lie in this order on the device, else in C order.
+        NumPy's functions: sums of integers and bools widen to 64 bits, var, std and norm of complex numbers are real,
+        NaN propagates through min and max, argmin and argmax give the first place, counted along the folded axes. New
+        arrays are contiguous, in Fortran order if all arrays of the whole shape lie in this order on the device, else
+        in C order.
 
     Raises
     ------
