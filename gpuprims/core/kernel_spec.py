@@ -64,6 +64,8 @@ class KernelSpec:
         Neighbours along ``o`` that ``MAP_ACROSS`` loads at once. Their memory must be aligned.
     index : tuple of int or None, optional
         Along each reduced axis, the stride of the index that ``map`` takes, if the axes are not in index order.
+    aliases : bool, default False
+        An output may lie in the memory of an input.
     """
 
     inputs: tuple[Access, ...]
@@ -76,12 +78,12 @@ class KernelSpec:
     constants: tuple[Dtype, ...] = ()
     vector_across: int = 1
     index: tuple[StrideClass, ...] | None = None
+    aliases: bool = False
 
     # False keeps compilers from merging a product with a sum, which makes real + - * / and sqrt NumPy's bit for bit.
     contracted: ClassVar[bool] = True
     maps: ClassVar[bool] = True  # the kernel loads by MAP and stores by STORE; others define macros of their own
     stores_vectors: ClassVar[bool] = True  # it stores VECTOR neighbours at once where it can
-    aliases: ClassVar[bool] = False  # an output may lie in the memory of an input
     lifts_constants: ClassVar[bool] = True  # calls that differ in constants alone share a kernel
     scratch_pointers: ClassVar[int] = 0  # pointer arguments beside the operands
     exchanges: ClassVar[bool] = False  # work-items exchange values, by the functions of shuffling.h

@@ -111,7 +111,7 @@ def _check_memory(operands: Operands, natives: Sequence[Any], *, in_place: bool)
                 f" repeats elements, by strides {native.strides} (copy it, such as with .copy() or .contiguous())"
             )
         for array, other in zip(operands.natives, inputs, strict=True):
-            if meet(span, other) and not (in_place and same_elements(driver, array, native)):
+            if meet(span, other) and not (in_place and _is_input(driver, array, native)):
                 rule = "apart from the arrays in memory" + (", or one of them" if in_place else "")
                 raise ArgumentError(f"{label}: out= {rule}; got one that overlaps an input (pass a copy)")
     for k, m in combinations(range(len(natives)), 2):
@@ -120,6 +120,19 @@ def _check_memory(operands: Operands, natives: Sequence[Any], *, in_place: bool)
                 f"{label}: out= arrays that do not overlap each other; got numbers {k} and {m}, which do"
                 " (pass a separate array for each result)"
             )
+
+
+def _is_input(driver: Any, array: Any, native: Any) -> bool:
+    """Return True for an input's elements. Compilers take memory of two dtypes for separate memory."""
+    return array.dtype == native.dtype and same_elements(driver, array, native)
+
+
+def shares_elements(operands: Operands, out: Out | None) -> bool:
+    """Return True if an array of ``out=`` has the elements of an input."""
+    if out is None:
+        return False
+    spans = [span_of(operands.driver, array) for array in operands.natives]
+    return any(meet(span_of(operands.driver, native), span) for native in out.natives for span in spans)
 
 
 def check_out(label: str, results: Sequence[Any], given: Sequence[Any]) -> None:

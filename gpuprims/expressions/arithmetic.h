@@ -15,6 +15,17 @@ DEVICE i64 gp_remainder_i64(const i64 a, const i64 b)
     return (rest != 0 && (rest < 0) != (b < 0)) ? rest + b : rest;
 }
 
+/* Like remainder, with the sign of the dividend. */
+DEVICE i64 gp_fmod_i64(const i64 a, const i64 b) { return b == 0 || b == -1 ? 0 : a % b; }
+
+/* 1 / a without its fraction. For 0, NumPy converts an infinity on x86-64, which gives the lowest integer of 32 and of 64
+ * bits, and 0 in others. */
+DEVICE i64 gp_reciprocal_i64(const i64 a, const int bytes)
+{
+    if (a == 0) return bytes < 4 ? 0 : (i64)(~(u64)0 << (8 * bytes - 1));
+    return (a == 1) - (a == -1);
+}
+
 /* Integer powers by repeated squaring. They wrap like NumPy's: low bits of a product depend on low bits alone. */
 DEVICE u64 gp_power(u64 base, u64 exponent)
 {

@@ -42,7 +42,9 @@ _BUILTINS = (
     " range reversed round set slice sorted str sum tuple zip"
 )
 _PURE = {id(one): one for one in (getattr(builtins, name) for name in _BUILTINS.split())}
-_PURE |= {id(one): one for one in (np.clip, *(f.numpy for f in FUNCTIONS.values()), *(d.type for d in COMPUTABLE))}
+_PURE |= {
+    id(one): one for one in (np.clip, np.divmod, *(f.numpy for f in FUNCTIONS.values()), *(d.type for d in COMPUTABLE))
+}
 _PURE |= {
     id(one): one
     for module in (math, cmath, operator)

@@ -3,7 +3,7 @@
 C templates have the operands ``{0}``, ``{1}``, ``{2}``, their type ``{T}`` and the unsigned type of the same width
 ``{U}``. A function has one template for each kind of operand, by NumPy's letters: ``b`` bool, ``i`` signed, ``u``
 unsigned, ``f`` floating, ``c`` complex. Kinds without a template are refused. Signed arithmetic is computed in unsigned
-types: NumPy wraps, and overflow is undefined in C. ``arithmetic.h`` and ``complex.h`` define the functions ``gp_...``.
+types: NumPy wraps, and overflow is undefined in C. The ``.h`` files define the functions ``gp_...``.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ FLOATING = {
 }  # fmt: skip
 # Likewise, with one name in both; integers and bools stay unchanged.
 ROUNDING = ("floor", "ceil", "trunc")
-# Functions that complex.h defines under NumPy's names.
+# Functions that complex.h and complex_inverse.h define under NumPy's names.
 COMPLEX = (
     "add", "subtract", "multiply", "divide", "power", "square", "reciprocal", "negative", "positive", "absolute",
     "conjugate", "sign", "rint", "sqrt", "exp", "exp2", "log", "log2", "log10", "sin", "cos", "tan", "sinh", "cosh",
-    "tanh", "maximum", "minimum", "fmax", "fmin", "isnan", "isinf", "isfinite", "logical_and", "logical_or",
-    "logical_xor", "logical_not", *COMPARE,
+    "tanh", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "maximum", "minimum", "fmax", "fmin",
+    "isnan", "isinf", "isfinite", "logical_and", "logical_or", "logical_xor", "logical_not", *COMPARE,
 )  # fmt: skip
 
 
@@ -71,10 +71,14 @@ def _arithmetic() -> dict[str, dict[str, str]]:
             "i": "({T})gp_remainder_i64({0}, {1})",
             "u": "({T})({1} ? {0} % {1} : 0)",
         },
-        "fmod": {"f": "fmod({0}, {1})"},
+        "fmod": {
+            "f": "fmod({0}, {1})",
+            "i": "({T})gp_fmod_i64({0}, {1})",
+            "u": "({T})({1} ? {0} % {1} : 0)",
+        },
         "power": {"f": "pow({0}, {1})", "i": "({T})gp_power({0}, {1})", "u": "({T})gp_power({0}, {1})"},
         "square": {"f": "gp_times_{T}({0}, {0})", "i": "({T})(({U}){0} * ({U}){0})", "u": "({T})(({U}){0} * ({U}){0})"},
-        "reciprocal": {"f": "1 / {0}"},
+        "reciprocal": {"f": "1 / {0}", "i": "({T})gp_reciprocal_i64({0}, sizeof({T}))", "u": "({T})({0} == 1)"},
         "negative": {"f": "-{0}", "i": "({T})(({U})0 - ({U}){0})", "u": "({T})(({U})0 - ({U}){0})"},
         "positive": dict.fromkeys("fiu", "{0}"),
         "conjugate": dict.fromkeys("fiu", "{0}"),

@@ -17,6 +17,7 @@ _INSTEAD = {
     "heaviside": "float64(x > 0)", "int": "int64", "float": "float64", "double": "float64", "complex": "complex128",
     "if": "where", "iif": "where", "ifelse": "where", "select": "where", "not": "logical_not",
     "degrees": "x * 180 / pi", "radians": "x * pi / 180", "deg2rad": "x * pi / 180", "rad2deg": "x * 180 / pi",
+    "divmod": "x // y, x % y",
 }  # fmt: skip
 _CALL = re.compile(r"(\b[a-z]\w*(?:$|(?=\()))")  # a name alone, and names of functions
 # Functions of whole arrays.

@@ -68,6 +68,7 @@ def parse(source: str) -> Expr:
         raise ExpressionError(
             f"string expression: one expression in Python's syntax; got {quoted(source)}{_hint(source, error)}"
         ) from error
+    body = _two_results(body)
     names = _names(body)
     builder = _Builder(source.strip(), names)
     with np.errstate(all="ignore"):  # kernels do not warn either
@@ -82,6 +83,31 @@ def _hint(source: str, error: BaseException) -> str:
     if message == "invalid decimal literal":
         return " (write products with *, such as 2*x)"
     return other_syntax(source) or f" ({shortened(message)})"
+
+
+def _two_results(body: ast.expr) -> ast.expr:
+    """Return ``divmod(x, y)`` as ``x // y, x % y``, and any other expression as it is."""
+    match body:
+        case ast.Call(func=ast.Name(id="divmod"), args=[left, right], keywords=[]):
+            both = [ast.copy_location(ast.BinOp(left, sign, right), body) for sign in (ast.FloorDiv(), ast.Mod())]
+            return ast.copy_location(ast.Tuple(list[ast.expr](both), ast.Load()), body)
+    return body
+
+
+def _clipped(node: ast.expr) -> ast.expr:
+    """Return ``clip`` with a bound of None as ``maximum``, as ``minimum`` or as its first argument."""
+    match node:
+        case ast.Call(func=ast.Name(id="clip"), args=[value, low, high], keywords=[]):
+            given = [(name, bound) for name, bound in (("maximum", low), ("minimum", high)) if not _is_none(bound)]
+            if len(given) == 1:
+                name, bound = given[0]
+                return ast.copy_location(ast.Call(ast.Name(name), [value, bound], []), node)
+            return node if given else value
+    return node
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _names(body: ast.expr) -> list[str]:
@@ -112,6 +138,7 @@ class _Builder:
                 continue
             if depth > MOST_DEPTH:
                 self._refuse(f"more than {MOST_DEPTH} levels of nested operators and calls")
+            node = _clipped(node)
             match node:
                 case ast.Constant(value=bool() | int() | float() | complex() as number):
                     values.append(self._bounded(number))

@@ -19,6 +19,8 @@ MOST_INSTRUCTIONS = 2**17
 MOST_RESULTS = 256
 
 _PARTS = {function.numpy: name for name, function in PARTS.items()}
+# NumPy's names of the bounds of np.clip.
+_LOW, _HIGH = ("a_min", "min"), ("a_max", "max")
 # Python calls these methods in constructs that cannot be traced: the construct, and what to write instead.
 _REFUSED = {
     "__bool__": (
@@ -67,6 +69,16 @@ class Recorder:
     def apply(self, name: str, *operands: object) -> Tracer:
         """Append a call of a function in ``functions.FUNCTIONS``."""
         return self.add(Instruction(name, tuple(self._index(operand) for operand in operands)))
+
+    def clip(self, value: Any, low: object = None, high: object = None) -> Any:
+        """Append ``np.clip``; a bound of None does not bound."""
+        if low is not None:
+            value = self.apply("maximum", value, low)
+        return value if high is None else self.apply("minimum", value, high)
+
+    def divmod(self, value: object, divisor: object) -> tuple[Tracer, Tracer]:
+        """Append a quotient, rounded down, and the remainder."""
+        return self.apply("floor_divide", value, divisor), self.apply("remainder", value, divisor)
 
     def finish(self, parameters: Sequence[str], returned: object) -> Expr:
         """Return the expression whose results the traced function returned."""
@@ -128,21 +140,29 @@ class Tracer:
 
     conj = conjugate
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **keywords: object) -> Tracer:
+    def __divmod__(self, divisor: object) -> tuple[Tracer, Tracer]:
+        return self.recorder.divmod(self, divisor)
+
+    def __rdivmod__(self, value: object) -> tuple[Tracer, Tracer]:
+        return self.recorder.divmod(value, self)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **keywords: object) -> Any:
         if method != "__call__":
             _refuse(f"np.{ufunc.__name__}.{method}", "call the function itself")
         if keywords:
             _refuse(f"np.{ufunc.__name__}({', '.join(keywords)}=...)", "positional operands only")
         name = ufunc.__name__
+        if ufunc is np.divmod:
+            return self.recorder.divmod(*inputs)
         if name not in FUNCTIONS or FUNCTIONS[name].numpy is not ufunc:
             _refuse_function(ufunc.__name__, "the functions listed in gpuprims.expressions.functions")
         return self.recorder.apply(name, *inputs)
 
-    def __array_function__(self, function: Callable[..., Any], types: object, args: Any, keywords: Any) -> Tracer:
+    def __array_function__(self, function: Callable[..., Any], types: object, args: Any, keywords: Any) -> Any:
         if function is np.where and len(args) == 3 and not keywords:
             return self.recorder.apply("where", *args)
-        if function is np.clip and len(args) == 3 and not keywords:
-            return self.recorder.apply("minimum", self.recorder.apply("maximum", args[0], args[1]), args[2])
+        if function is np.clip and (bounds := _bounds(args[1:], keywords)) is not None:
+            return self.recorder.clip(args[0], *bounds)
         if function in _PARTS and len(args) == 1 and not keywords:
             return self.recorder.apply(_PARTS[function], args[0])
         rule = "element-wise functions, np.where(c, a, b) and np.clip(x, low, high)"
@@ -161,6 +181,17 @@ class Tracer:
 
     def __repr__(self) -> str:
         return "<element of a traced function>"
+
+
+def _bounds(given: Sequence[object], named: dict[str, object]) -> tuple[object, object] | None:
+    """Return the bounds of a call of np.clip; None if it has other arguments, or one of them twice."""
+    bounds: list[object] = []
+    for place, names in enumerate((_LOW, _HIGH)):
+        found = [*given[place : place + 1], *(named[name] for name in names if name in named)]
+        if len(found) > 1:
+            return None
+        bounds += found or [None]
+    return None if len(given) > 2 or set(named) - {*_LOW, *_HIGH} else (bounds[0], bounds[1])
 
 
 def _refuse(construct: str, instead: str) -> NoReturn:

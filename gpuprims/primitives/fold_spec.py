@@ -135,7 +135,7 @@ class ScanSpec(FoldSpec):
     paired: bool = False
 
     stores_vectors: ClassVar[bool] = True
-    aliases: ClassVar[bool] = True
+    aliases: bool = True
     scratch_pointers: ClassVar[int] = 1
 
     @property

@@ -113,8 +113,7 @@ WRONG: dict[str, tuple[Any, type[Exception], str]] = {
     "shape": (lambda x: np.empty((30, 40), x.dtype), ShapeError, r"result's shape, \(40, 30\); got \(30, 40\)"),
     "one dimension more": (lambda x: np.empty((1, 40, 30), x.dtype), ShapeError, "out= of the result's shape"),
     "dtype": (lambda x: np.empty(x.shape, np.float64), DtypeError, "result's dtype, float32; got float64"),
-    "the input": (lambda x: x, ArgumentError, "out= apart from the arrays in memory; got one that overlaps an input"),
-    "a part of the input": (lambda x: x[::-1], ArgumentError, "overlaps an input"),
+    "the input reversed": (lambda x: x[::-1], ArgumentError, "or one of them; got one that overlaps an input"),
     "one place for all": (lambda x: as_strided(x[0].copy(), x.shape, (0, 4)), ArgumentError, "a place for each"),
     "too many": (lambda x: (np.empty_like(x), np.empty_like(x)), ArgumentError, r"1 array\(s\), one a result; got 2"),
 }  # fmt: skip
@@ -151,8 +150,8 @@ def test_an_array_elsewhere_is_refused(device: gpuprims.Device, x: np.ndarray) -
         gpuprims.map("x + 1", x, out=there, device=device)
     with pytest.raises(DeviceMismatchError, match="got one on the host"):
         gpuprims.map("x + 1", there, out=x, device=device)
-    with pytest.raises(ArgumentError, match="overlaps an input"):
-        gpuprims.map("x + 1", there, out=there, device=device)
+    assert gpuprims.map("x + 1", there, out=there, device=device) is there
+    assert_equal(on_host(device, there), x + 1)
 
 
 # Arrays that share bytes with each other, or an array with itself.

@@ -152,7 +152,7 @@ def test_results_in_arrays_of_the_caller(
     assert found[-1]
     for _ in range(2):
         with pytest.raises(ArgumentError, match="overlaps an input"):
-            gpuprims.map("2*x", x, out=x)
+            gpuprims.stencil(x, [0, 2, 0], out=x)
         with pytest.raises(ArgumentError, match="out= of the result's shape"):
             gpuprims.map("2*x", x, out=y[:5])
 
@@ -170,7 +170,7 @@ def test_results_in_other_parts_of_the_same_memory(
         before[result : result + 256] = right
         assert_equal(on_host(device, memory), before)
     assert found[-1]
-    for start, result, other in [(0, 252, 512), (512, 508, 0), (512, 0, 252), (0, 508, 512), (256, 256, 0)]:
+    for start, result, other in [(0, 252, 512), (512, 508, 0), (512, 0, 252), (0, 508, 512)]:
         x, y, out = (cut(memory, k, (256,)) for k in (start, other, result))
         with pytest.raises(ArgumentError, match="overlaps an input"):
             gpuprims.map("2*x - y", x, y, out=out)

@@ -128,6 +128,23 @@ def test_logarithms_keep_their_digits_near_the_axes_at_length_1(device: gpuprims
 
 
 @pytest.mark.parametrize("dtype", COMPLEX)
+def test_inverse_functions_keep_their_digits_near_branch_points(device: gpuprims.Device, dtype: str) -> None:
+    need(device, dtype)
+    eps = float(np.finfo(dtype).eps)
+    parts = np.array([0, 1 - eps, 1, 1 + eps, 1 + 9 * eps, 0.5, 1.5, eps, eps**2, 1e-3, 1 / eps, 3 / eps])
+    parts = np.concatenate([parts, -parts])
+    x = (parts[:, None] + 1j * parts).astype(dtype).ravel()
+    names = ("arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh")
+    results = gpuprims.map(lambda z: tuple(FUNCTIONS[name].numpy(z) for name in names), x, device=device)
+    for name, got in zip(names, results, strict=True):
+        with np.errstate(all="ignore"):
+            expected = FUNCTIONS[name].numpy(x.astype(np.clongdouble))
+        for part, wanted in ((got.real, expected.real), (got.imag, expected.imag)):
+            np.testing.assert_allclose(part, wanted, rtol=16 * eps, atol=eps**2, err_msg=name)
+            np.testing.assert_array_equal(np.signbit(part), np.signbit(wanted), err_msg=name)
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
 def test_where_chooses_whole_numbers(device: gpuprims.Device, dtype: str, rng: np.random.Generator) -> None:
     need(device, dtype)
     x, y = random_values(rng, dtype, (2, 100))

@@ -16,6 +16,9 @@ STRINGS: dict[str, Callable[[Any, Any], Any]] = {
     "2*x + y": lambda x, y: 2 * x + y,
     "where(x > 0, sqrt(abs(x)), -y)": lambda x, y: np.where(x > 0, np.sqrt(np.abs(x)), -y),
     "clip(x, -1, y)": lambda x, y: np.clip(x, -1, y),
+    "clip(x, None, y) + clip(x, -1, None) * clip(y, None, None)": lambda x, y: (
+        np.clip(x, None, y) + np.clip(x, -1, None) * y
+    ),
     "float32(x) + float32(y)": lambda x, y: x.astype(np.float32) + y.astype(np.float32),
     "int64(x) // 2 + int64(y)": lambda x, y: x.astype(np.int64) // 2 + y.astype(np.int64),
     "(x > 0) & ~(y < 1) | (x == y) ^ (x != 3)": lambda x, y: (x > 0) & ~(y < 1) | (x == y) ^ (x != 3),
@@ -37,6 +40,11 @@ STRINGS: dict[str, Callable[[Any, Any], Any]] = {
 @pytest.mark.parametrize("source", STRINGS)
 def test_a_string_computes_what_its_python_twin_computes(source: str) -> None:
     same(parse(source)(SAMPLE, OTHER), STRINGS[source](SAMPLE, OTHER))
+
+
+def test_divmod_alone_has_two_results() -> None:
+    for got, expected in zip(parse("divmod(x, y + 1)")(SAMPLE, OTHER), np.divmod(SAMPLE, OTHER + 1), strict=True):
+        same(got, expected)
 
 
 @pytest.mark.parametrize(
@@ -106,6 +114,8 @@ REFUSED_STRINGS = {
     "clip(x, 1)": "clip",
     "float32(x, y)": "float32",
     "sqrt()": r"sqrt\(\) with 0 arguments",
+    "clip(None, 0, 1)": "None",
+    "1 + divmod(x, y)": r"divmod\(\), which is not on the whitelist \(did you mean 'x // y, x % y'",
     "clip(x, low=0, high=1)": "low=0",
     "sqrt(x=x)": "x=x",
     "sqrt(*x)": "a starred argument",

@@ -68,8 +68,9 @@ def _complex(spec: KernelSpec) -> list[str]:
     widths = sorted((dtype for dtype in spec.dtypes if dtype.kind == "c"), key=lambda dtype: dtype.itemsize)
     if not widths:
         return []
-    text, parts = files("gpuprims.expressions").joinpath("complex.h").read_text(), []
+    headers = [files("gpuprims.expressions").joinpath(name) for name in ("complex.h", "complex_inverse.h")]
+    texts, parts = [header.read_text() for header in headers], list[str]()
     for dtype in widths:
-        parts += [f"#define COMPLEX {c_type(dtype)}", f"#define REAL {c_type(part(dtype))}", text]
+        parts += [f"#define COMPLEX {c_type(dtype)}", f"#define REAL {c_type(part(dtype))}", *texts]
         parts += ["#undef COMPLEX", "#undef REAL"]
     return parts

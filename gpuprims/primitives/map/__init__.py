@@ -8,15 +8,23 @@ from typing import Any, overload
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.operands import Operands
-from gpuprims.core.primitive import Primitive
+from gpuprims.core.primitive import Planner, Primitive
 from gpuprims.core.warm_calls import Run, WarmCalls, runner_of
 from gpuprims.expressions import expression
 from gpuprims.primitives.map.orders import axes_in_memory, run_in_order
-from gpuprims.primitives.map.plan import MapRequest, bind, plan_call, run_in_slabs, sample
+from gpuprims.primitives.map.plan import MapRequest, bind, plan_call, plan_map, run_in_slabs, sample
 from gpuprims.primitives.map.variants import VARIANTS
 from gpuprims.primitives.signatures import Array, Function, Host, HostArray, Out
 
-PRIMITIVE = Primitive("map", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case")
+PRIMITIVE = Primitive(
+    "map",
+    VARIANTS,
+    plan_call,
+    sample,
+    bind,
+    tuning_case=f"{__name__}.tuning_case",
+    plans={"map": Planner(plan_map, bind)},
+)
 _WARM = WarmCalls()
 
 
@@ -86,8 +94,8 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
     *arrays : array_like
         One for each parameter; they broadcast together. A string's names are bound in order of first appearance.
     out : array or tuple of arrays, optional
-        Where to write, one for each result: of its shape and dtype, in any layout, on the device of the arrays, and not
-        in their memory. By default new arrays.
+        Where to write, one for each result: of its shape and dtype, in any layout, on the device of the arrays. One may
+        be an input, ``map("2*x", x, out=x)``; arrays that overlap in another way are refused. By default new arrays.
     vector_axis : int, optional
         An axis of each array, of at most 16 elements, such as the channels of a pixel. ``fn`` gets the elements along
         it as a tuple. It returns a number, or a tuple that becomes this axis of the one result. Vectors of 2, 4, 8 or

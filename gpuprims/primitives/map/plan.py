@@ -15,7 +15,8 @@ from gpuprims.core.keywords import refuse_keywords
 from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan, nothing
 from gpuprims.core.layout import Form, Layout, contiguous, plan_layout, turned
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Out, as_out, check_out, host_results, result_forms
+from gpuprims.core.outputs import Out, as_out, check_out, host_results, result_forms, shares_elements
+from gpuprims.core.planned import Planned
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.shapes import broadcast_shapes
 from gpuprims.core.variant import Variant
@@ -44,6 +45,8 @@ class MapRequest(NamedTuple):
     vector_axis: int | None = None
     # New results lie in memory in C order whatever the arrays' order, for kernels that take no strides.
     in_c_order: bool = False
+    # An array of out= has the elements of an input.
+    in_place: bool = False
 
     @property
     def result_axis(self) -> int | None:
@@ -93,7 +96,15 @@ def bind(
         operands = as_operands("map", arrays, device)
         expr = _of_vectors(fn, [_lanes(native.shape, vector_axis) for native in operands.natives])
     asked = None if variant is None else asked_by_name("map", variant)
-    return operands, MapRequest(expr, vector_axis), None if out is None else as_out(operands, out), asked
+    result = as_out(operands, out, in_place=True)
+    return operands, MapRequest(expr, vector_axis, in_place=shares_elements(operands, result)), result, asked
+
+
+def plan_map(arrays: tuple[Any, ...], keywords: dict[str, Any]) -> Planned:
+    """Describe a call for :func:`gpuprims.plan`. Kernels for separate memory must not write in place."""
+    operands, request, out, variant = bind(arrays, **keywords)
+    plan = find_plan(plan_call, operands, request, out, variant)
+    return Planned("map", operands, out, plan, request.in_place)
 
 
 def _bound(expr: Expr, arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
@@ -191,6 +202,7 @@ def plan_call(
             finish=unchanged(function.dtypes),
             vector=vector,
             vector_across=across,
+            aliases=request.in_place,
         )
 
     traits = MapTraits(

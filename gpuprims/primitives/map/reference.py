@@ -13,4 +13,7 @@ from gpuprims.primitives.reference import Places
 def map_numpy(spec: KernelSpec, memories: Sequence[np.ndarray], layout: np.ndarray, count: int) -> None:
     """Apply MAP to every element."""
     places = Places(spec, memories, layout)
-    places.store(places.elements(1, count), int(layout[0]) + np.arange(count)[None], kept=False)
+    values = places.elements(1, count)
+    if spec.aliases:  # a value may be an input, which the store of another one overwrites
+        values = [value.copy() for value in values]
+    places.store(values, int(layout[0]) + np.arange(count)[None], kept=False)

@@ -46,7 +46,7 @@ class RunsScanSpec(RunsSpec):
     """The macros of a scan of segments by runs."""
 
     inclusive: bool
-    aliases: ClassVar[bool] = True
+    aliases: bool = True
     scratch_pointers: ClassVar[int] = 1
 
     def macros(self) -> dict[str, int | str]:
@@ -80,4 +80,4 @@ class SharesScanSpec(SharesSpec):
     """The macros of a scan by equal shares."""
 
     stores_vectors: ClassVar[bool] = True
-    aliases: ClassVar[bool] = True
+    aliases: bool = True
