@@ -68,7 +68,7 @@ MAPS: dict[str, Callable[..., Any]] = {
         "(sin(x)**2 + cos(x)**2, x // y, x % y, where(isnan(x), inf, -y))", resident(9, dtype="f8"), ones(9), **where
     ),
     "integer arithmetic": lambda **where: gpuprims.map(
-        "(x // y, x % y, x**3, x << y, x >> y, abs(x), sign(x), ~x)", ones(9, dtype="i8"), ones(9, dtype="i8"), **where
+        "(x // y, x % y, x**3, x << y, x >> y, abs(x), sign(x), ~x, fmod(x, y))", *[ones(9, dtype="i8")] * 2, **where
     ),
     "float16": lambda **where: gpuprims.map("sqrt(x) + y/3", resident(9, dtype="f2"), ones(9, dtype="f2"), **where),
     "complex64": lambda **where: gpuprims.map(
@@ -77,7 +77,7 @@ MAPS: dict[str, Callable[..., Any]] = {
     ),
     "complex128": lambda **where: gpuprims.map("exp(x) / y + 1j", resident(9, dtype="c16"), ones(9), **where),
     "axes that do not merge": lambda **where: gpuprims.map(
-        "x + y", resident(8, 9, 10)[::2, ::3, ::5], ones(3, 1, dtype="u1"), **where
+        "x + y - i*j + k", resident(8, 9, 10)[::2, ::3, ::5], ones(3, 1, dtype="u1"), index=("i", "j", "k"), **where
     ),
 }  # fmt: skip
 TRANSPOSED: dict[str, Callable[..., Any]] = {

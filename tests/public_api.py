@@ -22,6 +22,7 @@ def primitives() -> tuple[object, ...]:
     return (
         gpuprims.map("2*v + 1", x, out=np.empty_like(x), device="reference", variant="numpy"),
         gpuprims.map(lambda v: v * v, x),
+        gpuprims.map("v + i*j", x, index=("i", "j")),
         gpuprims.reduce(x, op="max", axis=(0, 1), keepdims=True, dtype="float32"),
         gpuprims.reduce(x, x, map=lambda a, b: a * b, compensated=True),
         gpuprims.scan(x, op="sum", axis=0, inclusive=False),

@@ -1,8 +1,8 @@
 """Functions of elements, from Python functions or strings, as C for kernels and as NumPy for the reference backend.
 
 :mod:`.trace` makes an :class:`Expr`, a list of instructions, from a Python function, and :mod:`.parse` from a string.
-:mod:`.typing` finds the dtype of every instruction. :mod:`.lifting` turns constants into parameters, and :mod:`.emit`
-writes C.
+:mod:`.typing` finds the dtype of every instruction, and :mod:`.indices` adds indices of elements. :mod:`.lifting` turns
+constants into parameters, and :mod:`.emit` writes C.
 """
 
 from types import FunctionType
@@ -10,14 +10,15 @@ from typing import Any
 
 from gpuprims.expressions.emit import c_type, constant, converted, emit_function
 from gpuprims.expressions.expr import Expr, computable, part
+from gpuprims.expressions.indices import INDEX, along_axes, with_last
 from gpuprims.expressions.lifting import bind, lift, member
 from gpuprims.expressions.parse import parse
 from gpuprims.expressions.trace import trace
 from gpuprims.expressions.typing import TypedExpr, typed
 
 __all__ = [
-    "Expr", "TypedExpr", "bind", "c_type", "computable", "constant", "converted", "emit_function", "expression", "lift",
-    "member", "parse", "part", "trace", "typed",
+    "INDEX", "Expr", "TypedExpr", "along_axes", "bind", "c_type", "computable", "constant", "converted",
+    "emit_function", "expression", "lift", "member", "parse", "part", "trace", "typed", "with_last",
 ]  # fmt: skip
 
 

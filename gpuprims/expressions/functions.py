@@ -162,10 +162,12 @@ PARTS: Mapping[str, Function] = {
     "angle": Function(np.angle, 1, {}),
 }
 FUNCTIONS: Mapping[str, Function] = {**UFUNCS, "where": WHERE, **PARTS}
-# All functions of a typed expression: also powers that callers cannot name.
+# All functions of a typed expression: also those that callers cannot name.
 COMPUTED: Mapping[str, Function] = {
     **FUNCTIONS,
     "cube": Function(lambda x: np.power(x, 3), 1, {"f": "gp_cube_{T}({0})"}),
+    # Unlike floor_divide, by a divisor that a launch passes, and not 0.
+    "index_quotient": Function(np.floor_divide, 2, {"u": "{0} / {1}"}),
     "fourth": Function(lambda x: np.power(x, 4), 1, {"f": "gp_fourth_{T}({0})"}),
 }
 

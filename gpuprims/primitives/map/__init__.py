@@ -11,8 +11,9 @@ from gpuprims.core.operands import Operands
 from gpuprims.core.primitive import Planner, Primitive
 from gpuprims.core.warm_calls import Run, WarmCalls, runner_of
 from gpuprims.expressions import expression
+from gpuprims.primitives.map.in_slabs import run_in_slabs
 from gpuprims.primitives.map.orders import axes_in_memory, run_in_order
-from gpuprims.primitives.map.plan import MapRequest, bind, plan_call, plan_map, run_in_slabs, sample
+from gpuprims.primitives.map.plan import MapRequest, bind, plan_call, plan_map, sample
 from gpuprims.primitives.map.variants import VARIANTS
 from gpuprims.primitives.signatures import Array, Function, Host, HostArray, Out
 
@@ -35,6 +36,7 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
     *arrays: Host,
     out: None = None,
     vector_axis: int | None = None,
+    index: str | tuple[str, ...] | None = None,
     device: str | Device | None = None,
     variant: str | None = None,
     **named: Host,
@@ -46,6 +48,7 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
     *arrays: Array | complex,
     out: None = None,
     vector_axis: int | None = None,
+    index: str | tuple[str, ...] | None = None,
     device: str | Device | None = None,
     variant: str | None = None,
     **named: Array | complex,
@@ -57,6 +60,7 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
     *arrays: Any,
     out: Out,
     vector_axis: int | None = None,
+    index: str | tuple[str, ...] | None = None,
     device: str | Device | None = None,
     variant: str | None = None,
     **named: Any,
@@ -68,6 +72,7 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
     *arrays: Any,
     out: None = None,
     vector_axis: int | None = None,
+    index: str | tuple[str, ...] | None = None,
     device: str | Device | None = None,
     variant: str | None = None,
     **named: Any,
@@ -80,6 +85,7 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
     *arrays: Any,
     out: Any = None,
     vector_axis: int | None = None,
+    index: str | tuple[str, ...] | None = None,
     device: str | Device | None = None,
     variant: str | None = None,
     **named: Any,
@@ -100,6 +106,9 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
         An axis of each array, of at most 16 elements, such as the channels of a pixel. ``fn`` gets the elements along
         it as a tuple. It returns a number, or a tuple that becomes this axis of the one result. Vectors of 2, 4, 8 or
         16 neighbours are read and written in one instruction.
+    index : str or tuple of str, optional
+        A parameter of ``fn`` that is the index of the element in the result, flat in C order, as int64. A tuple names a
+        parameter for each axis: the indices along them. Arrays are bound to the other parameters.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -143,6 +152,14 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
     >>> gpuprims.map(lambda x, y: np.hypot(x, y), np.float32([3, 5]), np.float32([4, 12]), device="reference")
     array([ 5., 13.], dtype=float32)
 
+    A function of the element's index, and of its row and column:
+
+    >>> gpuprims.map("x * (i % 2)", np.arange(4) + 10, index="i", device="reference")
+    array([ 0, 11,  0, 13])
+    >>> gpuprims.map("where(i == j, x, 0)", np.ones((2, 3), int), index=("i", "j"), device="reference")
+    array([[1, 0, 0],
+           [0, 1, 0]])
+
     A pixel at a time, read as one vector:
 
     >>> pixels = np.uint8([[10, 20, 30, 255], [0, 128, 255, 255]])
@@ -151,13 +168,14 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
            [255, 127,   0, 255]], dtype=uint8)
     """
     key = None
-    if arrays and not named and vector_axis is None:
+    if arrays and not named and vector_axis is None and (index is None or type(index) in (str, tuple)):
         if type(fn) is not str:
-            fn = expression(fn, len(arrays))
-        key, given, run = _WARM.find_into((fn, variant), arrays, out, device)
+            fn = expression(fn, len(arrays) + (0 if index is None else 1 if type(index) is str else len(index)))
+        keywords = (fn, variant) if index is None else (fn, variant, index)
+        key, given, run = _WARM.find_into(keywords, arrays, out, device)
         if run is not None:
             return run(given)
-    operands, request, result, chosen = bind((fn, *arrays), out, vector_axis, device, variant, **named)
+    operands, request, result, chosen = bind((fn, *arrays), out, vector_axis, index, device, variant, **named)
     if operands.gain_by_slabs:
         return run_in_slabs(request, operands, result, chosen)
     if result is None and (axes := axes_in_memory(operands, request)) is not None:

@@ -22,7 +22,7 @@ def axes_in_memory(operands: Operands, request: MapRequest) -> tuple[int, ...] |
 
     None if that is C order, if arrays differ, or if results of the caller's library cannot lie so.
     """
-    if request.vector_axis is not None or operands.convert is not unchanged:
+    if request.vector_axis is not None or request.indices is not None or operands.convert is not unchanged:
         return None
     natives = operands.natives
     if operands.in_place:

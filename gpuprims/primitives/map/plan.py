@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,14 +15,14 @@ from gpuprims.core.keywords import refuse_keywords
 from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan, nothing
 from gpuprims.core.layout import Form, Layout, contiguous, plan_layout, turned
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Out, as_out, check_out, host_results, result_forms, shares_elements
+from gpuprims.core.outputs import Out, as_out, result_forms, shares_elements
 from gpuprims.core.planned import Planned
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.shapes import broadcast_shapes
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
-from gpuprims.errors import ArgumentError, AxisError, ExpressionError, quoted, shortened
-from gpuprims.expressions import Expr, TypedExpr, expression, trace, typed
+from gpuprims.errors import ArgumentError, AxisError, ExpressionError, did_you_mean, quoted, shortened
+from gpuprims.expressions import INDEX, Expr, TypedExpr, along_axes, expression, trace, typed, with_last
 from gpuprims.primitives.axes import in_fortran_order
 from gpuprims.primitives.by_rows import by_rows
 from gpuprims.primitives.map.blocks import Blocks
@@ -31,7 +31,6 @@ from gpuprims.primitives.map.rows import joined
 from gpuprims.primitives.map.spec import MapSpec
 from gpuprims.primitives.map.tiles import MapTraits, MapVariant, Tiling
 from gpuprims.primitives.near import groups_near
-from gpuprims.primitives.pipeline import Slab, boxes, compute_slabs, most_elements, whole_box
 
 Dtypes = tuple[np.dtype[Any], ...]
 # OpenCL's widest vectors have as many; each component is an argument of the kernel's function.
@@ -39,7 +38,7 @@ _MOST_LANES = 16
 
 
 class MapRequest(NamedTuple):
-    """The function to apply, and the axis of the vectors that it takes."""
+    """The function to apply, the axis of the vectors that it takes, and how many indices follow its elements."""
 
     expr: Expr
     vector_axis: int | None = None
@@ -47,6 +46,8 @@ class MapRequest(NamedTuple):
     in_c_order: bool = False
     # An array of out= has the elements of an input.
     in_place: bool = False
+    # None without an index, 0 with the index in C order, else the number of axes.
+    indices: int | None = None
 
     @property
     def result_axis(self) -> int | None:
@@ -60,8 +61,10 @@ class MapRequest(NamedTuple):
 
     def typed(self, dtypes: Dtypes) -> TypedExpr:
         """Type the function; kernels call it with an index too. Components of a vector have one dtype."""
-        indexed = trace(lambda *given: self.expr(*given[:-1]), len(self.expr.parameters) + 1)
-        arguments = (*dtypes, np.dtype(np.int64))
+        indexed = self.expr
+        if self.indices is None:
+            indexed = trace(lambda *given: self.expr(*given[:-1]), len(self.expr.parameters) + 1)
+        arguments = (*dtypes, *[INDEX] * max(self.indices or 0, 1))
         function = typed(indexed, arguments)
         if self.result_axis is None:
             return function
@@ -79,6 +82,7 @@ def bind(
     arrays: tuple[Any, ...],
     out: Any = None,
     vector_axis: int | None = None,
+    index: str | tuple[str, ...] | None = None,
     device: str | Device | None = None,
     variant: str | Variant | None = None,
     **named: Any,
@@ -87,17 +91,24 @@ def bind(
     fn, arrays = arrays[0], arrays[1:]
     if not arrays and not named:
         raise ArgumentError("map: at least one array; got none")
+    indices = None
     if vector_axis is None:
-        expr = expression(fn, len(arrays) + len(named))
-        operands = as_operands("map", _bound(expr, arrays, named), device)
+        names = _names(index)
+        expr = expression(fn, len(arrays) + len(named) + len(names))
+        if names:
+            expr, indices = _indexed(expr, names), 0 if isinstance(index, str) else len(names)
+        operands = as_operands("map", _bound(expr, arrays, named, len(names)), device)
     else:
+        if index is not None:
+            raise ArgumentError(f"map: index= or vector_axis=; got both, {quoted(index)} and {vector_axis}")
         if named:
             raise ArgumentError(f"map: positional arrays with vector_axis; got the keyword(s) {', '.join(named)}")
         operands = as_operands("map", arrays, device)
         expr = _of_vectors(fn, [_lanes(native.shape, vector_axis) for native in operands.natives])
     asked = None if variant is None else asked_by_name("map", variant)
     result = as_out(operands, out, in_place=True)
-    return operands, MapRequest(expr, vector_axis, in_place=shares_elements(operands, result)), result, asked
+    in_place = shares_elements(operands, result)
+    return operands, MapRequest(expr, vector_axis, in_place=in_place, indices=indices), result, asked
 
 
 def plan_map(arrays: tuple[Any, ...], keywords: dict[str, Any]) -> Planned:
@@ -107,14 +118,33 @@ def plan_map(arrays: tuple[Any, ...], keywords: dict[str, Any]) -> Planned:
     return Planned("map", operands, out, plan, request.in_place)
 
 
-def _bound(expr: Expr, arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-    """Put positional and named arrays in the order of the function's parameters."""
-    if not named and len(arrays) == len(expr.parameters):
+def _names(index: object) -> tuple[str, ...]:
+    """Return the names of the parameters that are indices."""
+    names = (index,) if isinstance(index, str) else () if index is None else index
+    if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names) or index == ():
+        rule = "the name of a parameter of the function, or a tuple of one for each axis"
+        raise ArgumentError(f"map: index= {rule}; got {quoted(index)}")
+    return names
+
+
+def _indexed(expr: Expr, names: tuple[str, ...]) -> Expr:
+    """Return a function with its indices after its elements."""
+    if wrong := [name for name in names if name not in expr.parameters or names.count(name) > 1]:
+        hint = did_you_mean(wrong[0], [name for name in expr.parameters if name not in names])
+        rule = f"parameters of the function, each once, among {shortened(', '.join(expr.parameters))}"
+        raise ArgumentError(f"map: index= {rule}; got {quoted(wrong[0])}{hint}")
+    return with_last(expr, names)
+
+
+def _bound(expr: Expr, arrays: tuple[Any, ...], named: dict[str, Any], indices: int) -> tuple[Any, ...]:
+    """Put positional and named arrays in the order of the function's parameters, of which the last are indices."""
+    parameters = expr.parameters[: len(expr.parameters) - indices]
+    if not named and len(arrays) == len(parameters):
         return arrays
-    left = [name for name in expr.parameters if name not in named]
-    unknown = [name for name in named if name not in expr.parameters]
+    left = [name for name in parameters if name not in named]
+    unknown = [name for name in named if name not in parameters]
     if unknown:
-        known = (*("out", "vector_axis", "device", "variant"), *expr.parameters)
+        known = (*("out", "vector_axis", "index", "device", "variant"), *parameters)
         refuse_keywords("map", known, dict.fromkeys(unknown))
     if len(left) != len(arrays):
         hint = ""
@@ -122,7 +152,7 @@ def _bound(expr: Expr, arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[
             hint = f" (pass the others too, such as {left[len(arrays)]}=2.0)"
         raise ArgumentError(f"map: one array for each of ({shortened(', '.join(left))}); got {len(arrays)}{hint}")
     bound = dict(zip(left, arrays, strict=True)) | named
-    return tuple(bound[name] for name in expr.parameters)
+    return tuple(bound[name] for name in parameters)
 
 
 def _lanes(shape: tuple[int, ...], axis: int) -> int:
@@ -165,6 +195,11 @@ def plan_call(
     shape = broadcast_shapes("map", [form.shape for form in inputs])
     arguments = tuple(form.dtype for form in inputs for _ in range(form.lanes))
     function = request.typed(arguments)
+    if request.indices:
+        if request.indices != len(shape):
+            rule = f"index= a name for each of {len(shape)} dimension(s), or one name without a tuple"
+            raise ArgumentError(f"map: {rule}; got {request.indices} in a tuple")
+        function = along_axes(function, shape)
     results = request.results(function.dtypes, shape, alignment)
     if not request.in_c_order and request.vector_axis is None and in_fortran_order(forms, shape):
         results = tuple([turned(result) for result in results])
@@ -172,8 +207,10 @@ def plan_call(
     size = math.prod(shape)
 
     read, operands = len(inputs), (*inputs, *outputs)
-    layout = plan_layout(operands, shape, range(len(shape)), reduced_by=range(read, len(operands)))
-    tiling, blocks = Tiling.of(layout, read), Blocks.of(layout, read)
+    indexed, by = request.indices is not None, range(read, len(operands))
+    layout = plan_layout(operands, shape, range(len(shape)), reduced_by=by, indexed=indexed)
+    # These put axes in other orders, in which an element's index is not found.
+    tiling, blocks = (None, None) if indexed else (Tiling.of(layout, read), Blocks.of(layout, read))
 
     def compiling(chosen: Variant) -> Launch:
         if not size:
@@ -182,7 +219,7 @@ def plan_call(
             return tiling.prepare(device, chosen, spec_of(tiling.layout, tiling.vector, tiling.across))
         if MapVariant.of(chosen).blocks and blocks is not None:
             return blocks.prepare(device, chosen, spec_of(blocks.layout, 1), function)
-        placed = by_rows(layout) if chosen.by_rows else layout
+        placed = by_rows(layout) if chosen.by_rows and not indexed else layout
         spec = spec_of(placed, placed.vector_width() if chosen.vectors else 1)
         fitted = MapVariant.of(chosen).fitted(spec)
         if chosen.by_rows:
@@ -202,6 +239,7 @@ def plan_call(
             finish=unchanged(function.dtypes),
             vector=vector,
             vector_across=across,
+            index=layout.index,
             aliases=request.in_place,
         )
 
@@ -222,41 +260,3 @@ def sample(call: Sample) -> LaunchPlan:
     """Return the plan of a map of so many elements."""
     forms = (contiguous(call.dtype, (call.size,), 16),)
     return plan_call(MapRequest(expression("x")), forms, None, 16, call.device, None, 0)
-
-
-def run_in_slabs(request: MapRequest, operands: Operands, out: Out | None, variant: str | Variant | None) -> Any:
-    """Map large host arrays, a slab at a time."""
-    arrays, vector_axis = operands.natives, request.vector_axis
-    if vector_axis is not None:  # the vectors last, so that slabs are cut along the axes before
-        arrays = tuple(np.moveaxis(a, vector_axis, -1) if a.shape else a for a in arrays)
-        request = request._replace(vector_axis=-1)
-    lanes = [a.shape[-1:] if vector_axis is not None and a.shape else () for a in arrays]
-    shape = broadcast_shapes("map", [a.shape[: a.ndim - len(own)] for a, own in zip(arrays, lanes, strict=True)])
-    whole = [np.broadcast_to(a, (*shape, *own)) for a, own in zip(arrays, lanes, strict=True)]
-    arguments = tuple(a.dtype for a, own in zip(arrays, lanes, strict=True) for _ in range(*own or (1,)))
-    forms = request.results(request.typed(arguments).dtypes, shape)
-    results = [np.empty(form.shape, form.dtype) for form in forms]
-    axis = vector_axis if request.result_axis is not None else None
-    wanted = [_move(result, -1, axis) for result in results]
-    given = None if out is None or operands.in_place else out
-    if given is not None:
-        check_out("map", wanted, given.natives)
-        results = [_move(array, axis, -1) for array in given.natives]
-
-    def slabs() -> Iterator[Slab]:
-        vectors = [(a, math.prod(a.shape[len(shape) :])) for a in (*whole, *results)]
-        most = most_elements(operands.device, *(a.dtype for a, lanes in vectors for _ in range(lanes)))
-        for box in boxes(whole_box(shape), range(len(shape)), most):
-            yield Slab([a[box] for a in whole], [result[box] for result in results])
-
-    def compute(slab: Slab, there: Operands, memory: Callable[[], Out]) -> Sequence[Any]:
-        places = memory()
-        find_plan(plan_call, there, request, places, variant).run(there, places)
-        return places.natives
-
-    compute_slabs("map", operands.device, slabs(), compute, new=out is None)
-    return host_results(operands, wanted, out, single=request.single) if given is None else given.given
-
-
-def _move(array: np.ndarray, axis: int | None, to: int | None) -> np.ndarray:
-    return array if axis is None or to is None else np.moveaxis(array, axis, to)
