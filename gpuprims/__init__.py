@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from gpuprims.primitives.histogram import bincount, histogram
     from gpuprims.primitives.map import map  # noqa: A004 - the primitive's name in every library of its kind
     from gpuprims.primitives.merge import merge
+    from gpuprims.primitives.philox import random
     from gpuprims.primitives.reduce import reduce
     from gpuprims.primitives.scan import cumprod, cumsum, scan
     from gpuprims.primitives.searchsorted import searchsorted
@@ -79,6 +80,7 @@ __all__ = [
     "plan",
     "profile",
     "quantile",
+    "random",
     "reduce",
     "register",
     "run_length_decode",
@@ -117,6 +119,7 @@ _HOMES = {
     "primitives.histogram": "bincount histogram",
     "primitives.map": "map",
     "primitives.merge": "merge",
+    "primitives.philox": "random",
     "primitives.reduce": "reduce",
     "primitives.scan": "cumprod cumsum scan",
     "primitives.searchsorted": "searchsorted",

@@ -1,4 +1,4 @@
-"""Calls that cover the texts of kernels that find or take places: take, searchsorted, merge."""
+"""Calls that cover the texts of kernels that find or take places: take, searchsorted, merge; and of random numbers."""
 
 from __future__ import annotations
 
@@ -57,4 +57,15 @@ MERGES: dict[str, Callable[..., Any]] = {
     ],
     "arrays that lie apart": lambda **where: gpuprims.merge(resident(LONG)[::2], resident(9)[::-1], **where),
 }
-PLACES = {"take": TAKES, "searchsorted": SEARCHES, "merge": MERGES}
+NUMBERS: dict[str, Callable[..., Any]] = {
+    "every kind of number": lambda **where: [
+        gpuprims.random(7, LONG + 1, dtype=dtype, **keywords, **where)
+        for dtype, keywords in list[tuple[str, dict[str, Any]]](
+            [("f4", {}), ("f4", {"kind": "normal"}), ("u4", {"kind": "bits"}), ("u8", {"kind": "bits"})]
+        )
+    ],
+    "integers, in an array with gaps": lambda **where: gpuprims.random(
+        7, kind="integers", low=-3, high=9, out=resident(300, 400, dtype="i1")[:, ::2], **where
+    ),
+}
+PLACES = {"take": TAKES, "searchsorted": SEARCHES, "merge": MERGES, "philox": NUMBERS}

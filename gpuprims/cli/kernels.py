@@ -30,6 +30,7 @@ PACKAGE = Path(gpuprims.__file__).parent
 BACKENDS = {"cuda": "CUDA", "opencl": "OpenCL"}
 # The calls that `show` compiles for by default, by primitive or by kernel.
 CALLS = {
+    "philox": "random(7, {size}, dtype={dtype})",
     "map": "map('2*x + 1', {dtype}[{size}])",
     **dict.fromkeys(("map/tile", "map/cpu_blocks"), "map('x + y', {dtype}[{rows}, 16], {dtype}[16, {rows}].T)"),
     "reduce": "reduce({dtype}[{size}], op={op})",

@@ -3,5 +3,5 @@
 # Each package has a ``PRIMITIVE``; see :class:`gpuprims.core.primitive.Primitive`.
 ROOMS = (
     *("map", "reduce", "scan", "segments", "segscan", "compact", "histogram", "stencil", "sort"),
-    *("logistic", "descent", "sgd", "hogwild", "csr", "take", "searchsorted", "merge", "selection", "top_k"),
+    *("logistic", "descent", "sgd", "hogwild", "csr", "take", "searchsorted", "merge", "selection", "top_k", "philox"),
 )

@@ -1,0 +1,201 @@
+"""The launch plan of random numbers."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from gpuprims.core.arrays import copy_on
+from gpuprims.core.device import Device
+from gpuprims.core.driver import Launch
+from gpuprims.core.kernel_spec import unchanged
+from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing
+from gpuprims.core.layout import Form, contiguous, plan_layout
+from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.outputs import Out, as_out, result_forms
+from gpuprims.core.program_cache import keeps_calls
+from gpuprims.core.traits import CallTraits
+from gpuprims.core.variant import Variant
+from gpuprims.core.variant_checks import asked_by_name
+from gpuprims.errors import ArgumentError, DtypeError, ShapeError, did_you_mean, quoted
+from gpuprims.expressions import TypedExpr, computable, trace, typed
+from gpuprims.primitives.philox import distributions
+from gpuprims.primitives.philox.spec import PhiloxSpec
+
+Kind = Literal["uniform", "normal", "bits", "integers"]
+_FLOATS, _WORDS = ("float64", "float32"), ("uint64", "uint32")
+# By kind, the dtypes of its numbers; the first is the default.
+_DTYPES: dict[str, Sequence[str]] = {
+    "uniform": _FLOATS,
+    "normal": _FLOATS,
+    "bits": _WORDS,
+    "integers": ("int64", "uint64", "int32", "uint32", "int16", "uint16", "int8", "uint8"),
+}
+# Most integers to choose from: the chance of each is then as good as equal.
+_MOST = 2**32
+
+
+class RandomRequest(NamedTuple):
+    """The numbers to make; ``many`` integers from ``low`` on."""
+
+    shape: tuple[int, ...]
+    kind: Kind
+    dtype: np.dtype[Any]
+    low: int = 0
+    many: int = 0
+
+    @property
+    def word(self) -> np.dtype[Any]:
+        """The dtype of the random word of a number."""
+        return np.dtype(np.uint64 if self.kind == "integers" or self.dtype.itemsize == 8 else np.uint32)
+
+    @property
+    def function(self) -> TypedExpr:
+        """The function from a word to a number."""
+        return _function(self.kind, self.dtype, self.low, self.many, self.word)
+
+
+@cache
+def _function(kind: str, dtype: np.dtype[Any], low: int, count: int, word: np.dtype[Any]) -> TypedExpr:
+    number: Callable[[Any], Any] = distributions.bits
+    if kind == "uniform":
+        number = distributions.uniform(dtype)
+    elif kind == "normal":
+        number = distributions.normal(dtype)
+    elif kind == "integers":
+        number = distributions.integers(dtype, low, count)
+    return typed(trace(number), (word,))
+
+
+def bind(
+    arrays: tuple[Any, ...],
+    shape: Any = None,
+    kind: Kind = "uniform",
+    dtype: Any = None,
+    low: int | None = None,
+    high: int | None = None,
+    out: Any = None,
+    device: str | Device | None = None,
+    variant: str | Variant | None = None,
+) -> tuple[Operands, RandomRequest, Out | None, str | Variant | None]:
+    """Find the device of a call, and check its arguments."""
+    (key,) = arrays
+    if shape is None and out is None:
+        raise ArgumentError("random: a shape, or out=; got neither")
+    if isinstance(out, tuple):
+        raise ArgumentError(f"random: out= one array; got a tuple of {len(out)}")
+    operands = _operands(key, out, device)
+    result = as_out(operands, out)
+    if result is not None:
+        (native,) = result.natives
+        shape, dtype = native.shape if shape is None else shape, native.dtype if dtype is None else dtype
+    request = _request(_shape(shape), kind, dtype, low, high)
+    asked = None if variant is None else asked_by_name("philox", variant)
+    return operands, request, result, asked
+
+
+def _operands(key: Any, out: Any, device: str | Device | None) -> Operands:
+    """Return the key as the operand of a call; one of the host is copied to the device of ``out=``."""
+    words = key if hasattr(key, "shape") else key_words(key)
+    if words.shape != (2,) or str(words.dtype).rpartition(".")[2] != "uint64":
+        got = f"an array of {words.dtype} of shape {tuple(words.shape)}"
+        raise ArgumentError(f"random: a key of two uint64, (key, stream), if it is an array; got {got}")
+    if out is not None and isinstance(words, np.ndarray):
+        beside = as_operands("random", (out,), device)
+        if not beside.on_host:
+            return Operands("random", beside.device, (copy_on(beside.device, words),), False, beside.convert)
+    return as_operands("random", (words,), device)
+
+
+def key_words(key: Any) -> np.ndarray:
+    """Return a key, or a key and a stream, as two words."""
+    given = key if isinstance(key, tuple) else (key, 0)
+    try:
+        words = [operator.index(one) for one in given]
+    except TypeError:
+        words = []
+    if len(words) != 2 or not all(0 <= word < 2**64 for word in words):
+        rule = "a key from 0 to 2**64 - 1, or a tuple of such a key and a stream"
+        raise ArgumentError(f"random: {rule}; got {quoted(key)}")
+    return np.array(words, np.uint64)
+
+
+def _shape(shape: Any) -> tuple[int, ...]:
+    try:
+        lengths = tuple(map(operator.index, shape)) if hasattr(shape, "__iter__") else (operator.index(shape),)
+    except TypeError:
+        lengths = (-1,)
+    if any(length < 0 for length in lengths):
+        raise ShapeError(f"random: a shape of integers that are not negative; got {quoted(shape)}")
+    return lengths
+
+
+def _request(shape: tuple[int, ...], kind: Any, dtype: Any, low: Any, high: Any) -> RandomRequest:
+    if kind not in get_args(Kind):
+        hint = did_you_mean(kind, get_args(Kind))
+        raise ArgumentError(f"random: kind= 'uniform', 'normal', 'bits' or 'integers'; got {quoted(kind)}{hint}")
+    wanted = computable(_DTYPES[kind][0] if dtype is None else dtype, "random: dtype=")
+    if wanted.name not in _DTYPES[kind]:
+        raise DtypeError(f"random: dtype= of {kind} one of {', '.join(_DTYPES[kind])}; got {wanted}")
+    if kind != "integers":
+        if low is not None or high is not None:
+            raise ArgumentError(f"random: low= and high= with kind='integers'; got them with {kind!r}")
+        return RandomRequest(shape, kind, wanted)
+    least, most = int(np.iinfo(wanted).min), int(np.iinfo(wanted).max) + 1
+    try:
+        first, end = operator.index(0 if low is None else low), operator.index(high)
+    except TypeError as error:
+        rule = "high=, and low= or 0, integers with kind='integers'"
+        raise ArgumentError(f"random: {rule}; got {quoted(low)} and {quoted(high)}") from error
+    if not least <= first < end <= most or end - first > _MOST:
+        rule = f"low= less than high=, both from {least} to {most} for {wanted}, and at most 2**32 apart"
+        raise ArgumentError(f"random: {rule}; got {first} and {end} (kind='bits' gives whole words)")
+    return RandomRequest(shape, kind, wanted, first, end - first)
+
+
+@keeps_calls()
+def plan_call(
+    request: RandomRequest,
+    forms: tuple[Form, ...],
+    written: tuple[Form, ...] | None,
+    alignment: int,
+    device: Device,
+    variant: str | Variant | None,
+    generation: int,
+) -> LaunchPlan:
+    """Decide everything about random numbers but the memory."""
+    result, n = contiguous(request.dtype, request.shape, alignment), math.prod(request.shape)
+    (target,) = result_forms("random", (result,), written)
+    function = request.function
+    traits = CallTraits((*function.computed_in, request.dtype), 1, n, value_bytes=request.dtype.itemsize)
+
+    def compiling(chosen: Variant) -> Launch:
+        if not n:
+            return nothing
+        key = forms[0]._replace(shape=(), strides=())
+        layout = plan_layout((key, target), request.shape, range(len(request.shape)))
+        spec = PhiloxSpec(
+            inputs=layout.accesses[:1],
+            outputs=layout.accesses[1:],
+            values=function.dtypes,
+            map=function,
+            finish=unchanged(function.dtypes),
+            vector=min(layout.vector_width(), 16 // request.word.itemsize),
+            word=request.word,
+        )
+        groups = chosen.groups(-(-n // chosen.tile), device.capabilities)
+        return device.kernel(chosen, spec).prepare(groups, layout.pack(0), n)
+
+    return LaunchPlan(device, "philox", traits, (result,), compiling, asked=variant, inputs=(0,))
+
+
+def sample(call: Sample) -> LaunchPlan:
+    """Return the plan of so many uniform numbers."""
+    forms = (contiguous(np.dtype(np.uint64), (2,), 16),)
+    dtype = call.dtype if call.dtype.name in _FLOATS else np.dtype(np.float32)
+    return plan_call(RandomRequest((call.size,), "uniform", dtype), forms, None, 16, call.device, None, 0)
