@@ -11,7 +11,7 @@ import sort_calls
 from axes_calls import MANY_OUTPUTS, ROWS, TOGETHER
 from histogram_calls import BYTES, HISTOGRAMS, LOCAL, MANY_BINS
 from idle_arrays import ones, resident
-from kernel_cases import AFFINE, DTYPES
+from kernel_cases import AFFINE, DTYPES, STORED
 from place_calls import PLACES
 
 import gpuprims
@@ -48,7 +48,7 @@ class CompilingDriver(TextDriver):
 
 
 def _all_dtypes(**where: Any) -> Any:
-    arrays = [np.ones(9, dtype) for dtype in DTYPES if dtype != "float64"]
+    arrays = [np.ones(9, dtype) for dtype in (*DTYPES, *STORED) if dtype != "float64"]
     names = [f"v{k}" for k in range(len(arrays))]
     return gpuprims.map(f"({', '.join(f'{name} + {name}' for name in names)})", *arrays, **where)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from numpy.lib.stride_tricks import sliding_window_view
@@ -24,6 +25,7 @@ from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.errors import NoVariantError
 from gpuprims.expressions.expr import COMPUTABLE
+from gpuprims.expressions.narrow import STORAGE
 from gpuprims.primitives import near
 from gpuprims.primitives.fold_variants import ScanVariant
 from gpuprims.primitives.histogram.traits import HistogramTraits
@@ -32,6 +34,7 @@ from gpuprims.primitives.stencil.traits import Neighbourhood, StencilTraits
 # The devices to which GPUPRIMS_TEST_DEVICES restricts a run.
 ASKED = tuple(spec.strip() for spec in os.environ.get("GPUPRIMS_TEST_DEVICES", "").split(",") if spec.strip())
 DTYPES = [dtype.name for dtype in COMPUTABLE if dtype.kind != "c"]
+STORED = [np.dtype(getattr(ml_dtypes, name)) for name in STORAGE]
 COMPLEX = [dtype.name for dtype in COMPUTABLE if dtype.kind == "c"]
 INTEGERS = [name for name in DTYPES if np.dtype(name).kind in "iu"]
 FLOATS = [name for name in DTYPES if np.dtype(name).kind == "f"]

@@ -17,6 +17,7 @@ from gpuprims.core.memory import bounds_of, reach
 from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import ArrayError, DtypeError, quoted
 from gpuprims.expressions.masks import plain_array, refuse_masked
+from gpuprims.expressions.narrow import is_storage
 
 Span = tuple[int, int, int]
 # Most candidates of NumPy's exact search; a longer search counts as an overlap.
@@ -43,7 +44,7 @@ def native_of(label: str, array: Any) -> Any:
         array = from_dlpack(label, array) if dlpack else plain_array(label, array)
     if not hasattr(array, "dtype"):
         raise ArrayError(f"{label}: an array; got {short(array)}")
-    if array.dtype.kind in "OSUTMmV":
+    if array.dtype.kind in "OSUTMmV" and not is_storage(array.dtype):
         refuse_elements(label, given, array)
     return array
 

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from gpuprims.core.dlpack_dtypes import producer_of, read
 from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import ArgumentError, ArrayError, DtypeError, GpuprimsError, quoted
 from gpuprims.expressions.expr import COMPUTABLE
@@ -46,10 +47,10 @@ def _shared(label: str, array: Any) -> Any:
         if hasattr(array, plainly):
             array = getattr(array, plainly)()
     if kind in _DLPACK_HOST:
-        return np.from_dlpack(array)
+        return read(label, array, np.from_dlpack)
     for backend in REGISTRY.backends():
         if backend.dlpack_device == kind:
-            return backend.from_dlpack(array)
+            return read(label, array, backend.from_dlpack)
     raise ArrayError(f"{label}: a DLPack array in host or CUDA memory; got device type {kind} ({short(array)})")
 
 
@@ -79,8 +80,8 @@ def reader_of(label: str, array: Any) -> Callable[[Any], Any]:
             f"{label}: an array of a library with from_dlpack, to return the same type; got {short(array)}"
         )
 
-    def read(result: Any) -> Any:
-        array = reader(result)
+    def back(result: Any) -> Any:
+        array = reader(producer_of(result))
         dtype = getattr(array, "dtype", None)
         if isinstance(dtype, np.dtype) and dtype != result.dtype:  # JAX narrows 64 bits by default
             raise DtypeError(
@@ -89,7 +90,7 @@ def reader_of(label: str, array: Any) -> Callable[[Any], Any]:
             )
         return array
 
-    return read
+    return back
 
 
 # What to pass instead, by the kind of a dtype.

@@ -28,6 +28,7 @@ from gpuprims.core.memory import cut_array
 from gpuprims.errors import ArrayError, DeviceMismatchError
 from gpuprims.expressions import computable
 from gpuprims.expressions.expr import COMPUTABLE_SET
+from gpuprims.expressions.narrow import computed
 
 # The form and the memory of each array.
 Placed = tuple[tuple[Form, ...], Sequence[Any]]
@@ -244,20 +245,19 @@ def is_ready(array: Any) -> bool:
     return flags.aligned and reached <= _ALWAYS_ROOM and not any(stride % item for stride in array.strides)
 
 
-def as_operands(label: str, arrays: tuple[Any, ...], asked: str | Device | None) -> Operands:
+def as_operands(label: str, arrays: tuple[Any, ...], asked: str | Device | None, *, stored: bool = False) -> Operands:
     """Find the device of a call, for everything that ``numpy.asarray`` takes, vendors' arrays and DLPack producers.
 
-    ``asked`` is the caller's ``device=``.
+    ``asked`` is the caller's ``device=``. A ``stored`` call takes dtypes that kernels only load and store, too.
     """
-    first = arrays[0]
-    device = device_of(first)
+    device = device_of(first := arrays[0])
     if device is not None and (asked is None or Device(asked) is device):
         form, forms = device.driver.form, []
         for array in arrays:
             if array is not first and device_of(array) is not device:
                 break
             if array.dtype not in COMPUTABLE_SET:
-                computable(array.dtype, label)
+                computable(array.dtype, label, stored=stored)
             forms.append(form(array))
         else:  # most calls: every array lies on one device, in its vendor's own class
             return Operands(label, device, arrays, False, unchanged, tuple(forms))
@@ -266,7 +266,7 @@ def as_operands(label: str, arrays: tuple[Any, ...], asked: str | Device | None)
         if device.driver.shares_host_memory or all(array.flags.carray for array in arrays):
             return Operands(label, device, arrays, True, unchanged)
     if any(isinstance(array, NUMBERS) for array in arrays):
-        return _beside_numbers(label, arrays, asked)
+        return _beside_numbers(label, arrays, asked, stored=stored)
     natives = [native_of(label, array) for array in arrays]
     places = [device_of(native) for native in natives]
     on = next(filter(None, places), None)
@@ -282,19 +282,19 @@ def as_operands(label: str, arrays: tuple[Any, ...], asked: str | Device | None)
             raise DeviceMismatchError(f"{label}: arrays on one device; got arrays on {got}")
     device = pick_device(on, asked)
     for k, place in enumerate(places):
-        computable(natives[k].dtype, label)
+        computable(natives[k].dtype, label, stored=stored)
         if place is None:
             natives[k] = host_array(natives[k], device)
     return Operands(label, device, tuple(natives), on is None, converter(label, arrays))
 
 
-def _beside_numbers(label: str, arrays: tuple[Any, ...], asked: str | Device | None) -> Operands:
+def _beside_numbers(label: str, arrays: tuple[Any, ...], asked: str | Device | None, *, stored: bool) -> Operands:
     """Return operands with Python's numbers among them. These take their dtypes from the arrays, as in NumPy."""
     rest = tuple([array for array in arrays if not isinstance(array, NUMBERS)])
     if not rest:
         return as_operands(label, tuple([number_array(label, number, []) for number in arrays]), asked)
-    operands = as_operands(label, rest, asked)
-    dtypes, left = [native.dtype for native in operands.natives], iter(operands.natives)
+    operands = as_operands(label, rest, asked, stored=stored)
+    dtypes, left = [computed(native.dtype) for native in operands.natives], iter(operands.natives)
     return operands.instead(
         *[number_array(label, array, dtypes) if isinstance(array, NUMBERS) else next(left) for array in arrays]
     )

@@ -1,6 +1,6 @@
 """Write typed expressions as C that is both CUDA C++ and OpenCL C.
 
-Each backend's prelude defines the words in which the two differ: ``DEVICE``, ``ROUND_F16``, ``gp_times_f32``.
+Each backend's prelude defines the words in which the two differ: ``DEVICE``, ``gp_half_bits``, ``gp_times_f32``.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ import numpy as np
 
 from gpuprims.expressions.expr import Dtype, part
 from gpuprims.expressions.functions import COMPARE, COMPUTED, SELECTIONS
+from gpuprims.expressions.narrow import computed, narrow
 from gpuprims.expressions.typing import Node, TypedExpr
 
 
 def c_type(dtype: Dtype) -> str:
-    """Return the C type of a value in a register; a float16 is a float there, rounded to half after each operation."""
-    return "f32" if dtype == np.float16 else f"{dtype.kind}{8 * dtype.itemsize}"
+    """Return the C type of a value in a register; a narrow float is a float32 there, rounded after each operation."""
+    return "f32" if narrow(dtype) else f"{dtype.kind}{8 * dtype.itemsize}"
 
 
 def constant(scalar: np.generic) -> str:
@@ -50,7 +51,7 @@ def emit_function(
 
     ``head`` is the function's head, such as ``"DEVICE f32 twice(const f32 a)"``. ``arguments`` is the C text of each
     argument inside the body, such as ``"a"`` or ``"a.v0"``. Given the C names of the results, ``close`` returns the
-    last line, such as ``"return t1;"``. With ``stored``, results of float16 are rounded where they are stored.
+    last line, such as ``"return t1;"``. With ``stored``, narrow floats are rounded where they are stored.
     """
     rounded = {k for node in expr.nodes for k in node.operands} if stored else set(range(len(expr.nodes)))
     body = [
@@ -78,11 +79,13 @@ def _spell(node: Node, nodes: Sequence[Node], arguments: Sequence[str], *, round
         template = COMPUTED[node.name].templates[source.kind]
         text = template.format(*operands, T=c_type(source), U=unsigned)
     rounds = rounds and node.name not in SELECTIONS  # which return an operand
-    return f"ROUND_F16({text})" if rounds and node.dtype == np.float16 else text
+    row = narrow(node.dtype) if rounds else None
+    return f"{row.value}({row.bits}({text}))" if row else text
 
 
 def converted(operand: str, source: Dtype, target: Dtype) -> str:
     """Return the C text of a conversion, except from complex to real."""
+    source, target = computed(source), computed(target)
     if target.kind == "b":
         return f"gp_nonzero_{c_type(source)}({operand})" if source.kind == "c" else f"{operand} != 0"
     if source.kind == "f" and target.kind in "iu":

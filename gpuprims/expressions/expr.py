@@ -14,6 +14,7 @@ import numpy as np
 
 from gpuprims.errors import DtypeError, ExpressionError, did_you_mean, quoted, shortened
 from gpuprims.expressions.functions import COMPUTED
+from gpuprims.expressions.narrow import STORAGE, is_storage, storage_dtype
 
 Dtype = np.dtype[Any]
 # Most bits of an integer constant; float64 holds no larger integers.
@@ -119,7 +120,7 @@ COMPUTABLE = tuple(map(np.dtype, _CODES))
 COMPUTABLE_SET = frozenset(COMPUTABLE)
 # Names of other languages and libraries.
 _DTYPES_INSTEAD = {
-    "bfloat16": "float32", "half2": "float16", "float2": "complex64", "double2": "complex128", "char": "int8",
+    "half2": "float16", "float2": "complex64", "double2": "complex128", "char": "int8",
     "uchar": "uint8", "ushort": "uint16", "real": "float64", "integer": "int64", "number": "float64",
 }  # fmt: skip
 _DTYPE_CLASSES = frozenset(type(dtype) for dtype in COMPUTABLE)
@@ -130,15 +131,24 @@ def part(dtype: Dtype) -> Dtype:
     return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
 
 
-def computable(dtype: Any, label: str) -> Dtype:
-    """Return ``dtype`` in native byte order, or raise :class:`DtypeError` if no kernel computes with it."""
+def computable(dtype: Any, label: str, *, stored: bool = False) -> Dtype:
+    """Return ``dtype`` in native byte order, or raise :class:`DtypeError` if no kernel computes with it.
+
+    Calls that take the dtypes of ml_dtypes, which kernels only load and store, are ``stored``.
+    """
     if type(dtype) in _DTYPE_CLASSES and dtype.isnative:
         return dtype  # type: ignore[no-any-return]  # one of COMPUTABLE
+    if isinstance(dtype, str) and dtype in STORAGE:
+        dtype = storage_dtype(label, dtype)
     try:
         native: Dtype = np.dtype(dtype).newbyteorder("=")
     except (TypeError, ValueError, SyntaxError) as error:
         hint = did_you_mean(dtype, [one.name for one in COMPUTABLE], _DTYPES_INSTEAD)
         raise DtypeError(f"{label}: a dtype that NumPy knows; got {quoted(dtype)}{hint}") from error
+    if is_storage(native):
+        if stored:
+            return native
+        raise DtypeError(f"{label}: a dtype that it computes in; got {native} (pass x.astype(np.float32))")
     if native not in COMPUTABLE_SET:
         raise DtypeError(
             f"{label}: bool, an integer, float16 to float64, complex64 or complex128; got {shortened(str(native))}"

@@ -121,7 +121,7 @@ class Tracer:
 
     def astype(self, dtype: Any) -> Tracer:
         """Convert the element, as ``numpy.ndarray.astype`` does."""
-        name = computable(dtype, "astype in a traced function").name
+        name = computable(dtype, "astype in a traced function", stored=True).name
         return self.recorder.add(Instruction("cast", (self.index,), name))
 
     @property

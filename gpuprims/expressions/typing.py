@@ -15,8 +15,9 @@ from gpuprims.errors import DtypeError, ExpressionError, quoted, said
 from gpuprims.expressions.expr import Dtype, Expr, Instruction, encode_constant, evaluate, part
 from gpuprims.expressions.functions import COMPARE, PARTS, UFUNCS
 from gpuprims.expressions.hints import other_dtype
+from gpuprims.expressions.narrow import is_storage
 
-_BOOL, _UINT64 = np.dtype(bool), np.dtype(np.uint64)
+_BOOL, _UINT64, _FLOAT32 = np.dtype(bool), np.dtype(np.uint64), np.dtype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,9 @@ class TypedExpr:
 def typed(expr: Expr, dtypes: Sequence[Dtype], results: Sequence[Dtype] | None = None) -> TypedExpr:
     """Find the dtypes of an expression, given a dtype for each parameter; convert the results to ``results``, if given.
 
+    Storage dtypes such as bfloat16 become float32 where they are read. A float32 that is computed from floats of one
+    storage dtype alone is converted back to it, unless the function converts to float32 itself.
+
     Raises :class:`DtypeError` if NumPy, or this library, has no such function for these dtypes.
     """
     typist = _Typist(dtypes)
@@ -66,7 +70,9 @@ def typed(expr: Expr, dtypes: Sequence[Dtype], results: Sequence[Dtype] | None =
         for instruction in expr.code:
             typist.values.append(typist.typed(instruction))
         chosen = [typist.settled(typist.values[k]) for k in expr.results]
-        if results is not None:
+        if results is None:
+            chosen = [typist.convert(node, typist.storage.get(node, typist.nodes[node].dtype)) for node in chosen]
+        else:
             chosen = [typist.convert(node, dtype) for node, dtype in zip(chosen, results, strict=True)]
     nodes, chosen = _needed(typist.nodes, chosen)
     return TypedExpr(nodes, tuple(chosen), len(expr.parameters))
@@ -102,6 +108,7 @@ class _Typist:
         self.values: list[int | _Weak] = []
         self._dtypes = dtypes
         self._known: dict[Node, int] = {}
+        self.storage: dict[int, Dtype] = {}  # of float32 nodes, the dtype that they are stored in
 
     def typed(self, instruction: Instruction) -> int | _Weak:
         """Return the value of an instruction of the source."""
@@ -113,11 +120,11 @@ class _Typist:
                 scalar = instruction.scalar
                 return self._constant(scalar) if isinstance(scalar, np.generic) else _Weak(scalar)
             case "cast":
-                return self.convert(self.settled(operands[0]), np.dtype(instruction.value))
+                return self._cast(self._widened(operands[0]), np.dtype(instruction.value))
             case name if name in PARTS:
-                return self._part(name, self.settled(operands[0]))
+                return self._part(name, self.settled(self._widened(operands[0])))
             case name:
-                return self._apply(name, operands)
+                return self._apply(name, [self._widened(operand) for operand in operands])
 
     def settled(self, value: int | _Weak) -> int:
         """Return the node of a value. A weak number gets NumPy's default dtype."""
@@ -139,6 +146,28 @@ class _Typist:
             raise DtypeError(f"{rule}; got {source} to {dtype}")
         return self._node("cast", (node,), dtype, dtype.name)
 
+    def _cast(self, value: int | _Weak, dtype: Dtype) -> int:
+        """Return a node that the function itself converts, whose result stays of this dtype."""
+        node = self.settled(value)
+        return self._node("cast", (node,), dtype, dtype.name) if node in self.storage else self.convert(node, dtype)
+
+    def _widened(self, value: int | _Weak) -> int | _Weak:
+        """Return a value to compute with: float32 for one of a storage dtype."""
+        if isinstance(value, _Weak) or not is_storage(dtype := self.nodes[value].dtype):
+            return value
+        wide = self.convert(value, _FLOAT32)
+        self.storage[wide] = dtype
+        return wide
+
+    def _keep_storage(self, node: int, operands: Sequence[int | _Weak]) -> int:
+        """Note the storage dtype of a result, if all floats among the operands are of this one."""
+        given = [operand for operand in operands if not isinstance(operand, _Weak)]
+        floats = {self.storage.get(one) for one in given if one in self.storage or self.nodes[one].dtype.kind in "fc"}
+        dtype = floats.pop() if len(floats) == 1 else None
+        if dtype is not None and self.nodes[node].dtype == _FLOAT32:
+            self.storage[node] = dtype
+        return node
+
     def _node(self, name: str, operands: tuple[int, ...], dtype: Dtype, value: str = "") -> int:
         node = Node(name, operands, value, dtype=dtype)
         index = self._known.setdefault(node, len(self.nodes))
@@ -158,6 +187,9 @@ class _Typist:
         return self._apply("arctan2", [_Weak(0), node])  # as in NumPy
 
     def _apply(self, name: str, operands: list[int | _Weak]) -> int:
+        return self._keep_storage(self._applied(name, operands), operands)
+
+    def _applied(self, name: str, operands: list[int | _Weak]) -> int:
         if name == "power" and self._squares_bool(*operands):
             return self._apply("square", operands[:1])
         if name in COMPARE:

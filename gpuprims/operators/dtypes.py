@@ -12,17 +12,13 @@ from typing import Any
 import numpy as np
 
 from gpuprims.errors import DtypeError
+from gpuprims.expressions.narrow import kind_of, register
 
 Dtype = np.dtype[Any]
 Dtypes = tuple[Dtype, ...]
 DtypeRule = Callable[[Dtypes, Dtype | None], tuple[Dtypes, Dtypes]]
 
 INT64, FLOAT32, FLOAT64, BOOL = (np.dtype(name) for name in ("int64", "float32", "float64", "bool"))
-
-
-def register(dtype: Dtype) -> Dtype:
-    """Return the dtype that values have in registers: float16 accumulates in float32."""
-    return FLOAT32 if dtype == np.float16 else dtype
 
 
 def real_of(dtype: Dtype) -> Dtype:
@@ -47,8 +43,8 @@ def inexact(name: str, *, real: bool = True, components: int = 1) -> DtypeRule:
     """
 
     def rule(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
-        result = dtype or (elements[0] if elements[0].kind in "fc" else FLOAT64)
-        if result.kind not in "fc":
+        result = dtype or (elements[0] if kind_of(elements[0]) in "fc" else FLOAT64)
+        if kind_of(result) not in "fc":
             given = f"dtype={dtype}" if dtype is not None else f"elements of {elements[0]}"
             raise DtypeError(f"{name}: a floating dtype to compute in; got {given}")
         result = real_of(result) if real else result

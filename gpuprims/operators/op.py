@@ -15,7 +15,8 @@ import numpy as np
 from gpuprims.errors import ArgumentError, DtypeError, ExpressionError, quoted
 from gpuprims.expressions import Expr, expression, trace, typed
 from gpuprims.expressions.masks import refuse_masked
-from gpuprims.operators.dtypes import BOOL, FLOAT64, INT64, Dtype, DtypeRule, Dtypes, register
+from gpuprims.expressions.narrow import register
+from gpuprims.operators.dtypes import BOOL, FLOAT64, INT64, Dtype, DtypeRule, Dtypes
 from gpuprims.operators.laws import Trial, check_laws
 
 

@@ -73,7 +73,7 @@ def compute_slabs(label: str, device: Device, slabs: Iterable[Slab], compute: Co
     """Compute slabs in order, and write the targets of each; ``new`` targets are in memory of this call."""
     if device.driver.shares_host_memory:
         for slab in slabs:
-            _compute_in_place(slab, as_operands(label, tuple(slab.arrays), device), compute)
+            _compute_in_place(slab, as_operands(label, tuple(slab.arrays), device, stored=True), compute)
         return
     ahead: deque[tuple[Slab, Callable[[], Operands]]] = deque()
     behind: deque[Callable[[], Any]] = deque()

@@ -38,8 +38,9 @@ class Places:
         own = [*(self._kept_strides[k] if kept else ()), *(self._reduced_strides[k] if reduced else ())]
         strides = [*(stride * item * access.lanes for stride in own), item]
         start = self._offsets[k] * access.lanes * item
-        first = as_strided(memory, (2,), (start,))[1:]  # a slice of the memory would fail for 0-d arrays
-        return as_strided(first, lengths, strides)
+        whole = memory.view(f"V{item}")  # NumPy has no such views of some of ml_dtypes' dtypes
+        first = as_strided(whole, (2,), (start,))[1:]  # a slice of the memory would fail for 0-d arrays
+        return as_strided(first, lengths, strides).view(access.dtype)
 
     def elements(self, o: int, n: int) -> list[Any]:
         """Apply MAP to all elements, and return an array of shape (o, n) for each component of a value."""

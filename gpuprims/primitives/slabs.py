@@ -112,7 +112,7 @@ class FoldSlabs(NamedTuple):
         variant: str | Variant | None = None,
     ) -> list[np.ndarray]:
         """Run one stage on the device."""
-        operands = as_operands("reduce", tuple(arrays), self.device)
+        operands = as_operands("reduce", tuple(arrays), self.device, stored=True)
         shape = np.broadcast_shapes(*(array.shape for array in arrays))
         kept = tuple(1 if k in axes else length for k, length in enumerate(shape))
         targets = [contiguous(dtype, kept, operands.alignment) for dtype in folding.outputs]

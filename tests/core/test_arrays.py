@@ -298,7 +298,7 @@ class Negated(Wrapped):
 class OfNoDtype(Wrapped):
     """An array of a dtype that NumPy does not have."""
 
-    dtype = "bfloat16"
+    dtype = "float4_e2m1fn"
 
     def __dlpack__(self, **keywords: Any) -> Any:
         raise BufferError("not to be shared")
@@ -371,7 +371,7 @@ def test_signs_that_were_left_for_later_are_read(device: gpuprims.Device) -> Non
 
 
 def test_what_dlpack_cannot_share_is_refused_in_a_sentence(device: gpuprims.Device) -> None:
-    with pytest.raises(DtypeError, match=r"reduce: an array of numbers .*; got dtype bfloat16 \(convert it first"):
+    with pytest.raises(DtypeError, match=r"reduce: an array of numbers .*; got dtype float4_e2m1fn \(convert it first"):
         gpuprims.reduce(OfNoDtype(np.arange(3)), device=device)
     odd = OfNoDtype(np.arange(3))
     odd.dtype = "mine.int64"

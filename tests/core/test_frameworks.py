@@ -201,13 +201,6 @@ def test_the_kernel_gets_the_librarys_own_memory(library: Library, monkeypatch: 
     assert peak < given.nbytes // 16 or library.device.backend == "reference"  # which has temporaries of its own
 
 
-def test_bfloat16_is_refused_in_a_sentence(library: Library) -> None:
-    ones = library.array(np.ones(3, np.float32))
-    given = ones.bfloat16() if library.name == "torch" else ones.astype("bfloat16")
-    with pytest.raises(DtypeError, match=r"map: an array of numbers or bools.*; got dtype .*bfloat16"):
-        library.map("x + y", ones, given)
-
-
 def test_out_of_numpy_beside_the_librarys_arrays(library: Library) -> None:
     out = np.zeros(3, np.float32)
     if library.gpu:

@@ -14,7 +14,7 @@ from gpuprims.models import LogReg
 from gpuprims.models.logreg import features
 
 
-@pytest.mark.parametrize("feature_dtype", ["int8", "float16"])
+@pytest.mark.parametrize("feature_dtype", ["int8", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"])
 @pytest.mark.parametrize("solver", ["lbfgs", "newton-cholesky", "gd", "minibatch"])
 def test_features_in_fewer_bits(device: gpuprims.Device, cancer: Data, solver: str, feature_dtype: str) -> None:
     X, y = cancer

@@ -79,7 +79,6 @@ DEVICE f32 gp_inverse_f32(const f32 value)
 }
 
 /* Halves are converted by the instruction itself, which needs no header of CUDA's. */
-#define ROUND_F16(value) gp_half_value(gp_half_bits(value))
 
 DEVICE f32 gp_half_value(const u16 bits)
 {

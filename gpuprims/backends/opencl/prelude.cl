@@ -112,7 +112,6 @@ GP_HYPOT(f64, GP_MAGNITUDE_F64, as_double(0x7FF0000000000000L), 0x1p500, 0x1p-45
 
 /* Halves are converted by vload_half and vstore_half, which need no half arithmetic. Intel's compilers vectorise conversions
  * of the type alone (measurements.md: halves). */
-#define ROUND_F16(value) gp_half_value(gp_half_bits(value))
 
 #if defined(cl_khr_fp16) && defined(cl_intel_required_subgroup_size) && BLOCK > 1
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable

@@ -16,6 +16,7 @@ from gpuprims.core.codegen.rows import row_text
 from gpuprims.core.kernel_spec import DOUBLES, KernelSpec, value_words
 from gpuprims.core.variant import Variant
 from gpuprims.expressions import c_type, part
+from gpuprims.expressions.narrow import is_storage
 
 # Headers: integers as bits; functions that exchange values between lanes and between groups.
 _BITS, _SHUFFLING = (Path(__file__).parents[1] / "kernels" / name for name in ("bits.h", "shuffling.h"))
@@ -46,6 +47,7 @@ def kernel_source(spec: KernelSpec, variant: Variant, prelude: Path, warp: int) 
             _BITS.read_text(),
             files("gpuprims.expressions").joinpath("arithmetic.h").read_text(),
             *_complex(spec),
+            *_narrow(spec),
             *types_text(spec),
             *((*map_text(spec), *store_text(spec)) if spec.maps else ()),
             *(row_text(spec) if variant.by_rows else ()),
@@ -61,6 +63,12 @@ def kernel_source(spec: KernelSpec, variant: Variant, prelude: Path, warp: int) 
 
 def _defined(macros: dict[str, int | str]) -> list[str]:
     return [f"#define {name} {value}" for name, value in macros.items()]
+
+
+def _narrow(spec: KernelSpec) -> list[str]:
+    """Write the conversions of ml_dtypes' floats, if the kernel reads, writes or rounds to one."""
+    dtypes = spec.dtypes | {access.dtype for access in spec.outputs}
+    return [files("gpuprims.expressions").joinpath("narrow.h").read_text()] if any(map(is_storage, dtypes)) else []
 
 
 def _complex(spec: KernelSpec) -> list[str]:

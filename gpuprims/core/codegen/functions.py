@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gpuprims.core.codegen.operands import (
+    bits_of,
     elements_of,
     fields_of,
     index_of,
@@ -126,8 +127,7 @@ def _finish(spec: KernelSpec, finish: TypedExpr, inputs: Sequence[Access]) -> st
 
     def close(*results: str) -> str:
         return " ".join(
-            f"{place} = {f'gp_half_bits({result})' if dtype == np.float16 else result};"
-            for (place, dtype), result in zip(places, results, strict=True)
+            f"{place} = {bits_of(result, dtype)};" for (place, dtype), result in zip(places, results, strict=True)
         )
 
     elements = f"{elements_of(inputs)}, " if inputs else ""

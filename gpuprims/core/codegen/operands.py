@@ -9,6 +9,7 @@ import numpy as np
 from gpuprims.core.kernel_spec import Access, Dtype, KernelSpec, StrideClass
 from gpuprims.core.layout import VECTOR_BYTES
 from gpuprims.expressions import c_type, member, part
+from gpuprims.expressions.narrow import narrow
 
 
 def types_text(spec: KernelSpec) -> list[str]:
@@ -86,14 +87,22 @@ def names_of(letter: str, operands: Sequence[Access]) -> str:
 
 def stored(dtype: Dtype) -> str:
     """Return the C type of a number in memory."""
-    return "u16" if dtype == np.float16 else c_type(dtype)
+    row = narrow(dtype)
+    return row.stored if row else c_type(dtype)
 
 
 def number_of(name: str, dtype: Dtype) -> str:
     """Return C text that converts a number from memory for computing."""
-    if dtype == np.float16:
-        return f"gp_half_value({name})"
+    row = narrow(dtype)
+    if row:
+        return f"{row.value}({name})"
     return f"({name} != 0)" if dtype == np.bool_ else name
+
+
+def bits_of(number: str, dtype: Dtype) -> str:
+    """Return C text that converts a computed number for memory."""
+    row = narrow(dtype)
+    return f"{row.bits}({number})" if row else number
 
 
 def elements_of(inputs: Sequence[Access]) -> str:

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from gpuprims.core.device import Device
+from gpuprims.expressions.narrow import STORAGE
 from gpuprims.models.checks import CheckedParameters, check_fitted
 from gpuprims.models.files import SavedModel
 from gpuprims.models.logreg import fitting
@@ -61,7 +62,7 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
         least every 16384.
     fit_intercept : bool, default True
         Add a constant to the scores.
-    feature_dtype : {"int8", "float16"}, optional
+    feature_dtype : {"int8", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"}, optional
         Store features in fewer bits during a fit, in units of each feature's largest magnitude. Not for sparse samples,
         "sgd" or "hogwild".
     class_weight : dict or "balanced", optional
@@ -133,7 +134,7 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "fit_intercept": ["boolean"],
-        "feature_dtype": [StrOptions({"int8", "float16"}), None],
+        "feature_dtype": [StrOptions({"int8", "float16", *STORAGE}), None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "threshold": [Interval(Real, 0, 1, closed="neither")],
         "target_error": [Interval(Real, 0, 1, closed="both"), None],

@@ -88,9 +88,12 @@ class DenseFeatures:
         return device.to_host(mean) * scale, deviation * scale
 
     def quantised(self, kept: np.dtype[Any]) -> DenseFeatures:
-        """Return the features as int8 or float16, in units of each feature's largest magnitude."""
+        """Return the features in fewer bits, in units of a part of each feature's largest magnitude.
+
+        It becomes 127 in int8, and 256 in floats of 8 bits, whose normal numbers begin at 2^-6 or 2^-14.
+        """
         device, whole = self.device, kept.kind == "i"
-        highest = np.dtype(self.array.dtype).type(127 if whole else 1)
+        highest = np.dtype(self.array.dtype).type(127 if whole else 256 if kept.itemsize == 1 else 1)
         largest = reduce(self.array, map="abs(x)", op="max", axis=0, device=device)
         scale = map_elements(lambda m: np.where(m > 0, m, 1) / highest, largest, device=device)
         fewer = map_elements(

@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_n_features, _check_sample_weight, co
 from gpuprims.core.device import Device, pick_device
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.errors import ArgumentError, quoted
+from gpuprims.expressions import computable
 from gpuprims.expressions.masks import refuse_masked
 from gpuprims.models.checks import OwnErrors
 from gpuprims.models.device_arrays import device_operands, to_host
@@ -140,7 +141,7 @@ def samples_of(
         if isinstance(features, SparseFeatures):
             got = f"{model.feature_dtype} (or pass X.toarray())"
             raise ArgumentError(f"{_LABEL}: feature_dtype=None for sparse samples; got {got}")
-        features = features.quantised(np.dtype(model.feature_dtype))
+        features = features.quantised(computable(model.feature_dtype, _LABEL, stored=True))
     if plain:
         ones = map_elements("z + 1", device.driver.zeros((count,), dtype), device=device)
         return Samples(device, features, codes, ones, weighted=False, total=float(count))

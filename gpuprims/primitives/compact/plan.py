@@ -95,7 +95,7 @@ def bind(
             raise ExpressionError(f"compact: a mask from one element to one truth; got {quoted(mask)}")
     elif isinstance(mask, bool):  # a Python bool beside an array would take its dtype
         mask = np.asarray(mask)
-    operands = as_operands("compact", (x,) if predicate else (x, mask), device)
+    operands = as_operands("compact", (x,) if predicate else (x, mask), device, stored=True)
     return operands, CompactRequest(predicate), None, None if variant is None else asked_by_name("compact", variant)
 
 

@@ -162,7 +162,7 @@ class HistogramSpec(KernelSpec):
             return {}
         key, edge = self.values[0], edge_dtype(self.inputs[0].dtype)
         unsigned = f"u{8 * key.itemsize}"
-        rounded = {2: "ROUND_F16((f32)(x))", 4: "((f32)(x))", 8: "(x)"}[edge.itemsize]
+        rounded = {2: "gp_half_value(gp_half_bits((f32)(x)))", 4: "((f32)(x))", 8: "(x)"}[edge.itemsize]
         stored = "((GLOBAL u16 *)(edges))[k] = gp_half_bits(edge)"
         return {
             "ROUNDED(x)": rounded,

@@ -97,13 +97,13 @@ def bind(
         expr = expression(fn, len(arrays) + len(named) + len(names))
         if names:
             expr, indices = _indexed(expr, names), 0 if isinstance(index, str) else len(names)
-        operands = as_operands("map", _bound(expr, arrays, named, len(names)), device)
+        operands = as_operands("map", _bound(expr, arrays, named, len(names)), device, stored=True)
     else:
         if index is not None:
             raise ArgumentError(f"map: index= or vector_axis=; got both, {quoted(index)} and {vector_axis}")
         if named:
             raise ArgumentError(f"map: positional arrays with vector_axis; got the keyword(s) {', '.join(named)}")
-        operands = as_operands("map", arrays, device)
+        operands = as_operands("map", arrays, device, stored=True)
         expr = _of_vectors(fn, [_lanes(native.shape, vector_axis) for native in operands.natives])
     asked = None if variant is None else asked_by_name("map", variant)
     result = as_out(operands, out, in_place=True)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gpuprims.core.codegen.operands import number_of, stored
+from gpuprims.core.codegen.operands import bits_of, number_of, stored
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.expressions import converted
 from gpuprims.primitives.order import compared_text, order_text
@@ -60,4 +60,4 @@ def _as_result(element: str, dtype: np.dtype[Any], result: np.dtype[Any]) -> str
     if dtype == result:
         return element
     number = converted(number_of(element, dtype), dtype, result)
-    return f"gp_half_bits({number})" if result == np.float16 else f"({number})"
+    return bits_of(f"({number})", result)

@@ -93,12 +93,12 @@ def bind(
     if type(ddof) is not int:
         ddof = as_ddof(ddof)
     mapped = map if map is None or type(map) is str else expression(map, len(arrays))
-    operands = as_operands("reduce", arrays if where is None else (*arrays, where), device)
+    operands = as_operands("reduce", arrays if where is None else (*arrays, where), device, stored=True)
     if where is not None:
         mapped = masked_map("reduce", mapped, len(arrays))
         _check_mask(operands)
     result = None if out is None else as_out(operands, out)
-    chosen = None if dtype is None else computable(dtype, "reduce")
+    chosen = None if dtype is None else computable(dtype, "reduce", stored=True)
     along = axis if axis is None or type(axis) is int else as_axis(axis)
     asked = None if variant is None else asked_by_name("reduce", variant)
     begins = None if initial is None else as_initial("reduce", find_op(op), initial)

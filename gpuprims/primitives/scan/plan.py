@@ -95,9 +95,9 @@ def bind(
     if type(op) is not str:
         op = as_op(op)
     mapped = map if map is None or type(map) is str else expression(map, len(arrays))
-    operands = as_operands("scan", arrays, device)
+    operands = as_operands("scan", arrays, device, stored=True)
     result = None if out is None else as_out(operands, out, in_place=True)
-    chosen = None if dtype is None else computable(dtype, "scan")
+    chosen = None if dtype is None else computable(dtype, "scan", stored=True)
     if axis is not None and type(axis) is not int:
         if not isinstance(axis, np.integer):
             raise AxisError(f"axis: an int; got {quoted(axis)} (a scan goes along one axis)")

@@ -14,6 +14,7 @@ from gpuprims.core.outputs import result_forms
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
 from gpuprims.expressions import trace
+from gpuprims.expressions.narrow import register
 from gpuprims.primitives.chain import Chain
 from gpuprims.primitives.map.plan import MapRequest
 from gpuprims.primitives.map.plan import plan_call as plan_map
@@ -79,7 +80,7 @@ def _unless_nan(most: tuple[Any, ...], dtype: Dtype, number: Any) -> Any:
 
 
 def _mean(own: Dtype, dtype: Dtype) -> Callable[..., Any]:
-    wide = np.dtype(np.float32) if dtype == np.float16 else dtype
+    wide = register(dtype)
 
     def mean(low: Any, high: Any, *most: Any) -> Any:
         middle = (low.astype(wide) + high.astype(wide)) / wide.type(2)

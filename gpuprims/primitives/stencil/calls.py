@@ -47,11 +47,11 @@ def bind(
     if len(given) != 2:
         raise ArgumentError(f"stencil: an array and its weights; got {len(given)} argument(s)")
     x, weights = given
-    operands = as_operands("stencil", (x,), device)
+    operands = as_operands("stencil", (x,), device, stored=True)
     element = operands.natives[0].dtype
     if element.kind == "c":
         raise DtypeError(f"stencil: real numbers; got dtype {element}")
-    chosen = None if dtype is None else computable(dtype, "stencil")
+    chosen = None if dtype is None else computable(dtype, "stencil", stored=True)
     if callable(weights):
         stencil = of_function(weights, element, chosen)
     else:

@@ -13,6 +13,7 @@ import numpy as np
 from gpuprims.core.layout import Form, Layout, in_elements
 from gpuprims.errors import ArgumentError, AxisError, ShapeError, did_you_mean, quoted
 from gpuprims.expressions.masks import plain_array
+from gpuprims.expressions.narrow import kind_of
 from gpuprims.primitives.stencil.spec import Mode
 
 
@@ -61,7 +62,7 @@ def _border(label: str, mode: Any, cval: Any, element: np.dtype[Any]) -> Border:
     try:
         with np.errstate(all="ignore"):
             beyond = given.astype(element)
-        fits = given.ndim == 0 and (element.kind == "f" or beyond == given)
+        fits = given.ndim == 0 and (kind_of(element) == "f" or beyond == given)
     except (TypeError, ValueError) as error:
         raise ArgumentError(f"{label}: cval= one number; got {quoted(cval)}") from error
     if not fits:

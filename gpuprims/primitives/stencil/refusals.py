@@ -12,6 +12,7 @@ from gpuprims.core.geometry import Geometry, Refusal, first_refusal
 from gpuprims.core.layout import VECTOR_BYTES
 from gpuprims.core.refusals import SPARE_LOCAL, group_fits
 from gpuprims.core.traits import CallTraits
+from gpuprims.expressions.narrow import register
 from gpuprims.primitives.stencil.blocks import (
     MOST_LOCAL,
     Block,
@@ -277,8 +278,8 @@ def _too_much(numbers: int, call: CallTraits, capabilities: Capabilities) -> str
 
 
 def register_bytes(dtype: np.dtype[Any]) -> int:
-    """Return the bytes of a number in registers and local memory, where float16 becomes float32."""
-    return 4 if dtype == np.float16 else dtype.itemsize
+    """Return the bytes of a number in registers and local memory, where narrow floats become float32."""
+    return register(dtype).itemsize
 
 
 def neighbourhood_of(call: CallTraits) -> Neighbourhood:

@@ -7,6 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from gpuprims.expressions import TypedExpr, typed
+from gpuprims.expressions.narrow import kind_of
 from gpuprims.primitives.stencil.halves import MOST_WEIGHT, Join, half_dtypes, joining_means, joining_sums
 from gpuprims.primitives.stencil.neighbours import Neighbours, separated, weighted, weighted_halves
 from gpuprims.primitives.stencil.rounding import Ends, averaged, averaging, finishing, summed
@@ -77,7 +78,7 @@ def of_box(height: int, width: int, element: Dtype) -> Stencil:
 def of_normal(down: float, across: float, element: Dtype) -> Stencil:
     """Return the stencil of Gaussian weights, given the standard deviations along rows and columns."""
     column, row = normal_weights(down), normal_weights(across)
-    if element.kind == "f":
+    if kind_of(element) == "f":
         finish = finishing(_DOUBLE if element.itemsize == 8 else _SINGLE, element)
     else:
         ends = Ends(*_range_of(element), len(column) + len(row))
@@ -188,7 +189,7 @@ def _fit_in_pairs(element: Dtype, *factors: np.ndarray) -> bool:
 
 def _value_of(weights: np.ndarray, element: Dtype, result: Dtype, *, double: bool) -> Dtype | None:
     """Return the dtype of a weighted sum; None for two sums of halves."""
-    if element.kind == "f":
+    if kind_of(element) == "f":
         return _DOUBLE if _DOUBLE in (element, result) else _SINGLE
     whole = weights.dtype.kind == "i" or bool((weights == np.rint(weights)).all() and np.abs(weights).max() < _SMALL)
     if not whole:
@@ -197,7 +198,7 @@ def _value_of(weights: np.ndarray, element: Dtype, result: Dtype, *, double: boo
     largest = (_range_of(element)[1] + (element.kind != "b")) * weight
     if largest < _LARGE:
         return np.dtype(np.int32 if largest < _SMALL else np.int64)
-    return None if result.kind != "f" and element.itemsize == 8 and weight < MOST_WEIGHT else _DOUBLE
+    return None if kind_of(result) != "f" and element.itemsize == 8 and weight < MOST_WEIGHT else _DOUBLE
 
 
 def _is_narrow(element: Dtype) -> bool:
@@ -212,7 +213,7 @@ def _range_of(element: Dtype) -> tuple[int, int]:
 
 def _ends(weights: np.ndarray, element: Dtype) -> Ends | None:
     """Return the range of a weighted sum of integers; None for floats."""
-    if element.kind == "f":
+    if kind_of(element) == "f":
         return None
     low, high = _range_of(element)
     products = [(one.item() * low, one.item() * high) for one in weights.flat if one]

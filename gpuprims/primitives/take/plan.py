@@ -95,7 +95,7 @@ def bind(
         hint = did_you_mean(mode, get_args(Mode))
         raise ArgumentError(f"take: mode= among 'raise', 'wrap', 'clip'; got {quoted(mode)}{hint}")
     x, indices = arrays
-    operands = as_operands("take", (x, _beside(x, indices)), device)
+    operands = as_operands("take", (x, _beside(x, indices)), device, stored=True)
     first, second = operands.natives
     if second.dtype.kind not in "iub":
         raise DtypeError(f"take: indices of integers; got dtype {second.dtype} (pass indices.astype(np.int64))")
