@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gpuprims.core.registry import register, unregister
     from gpuprims.core.traits import Call, CallTraits
     from gpuprims.core.use_device import use_device
+    from gpuprims.core.use_stream import current_stream, use_stream
     from gpuprims.core.variant import Variant
     from gpuprims.models.spam.hashing import hash_counts
     from gpuprims.operators import Op
@@ -63,6 +64,7 @@ __all__ = [
     "compact",
     "cumprod",
     "cumsum",
+    "current_stream",
     "devices",
     "errors",
     "explain",
@@ -96,6 +98,7 @@ __all__ = [
     "unique_consecutive",
     "unregister",
     "use_device",
+    "use_stream",
 ]
 
 _HOMES = {
@@ -109,6 +112,7 @@ _HOMES = {
     "core.registry": "register unregister",
     "core.traits": "Call CallTraits",
     "core.use_device": "use_device",
+    "core.use_stream": "current_stream use_stream",
     "core.variant": "Variant",
     "models.spam.hashing": "hash_counts",
     "operators": "Op",

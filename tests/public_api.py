@@ -123,6 +123,9 @@ def records() -> None:
     print(capabilities.name.upper(), [found.spec for found in gpuprims.devices()])
     with gpuprims.use_device("reference"):
         print(plan.item(x))
+    with gpuprims.use_stream(gpuprims.current_stream(device), device) as stream:
+        handle: int = stream.handle
+        print(handle + 1)
     add = gpuprims.Op(lambda a, b: a + b, 0, commutative=True)
     try:
         gpuprims.reduce(x, op=add)

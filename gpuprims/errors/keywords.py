@@ -59,6 +59,10 @@ ADVICE = (
     ("origin", "iterations", "pad the weights with zeros on one side"),
     ("overwrite_input", "", "leave it out: arrays are not overwritten"),
     ("inplace", "", "leave it out and keep the result: x = ..."),
-    ("stream", "", "leave it out: calls run in the current stream of the array's library"),
+    (
+        "stream",
+        "",
+        "leave it out: calls run in the current stream of the array's library, or in that of use_stream(stream)",
+    ),
     ("out", "", "copy the result: out[...] = ..."),
 )

@@ -1,9 +1,11 @@
-"""Streams whose work a CUDA graph captures."""
+"""Streams: the current one, and those whose work a CUDA graph captures."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import cupy
 
@@ -13,6 +15,19 @@ from gpuprims.errors import CaptureError
 PER_THREAD = cupy.cuda.runtime.streamPerThread
 _LEGACY = 1  # or 0: the default stream, which no graph captures
 _asks = cupy.cuda.runtime.streamIsCapturing
+
+
+def stream_handle(index: int) -> int:
+    """Return the handle of a device's current stream."""
+    return int(cupy.cuda.get_current_stream(index).ptr)
+
+
+@contextmanager
+def in_stream(device: cupy.cuda.Device, stream: Any) -> Iterator[None]:
+    """Make an object with ``__cuda_stream__`` CuPy's current stream of a device."""
+    made = getattr(cupy.cuda.Stream, "from_external", None)  # CuPy 14
+    with device, made(stream) if made else cupy.cuda.ExternalStream(stream.__cuda_stream__()[1], device.id):
+        yield
 
 
 def stream_of(index: int) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from cupy_backends.cuda.api.driver import funcGetAttribute, funcSetAttribute
 from gpuprims.backends import PRELUDES
 from gpuprims.backends.cuda.arrays import new_array
 from gpuprims.backends.cuda.capabilities import capabilities_of
-from gpuprims.backends.cuda.capture import is_capturing, memory_key, stream_of
+from gpuprims.backends.cuda.capture import in_stream, is_capturing, memory_key, stream_handle, stream_of
 from gpuprims.backends.cuda.clock import CudaClock
 from gpuprims.backends.cuda.kernel import CudaKernel, alongside, compiled, current_device
 from gpuprims.backends.cuda.runs import into_new
@@ -49,6 +49,7 @@ class CudaDriver(OwnMemory):
         memory = StreamMemory(lambda count, dtype: self.zeros((count,), dtype), partial(memory_key, index))
         self.counters, self.tile_statuses = memory.counters, memory.tile_statuses
         self.stream_memory = memory
+        self.in_stream, self.stream_handle = partial(in_stream, self.device), partial(stream_handle, index)
         self.is_capturing, self.clock = partial(is_capturing, index), partial(CudaClock, self.device)
 
     @cached_property
