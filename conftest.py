@@ -1,4 +1,4 @@
-"""Doctests import every module; the CUDA backend's need CuPy, which is not everywhere.
+"""Doctests import every module; those of some need CuPy or torch, which are not everywhere.
 
 What the person at this machine has tuned is not what is tested.
 """
@@ -6,6 +6,7 @@ What the person at this machine has tuned is not what is tested.
 import os
 from importlib.util import find_spec
 
-collect_ignore_glob = [] if find_spec("cupy") else ["gpuprims/backends/cuda/*.py"]
+NEEDS = {"cupy": "gpuprims/backends/cuda/*.py", "torch": "gpuprims/torch/*.py"}
+collect_ignore_glob = [path for library, path in NEEDS.items() if not find_spec(library)]
 
 os.environ["GPUPRIMS_TUNING"] = "off"

@@ -139,7 +139,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("errors", "models"):
+    if name in ("errors", "models", "torch"):
         return importlib.import_module(f"gpuprims.{name}")
     for home, names in _HOMES.items():
         if name in names.split():

@@ -13,7 +13,8 @@ ABSENT = """
 import sys
 class Absent:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in ("sklearn", "scipy", "tqdm", "matplotlib", "PIL", "pytest", "mako", "cupy"):
+        absent = ("sklearn", "scipy", "tqdm", "matplotlib", "PIL", "pytest", "mako", "cupy", "torch")
+        if name.partition(".")[0] in absent:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Absent())
 """
@@ -50,6 +51,8 @@ for name in ("models", "hash_counts"):
 """
 
 
+TORCH = MODELS.replace('"models", "hash_counts"', '"torch",')
+
 # Commands that need more than the primitives, and the extras that they name.
 EXTRAS = {"spam --load none": "models", "demo": "demo"}
 
@@ -63,6 +66,12 @@ def _run(code: str) -> str:
 def test_the_primitives_need_none() -> None:
     specs = ["reference", *[device.spec for device in gpuprims.devices() if device.backend == "opencl"]]
     assert "all right" in _run(f"SPECS = {specs}" + PRIMITIVES)
+
+
+def test_operators_of_torch_name_their_extra() -> None:
+    rule, got = "torch installed", "No module named 'torch'"
+    wanted = f"gpuprims.torch: {rule}; got \"{got}\": pip install 'gpuprims[torch]'"
+    assert _run(TORCH).splitlines() == [wanted]
 
 
 def test_models_name_their_extra() -> None:

@@ -1,0 +1,172 @@
+"""The functions that users call; each calls an operator of torch."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from gpuprims.errors import ArgumentError, AxisError, ShapeError, quoted
+from gpuprims.expressions import expression
+from gpuprims.operators import Op
+from gpuprims.primitives.stencil.neighbours import as_weights
+from gpuprims.torch.folds import reduce_operator, segments_operator
+from gpuprims.torch.mapping import map_operator
+from gpuprims.torch.scans import linear_operator, scan_operator
+from gpuprims.torch.stencils import stencil_operator
+from gpuprims.torch.texts import function_text, operator_text
+
+Mode = Literal["nearest", "reflect", "mirror", "wrap", "constant"]
+
+
+def map(fn: str | Callable[..., Any], *tensors: Tensor) -> Any:  # noqa: A001 - as gpuprims.map
+    """Apply a function to each element, with its derivative.
+
+    Parameters
+    ----------
+    fn : callable or str
+        As :func:`gpuprims.map` takes it: ``"where(x > 0, sqrt(x), -y)"``. Under ``torch.compile``, a string.
+    *tensors : Tensor
+        One for each parameter; they broadcast together.
+
+    Returns
+    -------
+    Tensor or tuple of Tensor
+        One for each result of the function.
+
+    Examples
+    --------
+    >>> import torch, gpuprims.torch
+    >>> x = torch.tensor([1.0, 4.0], requires_grad=True)
+    >>> gpuprims.torch.map("sqrt(x)", x).sum().backward()
+    >>> x.grad
+    tensor([0.5000, 0.2500])
+    """
+    if not tensors:
+        raise ArgumentError("map: at least one tensor; got none")
+    results = map_operator(_text(fn, len(tensors)), builtins.list(tensors))
+    return results[0] if _returns_one(fn, len(tensors)) else tuple(results)
+
+
+@torch.compiler.assume_constant_result
+def _text(fn: Any, arity: int) -> str:
+    return function_text(fn, arity)
+
+
+@torch.compiler.assume_constant_result
+def _returns_one(fn: Any, arity: int) -> bool:
+    return expression(fn, arity).single
+
+
+def reduce(x: Tensor, op: str = "sum", dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
+    """Fold along dimensions, by default all; ``sum``, ``mean``, ``prod``, ``max`` and ``min`` have a derivative.
+
+    Equal largest elements share the gradient, as those of ``torch.amax``.
+    """
+    dims = range(x.ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
+    return reduce_operator(x, op, [_along("reduce", one, x.ndim) for one in dims], keepdim)
+
+
+def scan(*tensors: Tensor, op: str | Op = "sum", dim: int = -1, reverse: bool = False) -> Any:
+    """Compute running folds along a dimension, with the derivative of the operator.
+
+    Parameters
+    ----------
+    *tensors : Tensor
+        Of one shape and dtype; as many as the operator has components.
+    op : {"sum", "prod", "max", "min"} or Op, default "sum"
+        An :class:`gpuprims.Op` of an associative function and an identity.
+    dim : int, default -1
+        The dimension.
+    reverse : bool, default False
+        Begin with the last element.
+
+    Returns
+    -------
+    Tensor or tuple of Tensor
+        One for each component.
+
+    Notes
+    -----
+    The derivative is a linear recurrence in the other direction, also computed by a scan. It divides by nothing, so
+    products with zeros among them have the right one.
+    """
+    if not tensors:
+        raise ArgumentError("scan: at least one tensor; got none")
+    if any((one.shape, one.dtype) != (tensors[0].shape, tensors[0].dtype) for one in tensors):
+        got = ", ".join(f"{tuple(one.shape)} of {one.dtype}" for one in tensors)
+        raise ShapeError(f"scan: tensors of one shape and dtype; got {got}")
+    along = _along("scan", dim, tensors[0].ndim)
+    results = scan_operator(_operator(op), builtins.list(tensors), along, reverse)
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+@torch.compiler.assume_constant_result
+def _operator(op: Any) -> str:
+    return operator_text(op)
+
+
+def linear_recurrence(
+    a: Tensor, b: Tensor, dim: int = -1, *, initial: Tensor | None = None, reverse: bool = False
+) -> Tensor:
+    """Compute ``h[i] = a[i] * h[i - 1] + b[i]`` along a dimension, with derivatives of both.
+
+    Parameters
+    ----------
+    a, b : Tensor
+        Factors and terms, of one dtype; they broadcast together.
+    dim : int, default -1
+        The dimension.
+    initial : Tensor, optional
+        The state before the first element, without the dimension; by default 0.
+    reverse : bool, default False
+        Begin with the last element: ``h[i] = a[i] * h[i + 1] + b[i]``.
+
+    Returns
+    -------
+    Tensor
+        The states ``h``.
+    """
+    if a.dtype != b.dtype or not a.is_floating_point():
+        raise ArgumentError(f"linear_recurrence: floats of one dtype; got {a.dtype} and {b.dtype}")
+    a, b = torch.broadcast_tensors(a, b)
+    along = _along("linear_recurrence", dim, a.ndim)
+    if initial is not None and a.shape[along]:
+        at = a.shape[along] - 1 if reverse else 0
+        b = b.select_scatter(b.select(along, at) + a.select(along, at) * initial, along, at)
+    return linear_operator(a, b, along, reverse)
+
+
+def segment_reduce(x: Tensor, offsets: Tensor, op: str = "sum") -> Tensor:
+    """Fold each segment of a 1-d tensor, from one of the ascending offsets to the next.
+
+    ``sum``, ``mean``, ``max`` and ``min`` have a derivative.
+    """
+    return segments_operator(x, offsets, op)
+
+
+def stencil(x: Tensor, weights: Any, mode: Mode = "reflect", cval: float = 0.0) -> Tensor:
+    """Sum weighted neighbours along the last dimensions, as :func:`gpuprims.stencil` does, with its derivative by x.
+
+    Weights are numbers, not tensors with gradients.
+    """
+    if isinstance(weights, Tensor) and weights.requires_grad:
+        raise ArgumentError("stencil: weights without requires_grad; got a tensor (pass weights.tolist())")
+    numbers, shape = _table(weights)
+    return stencil_operator(x, numbers, shape, mode, float(cval))
+
+
+@torch.compiler.assume_constant_result
+def _table(weights: Any) -> tuple[list[float], list[int]]:
+    table = as_weights(weights)
+    return table.ravel().astype(float).tolist(), builtins.list(table.shape)
+
+
+def _along(label: str, dim: int, ndim: int) -> int:
+    """Return a dimension as one from 0."""
+    if not -ndim <= dim < ndim:
+        raise AxisError(f"{label}: dim from {-ndim} to {ndim - 1} for {ndim} dimension(s); got {quoted(dim)}")
+    return dim % ndim
