@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -53,8 +54,19 @@ def plain_array(
     except (GpuprimsError, MemoryError):
         raise
     except Exception as reason:  # ragged lists, JAX's tracers, any error of an __array__
+        if is_traced(given):
+            raise error(
+                f"{label}: arrays with values; got a traced JAX array, {quoted(getattr(given, 'aval', given), 60)}"
+                " (call it outside of jax.jit, jax.grad and jax.vmap, or inside by jax.pure_callback)"
+            ) from reason
         got = f"{type(given).__name__} {quoted(given, 60)}"
         raise error(f"{label}: {rule}; got {got} ({quoted(reason, 200)})") from reason
+
+
+def is_traced(given: Any) -> bool:
+    """Return True for what JAX puts in the place of arrays while it traces a function."""
+    core = getattr(sys.modules.get("jax"), "core", None)
+    return core is not None and isinstance(given, core.Tracer)
 
 
 def _masked_in(given: Any, depth: int, seen: set[int]) -> np.ma.MaskedArray[Any, Any] | None:

@@ -355,10 +355,16 @@ def test_work_that_jax_has_queued_is_seen(jax: Library) -> None:
     jax.check(jax.reduce(queued), np.float32(400))
 
 
-def test_arrays_under_jit_are_refused_in_a_sentence(jax: Library) -> None:
-    traced = jax.module.jit(lambda x: jax.reduce(x))
-    with pytest.raises(ArrayError, match=r"reduce: an array, .*traced array"):
-        traced(jax.array(np.zeros(3, np.float32)))
+@pytest.mark.parametrize("trace", ["jit", "grad", "vmap"])
+def test_arrays_under_jit_are_refused_in_a_sentence(jax: Library, trace: str) -> None:
+    got = r"reduce: arrays with values; got a traced JAX array, .*\[3\].* \(call it outside of jax.jit, .*pure_callback"
+    with pytest.raises(ArrayError, match=got):
+        getattr(jax.module, trace)(jax.reduce)(jax.array(np.zeros((2, 3) if trace == "vmap" else 3, np.float32)))
+
+
+def test_callbacks_run_under_jit(jax: Library) -> None:
+    summed = jax.module.jit(lambda x: 2 * jax.module.pure_callback(gpuprims.cumsum, x, x))
+    jax.check(summed(jax.array(np.arange(9, dtype=np.float32))), 2 * np.cumsum(np.arange(9, dtype=np.float32)))
 
 
 # torch on the GPU --------------------------------------------------------------------------------------------------
