@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gpuprims import errors, models
+    from gpuprims import errors, models, xp
     from gpuprims.core.capabilities import Capabilities
     from gpuprims.core.device import Device, devices
     from gpuprims.core.explain import explain
@@ -99,6 +99,7 @@ __all__ = [
     "unregister",
     "use_device",
     "use_stream",
+    "xp",
 ]
 
 _HOMES = {
@@ -139,7 +140,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("errors", "models", "torch"):
+    if name in ("errors", "models", "torch", "xp"):
         return importlib.import_module(f"gpuprims.{name}")
     for home, names in _HOMES.items():
         if name in names.split():

@@ -126,6 +126,7 @@ def records() -> None:
     with gpuprims.use_stream(gpuprims.current_stream(device), device) as stream:
         handle: int = stream.handle
         print(handle + 1)
+    print(gpuprims.xp.sum(x, axis=0), gpuprims.xp.sqrt(x), gpuprims.xp.unique_counts(x).counts)
     add = gpuprims.Op(lambda a, b: a + b, 0, commutative=True)
     try:
         gpuprims.reduce(x, op=add)

@@ -1,0 +1,112 @@
+"""The array API's functions of elements: each is a map."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from typing import Any
+
+from gpuprims.expressions import expression
+from gpuprims.expressions.functions import ALIASES
+from gpuprims.primitives.map import map as map_elements
+
+Unary = Callable[[Any], Any]
+Binary = Callable[[Any, Any], Any]
+
+
+def _of_one(name: str, source: str | None = None) -> Unary:
+    function = expression(source or f"{name}(x)")
+
+    def apply(x: Any, /) -> Any:
+        return map_elements(function, x)
+
+    _name(apply, name, "each element")
+    return apply
+
+
+def _of_two(name: str, source: str | None = None) -> Binary:
+    function = expression(source or f"{name}(x, y)")
+
+    def apply(x1: Any, x2: Any, /) -> Any:
+        return map_elements(function, x1, x2)
+
+    _name(apply, name, "pairs of elements; arrays and numbers broadcast together")
+    return apply
+
+
+def _name(apply: Any, name: str, what: str) -> None:
+    apply.__name__ = apply.__qualname__ = name
+    known = _NUMPYS.get(name, ALIASES.get(name, name))
+    apply.__doc__ = f"Return ``{name}`` of {what}, with the dtype and the values of :func:`numpy.{known}`."
+
+
+# Names that NumPy has under another name only.
+_NUMPYS = {"round": "rint", "bitwise_invert": "invert"}
+
+abs = _of_one("abs")
+acos, acosh, asin, asinh = _of_one("acos"), _of_one("acosh"), _of_one("asin"), _of_one("asinh")
+atan, atanh, ceil, conj = _of_one("atan"), _of_one("atanh"), _of_one("ceil"), _of_one("conj")
+cos, cosh, exp, expm1 = _of_one("cos"), _of_one("cosh"), _of_one("exp"), _of_one("expm1")
+floor, imag, isfinite, isinf = _of_one("floor"), _of_one("imag"), _of_one("isfinite"), _of_one("isinf")
+isnan, log, log1p, log2 = _of_one("isnan"), _of_one("log"), _of_one("log1p"), _of_one("log2")
+log10, logical_not, negative = _of_one("log10"), _of_one("logical_not"), _of_one("negative")
+positive, real, reciprocal, sign = _of_one("positive"), _of_one("real"), _of_one("reciprocal"), _of_one("sign")
+signbit, sin, sinh, sqrt = _of_one("signbit"), _of_one("sin"), _of_one("sinh"), _of_one("sqrt")
+square, tan, tanh, trunc = _of_one("square"), _of_one("tan"), _of_one("tanh"), _of_one("trunc")
+bitwise_invert, round = _of_one("bitwise_invert", "~x"), _of_one("round", "rint(x)")
+
+add, atan2, copysign, divide = _of_two("add"), _of_two("atan2"), _of_two("copysign"), _of_two("divide")
+bitwise_and, bitwise_or, bitwise_xor = _of_two("bitwise_and"), _of_two("bitwise_or"), _of_two("bitwise_xor")
+bitwise_left_shift = _of_two("bitwise_left_shift", "x << y")
+bitwise_right_shift = _of_two("bitwise_right_shift", "x >> y")
+equal, floor_divide, greater = _of_two("equal"), _of_two("floor_divide"), _of_two("greater")
+greater_equal, hypot, less = _of_two("greater_equal"), _of_two("hypot"), _of_two("less")
+less_equal, logical_and = _of_two("less_equal"), _of_two("logical_and")
+logical_or, logical_xor, maximum = _of_two("logical_or"), _of_two("logical_xor"), _of_two("maximum")
+minimum, multiply, not_equal = _of_two("minimum"), _of_two("multiply"), _of_two("not_equal")
+pow, remainder, subtract = _of_two("pow"), _of_two("remainder"), _of_two("subtract")
+# Of equal infinities, the difference is NaN.
+logaddexp = _of_two("logaddexp", "where(x == y, x + log(2), maximum(x, y) + log1p(exp(-abs(x - y))))")
+
+
+def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
+    """Return elements within bounds, as :func:`numpy.clip` does.
+
+    Examples
+    --------
+    >>> import numpy as np, gpuprims
+    >>> with gpuprims.use_device("reference"):
+    ...     gpuprims.xp.clip(np.arange(6), 1, 3).tolist()
+    [1, 1, 2, 3, 3, 3]
+    """
+    given = [one for one in (min, max) if one is not None]
+    source = "x" if min is None else "maximum(x, low)"
+    return map_elements(source if max is None else f"minimum({source}, high)", x, *given)
+
+
+def where(condition: Any, x1: Any, x2: Any, /) -> Any:
+    """Return an element of the first array where a condition is true, else of the second.
+
+    Examples
+    --------
+    >>> import numpy as np, gpuprims
+    >>> with gpuprims.use_device("reference"):
+    ...     gpuprims.xp.where(np.array([True, False]), np.array([1, 2]), 0).tolist()
+    [1, 0]
+    """
+    return map_elements("where(c, x, y)", condition, x1, x2)
+
+
+def astype(x: Any, dtype: Any, /, *, copy: builtins.bool = True) -> Any:
+    """Return the elements in another dtype; without ``copy``, the array itself if it has this dtype.
+
+    Examples
+    --------
+    >>> import numpy as np, gpuprims
+    >>> with gpuprims.use_device("reference"):
+    ...     gpuprims.xp.astype(np.array([1.7, -1.7]), "int8").tolist()
+    [1, -1]
+    """
+    if not copy and getattr(x, "dtype", None) == dtype:
+        return x
+    return map_elements(lambda element: element.astype(dtype), x)

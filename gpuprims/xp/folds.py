@@ -1,0 +1,181 @@
+"""The array API's statistics, running folds and truths: each is a reduce or a scan."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from typing import Any
+
+import numpy as np
+
+from gpuprims.core.device import device_of
+from gpuprims.errors import ArgumentError
+from gpuprims.primitives.map import map as map_elements
+from gpuprims.primitives.reduce import reduce
+from gpuprims.primitives.scan import scan
+
+Axis = int | tuple[int, ...] | None
+
+
+def sum(x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    """Return sums; those of small integers have 64 bits.
+
+    Examples
+    --------
+    >>> import numpy as np, gpuprims
+    >>> with gpuprims.use_device("reference"):
+    ...     gpuprims.xp.sum(np.arange(6, dtype=np.uint8).reshape(2, 3), axis=1)
+    array([ 3, 12], dtype=uint64)
+    """
+    return reduce(x, op="sum", axis=axis, dtype=dtype, keepdims=keepdims)
+
+
+def prod(x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    """Return products; those of small integers have 64 bits."""
+    return reduce(x, op="prod", axis=axis, dtype=dtype, keepdims=keepdims)
+
+
+def max(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
+    """Return the largest elements; NaN if there is one."""
+    return reduce(x, op="max", axis=axis, keepdims=keepdims)
+
+
+def min(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
+    """Return the smallest elements; NaN if there is one."""
+    return reduce(x, op="min", axis=axis, keepdims=keepdims)
+
+
+def mean(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
+    """Return means."""
+    return reduce(x, op="mean", axis=axis, keepdims=keepdims)
+
+
+def std(x: Any, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+    """Return standard deviations; ``correction`` is NumPy's ``ddof``."""
+    return reduce(x, op="std", axis=axis, ddof=correction, keepdims=keepdims)
+
+
+def var(x: Any, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+    """Return variances; ``correction`` is NumPy's ``ddof``."""
+    return reduce(x, op="var", axis=axis, ddof=correction, keepdims=keepdims)
+
+
+def all(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
+    """Return True where all elements are true."""
+    return reduce(x, op="all", axis=axis, keepdims=keepdims)
+
+
+def any(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
+    """Return True where an element is true."""
+    return reduce(x, op="any", axis=axis, keepdims=keepdims)
+
+
+def count_nonzero(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
+    """Return how many elements are not zero."""
+    return reduce(x, op="count_nonzero", axis=axis, keepdims=keepdims)
+
+
+def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+    """Return the index of the first largest element, or of the first NaN."""
+    return reduce(x, op="argmax", axis=axis, keepdims=keepdims)
+
+
+def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+    """Return the index of the first smallest element, or of the first NaN."""
+    return reduce(x, op="argmin", axis=axis, keepdims=keepdims)
+
+
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """Return inner products along an axis, of the conjugate of the first array.
+
+    Examples
+    --------
+    >>> import numpy as np, gpuprims
+    >>> with gpuprims.use_device("reference"):
+    ...     gpuprims.xp.vecdot(np.eye(2), np.array([3.0, 4.0])).tolist()
+    [3.0, 4.0]
+    """
+    # The axis is counted from the end, because the arrays may have unlike numbers of axes.
+    if axis >= 0:
+        raise ArgumentError(f"vecdot: axis= below 0, counted from the last; got {axis}")
+    return reduce(x1, x2, map="conj(x) * y", axis=axis)
+
+
+def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
+    """Return running sums along an axis, which an array of one axis need not name; ``include_initial`` puts 0 first.
+
+    Examples
+    --------
+    >>> import numpy as np, gpuprims
+    >>> with gpuprims.use_device("reference"):
+    ...     gpuprims.xp.cumulative_sum(np.arange(4), include_initial=True).tolist()
+    [0, 0, 1, 3, 6]
+    """
+    return _running("cumulative_sum", "sum", x, axis, dtype, include_initial=include_initial)
+
+
+def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
+    """Return running products along an axis; ``include_initial`` puts 1 first."""
+    return _running("cumulative_prod", "prod", x, axis, dtype, include_initial=include_initial)
+
+
+def _running(label: str, op: Any, x: Any, axis: int | None, dtype: Any, *, include_initial: bool) -> Any:
+    if axis is None:
+        if x.ndim != 1:
+            raise ArgumentError(f"{label}: axis= for an array of {x.ndim} axes; got None")
+        axis = 0
+    running = scan(x, op=op, axis=axis, dtype=dtype)
+    if not include_initial:
+        return running
+    nothing = _cut(x, axis, slice(0, 0))
+    return concatenated([reduce(nothing, op=op, axis=axis, dtype=dtype, keepdims=True), running], axis)
+
+
+def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
+    """Return differences of neighbours along an axis, ``n`` times; of bools whether they differ.
+
+    Examples
+    --------
+    >>> import numpy as np, gpuprims
+    >>> with gpuprims.use_device("reference"):
+    ...     gpuprims.xp.diff(np.array([1, 4, 9, 16]), n=2).tolist()
+    [2, 2]
+    """
+    if n < 0:
+        raise ArgumentError(f"diff: n= from 0 on; got {n}")
+    parts = [one for one in (prepend, x, append) if one is not None]
+    x = concatenated(parts, axis) if len(parts) > 1 else x
+    for _ in range(n):
+        first, second = _cut(x, axis, slice(None, -1)), _cut(x, axis, slice(1, None))
+        x = map_elements("y != x" if str(x.dtype).endswith("bool") else "y - x", y=second, x=first)
+    return x
+
+
+def _cut(x: Any, axis: int, part: slice) -> Any:
+    """Return a part of an array along an axis, a view where its library makes one."""
+    at = axis % x.ndim
+    return x[(slice(None),) * at + (part,)]
+
+
+def concatenated(arrays: list[Any], axis: int) -> Any:
+    """Join arrays along an axis: by their own library, those of a device by maps."""
+    first = arrays[0]
+    at = axis % first.ndim
+    device = device_of(first)
+    if device is None:
+        root = type(first).__module__.partition(".")[0]
+        return sys.modules[_WITH_CONCATENATE.get(root, root)].concatenate(arrays, at)
+    shape = list(first.shape)
+    shape[at] = builtins.sum(one.shape[at] for one in arrays)
+    dtype, start = np.result_type(*(one.dtype for one in arrays)), 0
+    whole = device.driver.empty(tuple(shape), dtype)
+    for one in arrays:
+        end = start + one.shape[at]
+        if one.size:
+            map_elements(lambda element: element.astype(dtype), one, out=_cut(whole, at, slice(start, end)))
+        start = end
+    return whole
+
+
+# Where libraries have the function, by the root of their array's class.
+_WITH_CONCATENATE = {"jaxlib": "jax.numpy", "jax": "jax.numpy"}

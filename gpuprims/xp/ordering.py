@@ -1,0 +1,107 @@
+"""The array API's sorting, searching, sets and takes."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+from gpuprims.errors import ArgumentError
+from gpuprims.primitives.grouping.unique import unique
+from gpuprims.primitives.searchsorted import searchsorted as search
+from gpuprims.primitives.searchsorted.isin import isin as among
+from gpuprims.primitives.sort import argsort as places_in_order
+from gpuprims.primitives.sort import sort as in_order
+from gpuprims.primitives.take import take as take_elements
+
+
+class UniqueAll(NamedTuple):
+    """The distinct elements, the first place of each, the number of each element's equal, and counts."""
+
+    values: Any
+    indices: Any
+    inverse_indices: Any
+    counts: Any
+
+
+class UniqueCounts(NamedTuple):
+    """The distinct elements, and how often each occurs."""
+
+    values: Any
+    counts: Any
+
+
+class UniqueInverse(NamedTuple):
+    """The distinct elements, and for each element the number of its equal."""
+
+    values: Any
+    inverse_indices: Any
+
+
+def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    """Return the elements in order along an axis; every order is stable.
+
+    Examples
+    --------
+    >>> import numpy as np, gpuprims
+    >>> with gpuprims.use_device("reference"):
+    ...     gpuprims.xp.sort(np.array([2, 3, 1]), descending=True).tolist()
+    [3, 2, 1]
+    """
+    return in_order(x, axis, descending=descending, stable=stable)
+
+
+def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    """Return the places of the elements in order."""
+    return places_in_order(x, axis, descending=descending, stable=stable)
+
+
+def searchsorted(x1: Any, x2: Any, /, *, side: Literal["left", "right"] = "left", sorter: Any = None) -> Any:
+    """Return where elements of ``x2`` belong in ``x1``, which is sorted or has a ``sorter``."""
+    return search(x1, x2, side, sorter)
+
+
+def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
+    """Return True for each element of ``x1`` that is among those of ``x2``."""
+    return among(x1, x2, invert=invert)
+
+
+def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
+    """Return the elements of an axis at some indices; an array of one axis need not name it.
+
+    Examples
+    --------
+    >>> import numpy as np, gpuprims
+    >>> with gpuprims.use_device("reference"):
+    ...     gpuprims.xp.take(np.array([5, 6, 7]), np.array([2, 0])).tolist()
+    [7, 5]
+    """
+    if axis is None and x.ndim != 1:
+        raise ArgumentError(f"take: axis= for an array of {x.ndim} axes; got None")
+    return take_elements(x, indices, 0 if axis is None else axis)
+
+
+def unique_values(x: Any, /) -> Any:
+    """Return the distinct elements in order. Each NaN is distinct, as the array API has it.
+
+    Examples
+    --------
+    >>> import numpy as np, gpuprims
+    >>> with gpuprims.use_device("reference"):
+    ...     gpuprims.xp.unique_values(np.array([2.0, np.nan, 1.0, 2.0, np.nan])).tolist()
+    [1.0, 2.0, nan, nan]
+    """
+    return unique(x, equal_nan=False)
+
+
+def unique_counts(x: Any, /) -> UniqueCounts:
+    """Return the distinct elements in order, and how often each occurs."""
+    return UniqueCounts(*unique(x, return_counts=True, equal_nan=False))
+
+
+def unique_inverse(x: Any, /) -> UniqueInverse:
+    """Return the distinct elements in order, and for each element the number of its equal."""
+    return UniqueInverse(*unique(x, return_inverse=True, equal_nan=False))
+
+
+def unique_all(x: Any, /) -> UniqueAll:
+    """Return the distinct elements in order, their first places, the inverse and counts."""
+    return UniqueAll(*unique(x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False))
