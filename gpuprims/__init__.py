@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gpuprims import errors, models, xp
+    from gpuprims import errors, models, ndimage, xp
     from gpuprims.core.capabilities import Capabilities
     from gpuprims.core.device import Device, devices
     from gpuprims.core.explain import explain
@@ -77,6 +77,7 @@ __all__ = [
     "median",
     "merge",
     "models",
+    "ndimage",
     "partition",
     "percentile",
     "plan",
@@ -140,7 +141,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("errors", "models", "torch", "xp"):
+    if name in ("errors", "models", "ndimage", "torch", "xp"):
         return importlib.import_module(f"gpuprims.{name}")
     for home, names in _HOMES.items():
         if name in names.split():

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 import gpuprims
-from gpuprims import errors
+from gpuprims import errors, ndimage
 from gpuprims.models import LogReg, SpamFilter
 
 HostArray = npt.NDArray[Any]
@@ -55,6 +55,18 @@ def primitives() -> tuple[object, ...]:
         gpuprims.argpartition(x, (0, 2)),
         gpuprims.random((7, 1), (2, 3), "integers", low=1, high=7, dtype="int8"),
         gpuprims.hash_counts([["a", "b"]], n_features=16, analyzer=str.split),
+    )
+
+
+def filters() -> tuple[object, ...]:
+    """Call filters of ndimage with SciPy's arguments."""
+    return (
+        ndimage.correlate(x, np.ones((3, 3)), None, "wrap", 0.0, (0, 1)),
+        ndimage.convolve1d(x, [1, 2], axis=0, output=np.float32),
+        ndimage.gaussian_filter(x, (1, 2), order=(0, 1), truncate=3.0, device="reference"),
+        ndimage.uniform_filter(x, 3, mode=["reflect", "nearest"]),
+        ndimage.sobel(x, 0),
+        ndimage.gaussian_laplace(x, 1.5, axes=(0,)),
     )
 
 

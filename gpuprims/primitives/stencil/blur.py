@@ -18,7 +18,7 @@ from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
 from gpuprims.errors import ArgumentError, DtypeError, did_you_mean, quoted
 from gpuprims.primitives.signatures import Array, BlurKeywords, Element, Host, HostArray, Out
 from gpuprims.primitives.stencil.calls import bind_stencil, run
-from gpuprims.primitives.stencil.passes import StencilRequest
+from gpuprims.primitives.stencil.request import StencilRequest
 from gpuprims.primitives.stencil.spec import Mode
 from gpuprims.primitives.stencil.weights import of_box, of_cross, of_normal
 

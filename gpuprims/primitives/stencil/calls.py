@@ -24,8 +24,8 @@ from gpuprims.primitives.stencil.grids import Border, Grid, border_of, grid_of
 from gpuprims.primitives.stencil.halves import half_dtypes, high_half, low_half
 from gpuprims.primitives.stencil.in_slabs import run_in_slabs
 from gpuprims.primitives.stencil.neighbours import as_weights
-from gpuprims.primitives.stencil.passes import StencilRequest
 from gpuprims.primitives.stencil.plan import plan_call
+from gpuprims.primitives.stencil.request import StencilRequest
 from gpuprims.primitives.stencil.stencils import Halves, Stencil, of_function
 from gpuprims.primitives.stencil.weights import of_weights
 
@@ -92,8 +92,17 @@ def run(
 ) -> Any:
     """Apply a stencil to an array the given number of times; ``keep`` gets the plan if it is done with one."""
     if operands.gain_by_slabs:
-        return run_in_slabs(operands, request, out, lambda slab, own: _run_whole(slab, own, None, variant))
+        *first, last = request.parts
+        for one in first:
+            kept = np.empty(one.grid.shape, one.stencil.result)
+            run_in_slabs(operands, one, Out((kept,), kept), _of_slab(variant))
+            operands = operands.instead(kept)
+        return run_in_slabs(operands, last, out, _of_slab(variant))
     return _run_whole(operands, request, out, variant, keep)
+
+
+def _of_slab(variant: str | Variant | None) -> Callable[[Operands, StencilRequest], Any]:
+    return lambda slab, request: _run_whole(slab, request, None, variant)
 
 
 def _run_whole(

@@ -16,6 +16,9 @@ from gpuprims.expressions.masks import plain_array
 from gpuprims.expressions.narrow import kind_of
 from gpuprims.primitives.stencil.spec import Mode
 
+# Most axes of neighbourhoods, counted together where none has neighbours.
+_MOST_SPACE = 3
+
 
 class Border(NamedTuple):
     """A mode, and the element beyond the borders, by its bytes: NaN equals NaN, and 0.0 does not equal -0.0."""
@@ -70,42 +73,56 @@ def _border(label: str, mode: Any, cval: Any, element: np.dtype[Any]) -> Border:
     return Border.around(mode, beyond[()])
 
 
+# Neighbouring axes whose elements are counted together, as if they were one.
+Axes = tuple[int, ...]
+
+
 class Grid(NamedTuple):
-    """The axes of an array: batches (``lead``), one to three of neighbourhoods (``space``), perhaps one of channels."""
+    """The axes of an array: batches (``lead``), one to three of neighbourhoods (``space``), perhaps those of channels.
+
+    Each of ``space`` is one axis, or several of which none has neighbours.
+    """
 
     shape: tuple[int, ...]
-    lead: tuple[int, ...]
-    space: tuple[int, ...]
-    channel: int | None
+    lead: Axes
+    space: tuple[Axes, ...]
+    channel: Axes = ()
 
     @property
     def lengths(self) -> tuple[int, int, int, int, int]:
         """Batches, planes, rows, columns, channels."""
-        planes, rows, columns = (1,) * (3 - len(self.space)) + tuple(self.shape[axis] for axis in self.space)
-        return math.prod(self.shape[axis] for axis in self.lead), planes, rows, columns, self.channels
+        planes, rows, columns = (1,) * (3 - len(self.space)) + tuple(map(self._length, self.space))
+        return self._length(self.lead), planes, rows, columns, self.channels
 
     @property
     def channels(self) -> int:
         """Channels of a pixel; 1 without an axis of channels."""
-        return 1 if self.channel is None else self.shape[self.channel]
+        return self._length(self.channel)
+
+    def _length(self, axes: Axes) -> int:
+        return math.prod([self.shape[axis] for axis in axes])
 
     def strides(self, form: Form) -> tuple[int, ...] | None:
-        """Return the strides along these axes in elements; None if the batches have no single stride."""
-        lead = [(self.shape[axis], form.strides[axis]) for axis in self.lead if self.shape[axis] != 1]
-        if any(outer != length * inner for (_, outer), (length, inner) in itertools.pairwise(lead)):
+        """Return the strides along these axes in elements; None if axes that are counted together have several."""
+        groups: tuple[Axes, ...] = (self.lead, *[()] * (3 - len(self.space)), *self.space, self.channel)
+        strides = [self._stride(form, axes) for axes in groups]
+        return None if None in strides else in_elements(form, [stride or 0 for stride in strides])
+
+    def _stride(self, form: Form, axes: Axes) -> int | None:
+        """Return the stride of axes that are counted together; None if they have no single one."""
+        long = [(self.shape[axis], form.strides[axis]) for axis in axes if self.shape[axis] != 1]
+        if any(outer != length * inner for (_, outer), (length, inner) in itertools.pairwise(long)):
             return None
-        space = [0] * (3 - len(self.space)) + [form.strides[axis] for axis in self.space]
-        strides = (lead[-1][1] if lead else 0, *space, 0 if self.channel is None else form.strides[self.channel])
-        return in_elements(form, [0 if n == 1 else stride for n, stride in zip(self.lengths, strides, strict=True)])
+        return long[-1][1] if long else 0
 
     def flat(self) -> Grid:
         """Return the grid with planes as batches."""
-        return self._replace(lead=(*self.lead, self.space[0]), space=self.space[1:])
+        return self._replace(lead=(*self.lead, *self.space[0]), space=self.space[1:])
 
     def tall(self) -> Grid:
         """Return the grid of a contiguous array, with planes as rows."""
         batches, planes, *others = self.lengths
-        return Grid((batches, planes, math.prod(others)), (0,), (1, 2), None)
+        return Grid((batches, planes, math.prod(others)), (0,), ((1,), (2,)))
 
     def lines(self, forms: Sequence[Form]) -> Layout | None:
         """Return the layout in batches, planes, rows and elements; None unless those of a row lie side by side.
@@ -154,4 +171,32 @@ def _grid(label: str, shape: tuple[int, ...], rank: int, channel_axis: int | Non
     lead, space = axes[: len(axes) - rank], axes[len(axes) - rank :]
     if channel is not None and (not lead or channel < space[0]) and channel < space[-1]:
         lead, channel = tuple(sorted((*lead, channel))), None  # each channel is a batch
-    return Grid(shape, lead, space, channel)
+    return Grid(shape, lead, tuple((axis,) for axis in space), () if channel is None else (channel,))
+
+
+def reaches(axes: tuple[int, ...]) -> bool:
+    """Return True if one kernel reaches neighbours along some axes, in order."""
+    return not axes or len(_space(axes)) <= _MOST_SPACE
+
+
+@lru_cache(maxsize=1024)
+def grid_along(label: str, shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[Grid, tuple[int, ...]]:
+    """Return the grid for neighbours along some axes, in order, and which of its space each of them is."""
+    space, last = _space(axes), axes[-1]
+    if len(space) > _MOST_SPACE:
+        raise ShapeError(f"{label}: neighbours along three axes or fewer; got those along {axes}")
+    after = tuple(range(last + 1, len(shape)))
+    if after and len(space) < _MOST_SPACE:
+        space, after = [*space, after], ()
+    return Grid(shape, tuple(range(axes[0])), tuple(space), after), tuple(space.index((axis,)) for axis in axes)
+
+
+def _space(axes: tuple[int, ...]) -> list[Axes]:
+    """Return the axes from the first to the last, with those between together."""
+    space: list[Axes] = []
+    for axis in range(axes[0], axes[-1] + 1):
+        if axis not in axes and space and space[-1][0] not in axes:
+            space[-1] = (*space[-1], axis)
+        else:
+            space.append((axis,))
+    return space

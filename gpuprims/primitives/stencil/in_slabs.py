@@ -12,7 +12,7 @@ import numpy as np
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out, check_out, host_results
 from gpuprims.primitives.pipeline import Slab, boxes, compute_slabs, most_elements, whole_box
-from gpuprims.primitives.stencil.passes import StencilRequest
+from gpuprims.primitives.stencil.request import StencilRequest
 from gpuprims.primitives.stencil.stencils import Stencil
 
 # Applies a stencil to all of an array.
@@ -30,7 +30,7 @@ class _Rows(NamedTuple):
 
 def run_in_slabs(operands: Operands, request: StencilRequest, out: Out | None, apply: Apply) -> Any:
     """Apply a stencil to a large host array."""
-    (x,), grid, along = operands.natives, request.grid, request.grid.space[0]
+    (x,), grid, along = operands.natives, request.grid, request.grid.space[0][0]
     results = [np.empty(x.shape, request.stencil.result)]
     given = None if out is None or operands.in_place else out
     if out is not None:

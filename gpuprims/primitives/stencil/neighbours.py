@@ -70,7 +70,7 @@ def trace_neighbours(function: Callable[[TracedNeighbourhood], Any]) -> Neighbou
         raise ExpressionError(f"function of a neighbourhood: one value to return; got a tuple of {len(returned)}")
     if not around.places:
         raise ExpressionError("function of a neighbourhood: one neighbour or more, such as n[0, 1]; got none")
-    return _finished(recorder, returned, tuple(around.places))
+    return finished(recorder, returned, tuple(around.places))
 
 
 def weighted(weights: np.ndarray, dtype: np.dtype[Any]) -> Neighbours:
@@ -99,10 +99,11 @@ def _summed(
             term = number if weight == 1 else number * dtype.type(weight)
             totals[k] = term if totals[k] is None else totals[k] + term
     offsets = tuple(tuple(map(operator.sub, index, middle)) for index in indices)
-    return _finished(recorder, close(*totals), offsets)
+    return finished(recorder, close(*totals), offsets)
 
 
-def _finished(recorder: Recorder, returned: Any, offsets: tuple[Offset, ...]) -> Neighbours:
+def finished(recorder: Recorder, returned: Any, offsets: tuple[Offset, ...]) -> Neighbours:
+    """Return what a recorder has traced, from the neighbours at some offsets."""
     return Neighbours(recorder.finish([f"n{k}" for k in range(len(offsets))], returned), offsets)
 
 

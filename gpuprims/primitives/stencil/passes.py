@@ -16,7 +16,7 @@ from gpuprims.core.layout import VECTOR_BYTES, Form, Layout, contiguous, is_cont
 from gpuprims.core.variant import MOST_GROUPS, Variant
 from gpuprims.errors import ArgumentError
 from gpuprims.primitives.stencil.blocks import Block, group_along, plane_numbers
-from gpuprims.primitives.stencil.grids import Border, Grid, layout_of
+from gpuprims.primitives.stencil.grids import Grid, layout_of
 from gpuprims.primitives.stencil.loose import begins_anywhere, moved_by_words
 from gpuprims.primitives.stencil.refusals import (
     CPU_ROWS,
@@ -26,9 +26,9 @@ from gpuprims.primitives.stencil.refusals import (
     fitted_block,
     register_bytes,
 )
+from gpuprims.primitives.stencil.request import StencilRequest
 from gpuprims.primitives.stencil.separable import Numbers, fitted_strip, ring_bytes
-from gpuprims.primitives.stencil.spec import READING, StencilSpec, columns_of, reach_of
-from gpuprims.primitives.stencil.stencils import Stencil
+from gpuprims.primitives.stencil.spec import READING, RoundedSpec, StencilSpec, columns_of, reach_of
 from gpuprims.primitives.stencil.traits import Neighbourhood, StencilTraits
 from gpuprims.primitives.stencil.variants import StencilVariant
 
@@ -45,16 +45,6 @@ _FEW_NUMBERS = 64  # rows: planes
 _LANES = 32, 16, 8
 
 
-class StencilRequest(NamedTuple):
-    """A stencil to apply to an array, its border, and the number of iterations."""
-
-    label: str
-    stencil: Stencil
-    border: Border
-    grid: Grid
-    iterations: int = 1
-
-
 class Pass(NamedTuple):
     """One launch: how often it applies which stencil, and the forms of the array and of the result."""
 
@@ -64,7 +54,7 @@ class Pass(NamedTuple):
     @property
     def traits(self) -> StencilTraits:
         """Facts for the variants."""
-        _, stencil, _, grid, times = self.request
+        _, stencil, _, grid, times, _ = self.request
         left, right = columns_of(stencil.column_offsets, times)
         offsets = [(0, 0, *offset)[-3:] for offset in stencil.offsets]
         (front, back), (top, bottom) = (reach_of([offset[axis] for offset in offsets]) for axis in range(2))
@@ -100,7 +90,7 @@ class Pass(NamedTuple):
                 return self
             kept = replace(stencil, offsets=tuple(offset[-2:] for offset in stencil.offsets))
             return self._replace(request=self.request._replace(grid=flat, stencil=kept))
-        if any(used[1:]) or not all(map(is_contiguous, self.forms)) or grid.channel is not None:
+        if any(used[1:]) or not all(map(is_contiguous, self.forms)) or grid.channel:
             return self
         kept = replace(stencil, offsets=tuple(offset[:2] for offset in stencil.offsets))
         tall = grid.tall()
@@ -159,7 +149,7 @@ class Pass(NamedTuple):
         self, traits: StencilTraits, chosen: StencilVariant, device: Device, tables: tuple[Form, ...]
     ) -> Launch:
         """Return the launch of a kernel that computes along rows whose elements lie side by side."""
-        _, stencil, _, grid, times = self.request
+        _, stencil, _, grid, times, _ = self.request
         around, able = traits.neighbourhood, device.capabilities
         layout = grid.lines((self.forms[0], *tables, self.forms[1]))
         if layout is None:
@@ -257,7 +247,8 @@ class Pass(NamedTuple):
     def _spec(self, layout: Layout, chosen: StencilVariant, **more: Any) -> StencilSpec:
         _, stencil, border, *_ = self.request
         accesses = layout.accesses
-        return StencilSpec(
+        kind = StencilSpec if stencil.contracted else RoundedSpec
+        return kind(
             accesses[:-1],
             accesses[-1:],
             (stencil.value,),

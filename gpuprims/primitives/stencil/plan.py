@@ -19,7 +19,8 @@ from gpuprims.core.together import together
 from gpuprims.core.variant import Variant
 from gpuprims.errors import ArgumentError
 from gpuprims.primitives.stencil.grids import Border, grid_of
-from gpuprims.primitives.stencil.passes import Pass, StencilRequest
+from gpuprims.primitives.stencil.passes import Pass
+from gpuprims.primitives.stencil.request import StencilRequest
 from gpuprims.primitives.stencil.stencils import of_function
 from gpuprims.primitives.stencil.traits import StencilTraits
 from gpuprims.primitives.stencil.variants import StencilVariant
@@ -37,7 +38,7 @@ class StencilPlan(LaunchPlan):
     def compiled(self) -> Launch:
         """Compile every pass, and return the last."""
         if self._launch is None:
-            # Passes after those have the same kernels.
+            # Most passes after those have the same kernels.
             together(self.device, *[one.compiled for one in self.passes[:_MOST_APART]])
             self._launch = [one.compiled() for one in self.passes][-1]
         return self._launch
@@ -99,26 +100,39 @@ def plan_call(
     A separable stencil takes two passes, unless a variant, or the requested one, computes both in one launch. A variant
     may also apply a stencil twice in one launch.
     """
-    label, stencil, _, grid, iterations = request
-    if stencil.halves is not None:
-        raise ArgumentError(f"plan of {label}: weights that one kernel holds; got too many")
-    out = result_forms(label, [contiguous(stencil.result, grid.shape, alignment)], written)[0]
-    once, twice = (Pass(request._replace(iterations=times), (forms[0], out)) for times in (1, 2))
-    parts = _in_passes(once, device, variant) * iterations
-    if iterations > 1 and len(parts) == iterations:
-        chosen = StencilVariant.of(device.select("stencil", once.traits, variant))
-        if chosen.twice and chosen.refuse(device.capabilities, twice.traits) is None:
-            parts = [twice] * (iterations // 2) + parts[: iterations % 2]
-    array, plans = forms[0], []
+    label, shape = request.label, request.grid.shape
+    out = result_forms(label, [contiguous(request.last.result, shape, alignment)], written)[0]
+    array, plans, parts = forms[0], list[LaunchPlan](), request.parts
     for k, part in enumerate(parts, 1):
-        target = out if k == len(parts) else contiguous(part.request.stencil.result, grid.shape, alignment)
-        plans.append(part._replace(forms=(array, target)).plan(device, variant))
+        target = out if k == len(parts) else contiguous(part.stencil.result, shape, alignment)
+        plans += _launches(part, array, target, alignment, device, variant)
         array = target
     if len(plans) == 1:
         return plans[0]
     last, traits = plans[-1], plans[0].traits
     described = device, "stencil", traits, last.results, last.compiling
     return StencilPlan(*described, passes=plans, asked=variant, inputs=last.inputs)
+
+
+def _launches(
+    request: StencilRequest, array: Form, out: Form, alignment: int, device: Device, variant: str | Variant | None
+) -> list[LaunchPlan]:
+    """Return the plan of each launch of one stencil."""
+    label, stencil, _, grid, iterations, _ = request
+    if stencil.halves is not None:
+        raise ArgumentError(f"plan of {label}: weights that one kernel holds; got too many")
+    once, twice = (Pass(request._replace(iterations=times), (array, out)) for times in (1, 2))
+    parts = _in_passes(once, device, variant) * iterations
+    if iterations > 1 and len(parts) == iterations:
+        chosen = StencilVariant.of(device.select("stencil", once.traits, variant))
+        if chosen.twice and chosen.refuse(device.capabilities, twice.traits) is None:
+            parts = [twice] * (iterations // 2) + parts[: iterations % 2]
+    plans = []
+    for k, part in enumerate(parts, 1):
+        target = out if k == len(parts) else contiguous(part.request.stencil.result, grid.shape, alignment)
+        plans.append(part._replace(forms=(array, target)).plan(device, variant))
+        array = target
+    return plans
 
 
 def _in_passes(whole: Pass, device: Device, variant: str | Variant | None) -> list[Pass]:

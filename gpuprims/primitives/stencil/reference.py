@@ -41,11 +41,11 @@ def _padded(elements: np.ndarray, reach: Sequence[tuple[int, int]], spec: Stenci
         return np.pad(elements, widths, constant_values=spec.beyond)
     for axis, (low, high) in enumerate(reach, 1):
         length = elements.shape[axis]
-        elements = np.take(elements, _within(np.arange(low, length + high), length, spec.mode), axis)
+        elements = np.take(elements, within(np.arange(low, length + high), length, spec.mode), axis)
     return elements
 
 
-def _within(index: np.ndarray, length: int, mode: str) -> np.ndarray:
+def within(index: np.ndarray, length: int, mode: str) -> np.ndarray:
     """Map indices beyond the borders into the array; see ``stencil.h``."""
     if mode == "nearest":
         return index.clip(0, length - 1)

@@ -85,6 +85,22 @@ def averaging(value: Dtype, count: int, result: Dtype) -> TypedExpr:
     return _finish(value, result, convert)
 
 
+def divided(value: Dtype, count: int, result: Dtype) -> TypedExpr:
+    """Return the function from a float sum to a mean, cut as :func:`summed` cuts sums."""
+    if result.kind == "b":
+        return _finish(value, result, lambda v: _is_whole(v / value.type(count), value))
+    return _finish(value, result, lambda v: _cut(v / value.type(count), value, result, None))
+
+
+def nonzero(value: Dtype) -> TypedExpr:
+    """Return the function from a sum to a bool: False if the sum, cut towards zero, is 0."""
+    return _finish(value, np.dtype(bool), lambda v: _is_whole(v, value))
+
+
+def _is_whole(v: Any, value: Dtype) -> Any:
+    return (v >= value.type(1)) | (v <= value.type(-1)) if value.kind in "if" else v != value.type(0)
+
+
 def clipped(v: Any, value: Dtype, result: Dtype, ends: Ends | None) -> Any:
     """Convert an integer to another dtype; 32 and 64 bits saturate, except negative numbers in unsigned dtypes."""
     info = np.iinfo(result)

@@ -126,7 +126,7 @@ def _in_one_launch(block: Block, reads: Neighbourhood, numbers: Numbers, group: 
 
 def _resident(block: Block, reads: Neighbourhood, numbers: Numbers) -> int:
     """Return the groups of a compute unit."""
-    return min(_UNIT_BYTES // _local_bytes(block, reads, numbers), _MOST_RESIDENT[numbers.value])
+    return min(max(_UNIT_BYTES // _local_bytes(block, reads, numbers), 1), _MOST_RESIDENT[numbers.value])
 
 
 def _depths(rows: int, lag: int) -> Iterator[int]:

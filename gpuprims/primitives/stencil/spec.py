@@ -224,6 +224,12 @@ class StencilSpec(KernelSpec):
         return (Path(__file__).parent / "kernels" / "stencil.h",)
 
 
+class RoundedSpec(StencilSpec):
+    """The macros of a stencil that rounds each product and each sum."""
+
+    contracted: ClassVar[bool] = False
+
+
 def _stride(operand: int, axis: int, stride: int | None) -> str:
     return f"layout.reduced_stride[{operand}][{axis}]" if stride is None else str(stride)
 

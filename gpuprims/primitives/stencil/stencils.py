@@ -51,6 +51,8 @@ class Stencil:
     paired: tuple[TypedExpr, TypedExpr | None] | None = None
     # The stencils of both halves of 64-bit integers, if they have too many neighbours for one function.
     halves: Halves | None = None
+    # False if each product and each sum is rounded, as on SciPy's host: integers are cut at the same numbers.
+    contracted: bool = True
 
     @property
     def rank(self) -> int:

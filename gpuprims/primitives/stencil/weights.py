@@ -19,7 +19,7 @@ _PAIR = np.dtype(np.uint32)
 # Kernels contain up to this many weights.
 _MOST_WRITTEN = 169
 # Kernels contain up to this many weights of a row or a column.
-_LONGEST_WRITTEN = 513
+LONGEST_WRITTEN = 513
 # Stencils of three axes with more weights take a pass for each factor.
 _MOST_IN_SPACE = 64
 # One function sums the halves of up to this many neighbours; for more, the halves become arrays.
@@ -46,11 +46,11 @@ def _of_weights(
     if value is None:
         return _of_halves(weights, element, result, joining_sums(result))
     finish = summed(value, result, _ends(weights, element))
-    rounding = _ROUNDED_SINGLE if _is_narrow(element) else _ROUNDED_DOUBLE
+    rounding = _ROUNDED_SINGLE if is_narrow(element) else _ROUNDED_DOUBLE
     split = separated(weights, rounding) if value.kind == "f" else None
     if split is not None and np.count_nonzero(weights) > max(sum(map(np.count_nonzero, split)), _least_split(weights)):
-        return _of_product(*split, element=element, finish=finish)
-    return _of_sum(weights, element, finish)
+        return of_product(*split, element=element, finish=finish)
+    return of_sum(weights, element, finish)
 
 
 def _least_split(weights: np.ndarray) -> int:
@@ -71,7 +71,7 @@ def of_box(height: int, width: int, element: Dtype) -> Stencil:
     if height == 1 or width == 1 or value is None:
         return _of_mean(np.ones((height, width), np.int64), element)
     finish = averaging(value, height * width, element)
-    return _of_product(np.ones(height), np.ones(width), element=element, finish=finish)
+    return of_product(np.ones(height), np.ones(width), element=element, finish=finish)
 
 
 @lru_cache(maxsize=64)
@@ -82,8 +82,8 @@ def of_normal(down: float, across: float, element: Dtype) -> Stencil:
         finish = finishing(_DOUBLE if element.itemsize == 8 else _SINGLE, element)
     else:
         ends = Ends(*_range_of(element), len(column) + len(row))
-        finish = averaged(_SINGLE if _is_narrow(element) else _DOUBLE, element, ends)
-    return _of_product(column, row, element=element, finish=finish)
+        finish = averaged(_SINGLE if is_narrow(element) else _DOUBLE, element, ends)
+    return of_product(column, row, element=element, finish=finish)
 
 
 def normal_weights(sigma: float) -> np.ndarray:
@@ -99,15 +99,15 @@ def _of_mean(weights: np.ndarray, element: Dtype) -> Stencil:
     value, count = _value_of(weights, element, element, double=False), int(weights.sum())
     if value is None:
         return _of_halves(weights, element, element, joining_means(count, element))
-    return _of_sum(weights, element, averaging(value, count, element))
+    return of_sum(weights, element, averaging(value, count, element))
 
 
-def _of_sum(weights: np.ndarray, element: Dtype, finish: TypedExpr) -> Stencil:
+def of_sum(weights: np.ndarray, element: Dtype, finish: TypedExpr) -> Stencil:
     """Return the stencil of a weighted sum; kernels contain few weights, and read many from memory."""
     value, count = finish.nodes[0].dtype, np.count_nonzero(weights)
     inside = _spanned(weights)
     table = weights[inside].astype(value)
-    if count > (_LONGEST_WRITTEN if count == max(weights.shape) else _MOST_WRITTEN):
+    if count > (LONGEST_WRITTEN if count == max(weights.shape) else _MOST_WRITTEN):
         middle = [n // 2 for n in weights.shape]
         low = tuple(one.start - half for one, half in zip(inside, middle, strict=True))
         high = tuple(one.stop - 1 - half for one, half in zip(inside, middle, strict=True))
@@ -125,16 +125,16 @@ def _spanned(weights: np.ndarray) -> tuple[slice, ...]:
     return tuple(slice(min(one), max(one) + 1) for one in places)
 
 
-def _of_product(*factors: np.ndarray, element: Dtype, finish: TypedExpr) -> Stencil:
+def of_product(*factors: np.ndarray, element: Dtype, finish: TypedExpr) -> Stencil:
     """Return the stencil of a weighted sum along rows, then along columns, and then perhaps along planes."""
     *planes, column, row = factors
     value, pairs = finish.nodes[0].dtype, None
     if np.array_equal(row, [1]) and not planes:
-        return _of_sum(column[:, np.newaxis], element, finish)
+        return of_sum(column[:, np.newaxis], element, finish)
     kept = finishing(value, value)
-    across, down = _of_sum(row, element, kept), _of_sum(column[:, np.newaxis], value, kept if planes else finish)
+    across, down = of_sum(row, element, kept), of_sum(column[:, np.newaxis], value, kept if planes else finish)
     if planes:
-        deep = _of_sum(planes[0][:, np.newaxis, np.newaxis], value, finish)
+        deep = of_sum(planes[0][:, np.newaxis, np.newaxis], value, finish)
         return Stencil(deep.offsets, None, finish, passes=(_in_two(across, down, row, element, None), deep))
     if _fit_in_pairs(element, column, row):
         pairs = typed_over(weighted(column, _PAIR), _PAIR), _typed_across(weighted(row, _PAIR), _PAIR, _PAIR)
@@ -173,8 +173,8 @@ def _sums_of(weights: np.ndarray, half: Dtype) -> Stencil:
     finish = finishing(_INT64, _INT64)
     if weights.ndim == 2 and min(weights.shape) > 1 and (weights == 1).all():
         rows, columns = weights.shape
-        return _of_product(np.ones(rows), np.ones(columns), element=half, finish=finish)
-    return _of_sum(weights, half, finish)
+        return of_product(np.ones(rows), np.ones(columns), element=half, finish=finish)
+    return of_sum(weights, half, finish)
 
 
 def _typed_across(across: Neighbours, element: Dtype, value: Dtype) -> TypedExpr:
@@ -193,7 +193,7 @@ def _value_of(weights: np.ndarray, element: Dtype, result: Dtype, *, double: boo
         return _DOUBLE if _DOUBLE in (element, result) else _SINGLE
     whole = weights.dtype.kind == "i" or bool((weights == np.rint(weights)).all() and np.abs(weights).max() < _SMALL)
     if not whole:
-        return _DOUBLE if double or not _is_narrow(element) else _SINGLE
+        return _DOUBLE if double or not is_narrow(element) else _SINGLE
     weight = sum(abs(int(one)) for one in weights.flat)
     largest = (_range_of(element)[1] + (element.kind != "b")) * weight
     if largest < _LARGE:
@@ -201,7 +201,7 @@ def _value_of(weights: np.ndarray, element: Dtype, result: Dtype, *, double: boo
     return None if kind_of(result) != "f" and element.itemsize == 8 and weight < MOST_WEIGHT else _DOUBLE
 
 
-def _is_narrow(element: Dtype) -> bool:
+def is_narrow(element: Dtype) -> bool:
     """Return True if float32 holds the elements, and a fraction of each integer."""
     return element.itemsize <= 2 or element == _SINGLE
 

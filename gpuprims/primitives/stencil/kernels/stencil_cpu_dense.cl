@@ -31,10 +31,11 @@ DEVICE void fill_tile(sum_t *tile, GLOBAL const stored_t *plane, const layout_t 
             continue;
         }
         GLOBAL const stored_t *row = plane + y * STRIDE_2;
-        for (int item = 0; item < inside; item++) tile[item] = gp_load_element(row, LENGTH, (i32)start + item);
+        for (int item = 0; item < inside; item++)
+            tile[item] = MODE_CONSTANT ? BEYOND : gp_load_element(row, LENGTH, (i32)start + item);
         for (int item = inside; item < end; item++) tile[item] = NUMBER(row[start + item]);
         for (int item = end; item < taken; item++)
-            tile[item] = gp_load_element(row, LENGTH, min((i32)start + item, LENGTH - 1 + HIGH_X * CHANNELS));
+            tile[item] = MODE_CONSTANT ? BEYOND : gp_load_element(row, LENGTH, min((i32)start + item, LENGTH - 1 + HIGH_X * CHANNELS));
     }
 }
 

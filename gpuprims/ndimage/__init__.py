@@ -1,0 +1,30 @@
+"""ndimage: filters of arrays of any dimension, with the names and the meaning of :mod:`scipy.ndimage`."""
+
+from gpuprims.ndimage.derivatives import laplace, prewitt, sobel
+from gpuprims.ndimage.gaussians import gaussian_filter, gaussian_filter1d
+from gpuprims.ndimage.gradients import (
+    gaussian_gradient_magnitude,
+    gaussian_laplace,
+    generic_gradient_magnitude,
+    generic_laplace,
+)
+from gpuprims.ndimage.linear import convolve, convolve1d, correlate, correlate1d
+from gpuprims.ndimage.means import uniform_filter, uniform_filter1d
+
+__all__ = [
+    "convolve",
+    "convolve1d",
+    "correlate",
+    "correlate1d",
+    "gaussian_filter",
+    "gaussian_filter1d",
+    "gaussian_gradient_magnitude",
+    "gaussian_laplace",
+    "generic_gradient_magnitude",
+    "generic_laplace",
+    "laplace",
+    "prewitt",
+    "sobel",
+    "uniform_filter",
+    "uniform_filter1d",
+]

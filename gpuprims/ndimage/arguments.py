@@ -1,0 +1,87 @@
+"""The arguments of SciPy's filters: axes, modes, origins, sizes and results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from gpuprims.errors import ArgumentError, AxisError, ShapeError, quoted
+from gpuprims.expressions.masks import plain_array
+
+# SciPy's other names of modes, which are the same for filters.
+_GRID = {"grid-mirror": "reflect", "grid-constant": "constant", "grid-wrap": "wrap"}
+
+
+def axis_of(label: str, axis: Any, ndim: int) -> int:
+    """Return the number of one axis, counted from the first."""
+    if not _is_whole(axis) or not -ndim <= axis < ndim:
+        raise AxisError(f"{label}: axis from {-ndim} to {ndim - 1}; got {quoted(axis)}")
+    return index(axis) % ndim
+
+
+def axes_of(label: str, axes: Any, ndim: int) -> tuple[int, ...]:
+    """Return the numbers of the axes to filter along; all of them for None."""
+    if axes is None:
+        return tuple(range(ndim))
+    given = (axes,) if _is_whole(axes) else tuple(axes)
+    found = tuple(axis_of(label, axis, ndim) for axis in given)
+    if len(set(found)) < len(found):
+        raise AxisError(f"{label}: axes= each axis once; got {quoted(axes)}")
+    return found
+
+
+def each_axis(label: str, name: str, given: Any, count: int) -> list[Any]:
+    """Return an argument for each axis, given one for all of them or a sequence."""
+    if isinstance(given, str) or not (isinstance(given, Sequence) or bool(getattr(given, "ndim", False))):
+        return [given] * count
+    if len(given) != count:
+        raise ArgumentError(f"{label}: {name}= one value, or one for each of {count} axes; got {quoted(given)}")
+    return list(given)
+
+
+def mode_of(mode: Any) -> Any:
+    """Return the mode of a stencil for one of SciPy's."""
+    return _GRID.get(mode, mode) if isinstance(mode, str) else mode
+
+
+def whole(label: str, name: str, given: Any, least: int) -> int:
+    """Return a whole number from ``least`` on."""
+    if not _is_whole(given) or given < least:
+        raise ArgumentError(f"{label}: {name}= a whole number from {least} on; got {quoted(given)}")
+    return index(given)
+
+
+def number(label: str, name: str, given: Any, rule: str = "a number") -> float:
+    """Return a finite number."""
+    found = plain_array(label, given, f"{name}= {rule}", ArgumentError)
+    if found.ndim or found.dtype.kind not in "biuf" or not np.isfinite(found):
+        raise ArgumentError(f"{label}: {name}= {rule}; got {quoted(given)}")
+    return float(found)
+
+
+def first_of(label: str, origin: Any, length: int) -> int:
+    """Return the offset of the first of ``length`` neighbours along an axis."""
+    low, high = -(length // 2), (length - 1) // 2
+    if not _is_whole(origin) or not low <= origin <= high:
+        raise ArgumentError(f"{label}: origin= from {low} to {high} for {length} neighbours; got {quoted(origin)}")
+    return low - index(origin)
+
+
+def weights_of(label: str, given: Any) -> np.ndarray:
+    """Return weights as floats."""
+    weights = plain_array(label, given, "weights of one shape", ArgumentError)
+    if weights.dtype.kind not in "biuf":
+        raise ArgumentError(f"{label}: real weights; got dtype {weights.dtype}")
+    if not weights.size:
+        raise ShapeError(f"{label}: one weight or more; got shape {weights.shape}")
+    floats: np.ndarray = weights.astype(np.float64)
+    if not np.isfinite(floats).all():
+        raise ArgumentError(f"{label}: finite weights; got {floats[~np.isfinite(floats)][0]}")
+    return floats
+
+
+def _is_whole(given: Any) -> bool:
+    return isinstance(given, int | np.integer) and not isinstance(given, bool)

@@ -1,0 +1,196 @@
+"""Run SciPy's filters: as a chain of stencils, each along some axes of one array."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial, wraps
+from typing import Any, NamedTuple, ParamSpec
+
+import numpy as np
+
+from gpuprims.core.arrays import meet, span_of, unchanged
+from gpuprims.core.device import Device
+from gpuprims.core.keywords import keywords_of, refuse_keywords
+from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.outputs import Out, as_out
+from gpuprims.core.warm_calls import WarmCalls
+from gpuprims.errors import DtypeError, ShapeError
+from gpuprims.expressions import computable
+from gpuprims.ndimage.arguments import mode_of
+from gpuprims.primitives.map import map as map_arrays
+from gpuprims.primitives.stencil.calls import run
+from gpuprims.primitives.stencil.grids import Border, border_of, grid_along
+from gpuprims.primitives.stencil.request import StencilRequest
+from gpuprims.primitives.stencil.stencils import Stencil, of_function
+
+P = ParamSpec("P")
+_WARM = WarmCalls()
+# Weights of more bytes are not compared at each call.
+_FEW = 1 << 15
+
+
+class Call(NamedTuple):
+    """The array of a call, the dtype of its result, and where to write it."""
+
+    label: str
+    operands: Operands
+    result: np.dtype[Any]
+    out: Out | None
+    # The caller's array of output=, if the input lies in the same memory.
+    behind: Any = None
+
+    @property
+    def element(self) -> np.dtype[Any]:
+        """Dtype of the array."""
+        dtype: np.dtype[Any] = self.operands.natives[0].dtype
+        return dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the array."""
+        return tuple(self.operands.natives[0].shape)
+
+    @property
+    def double(self) -> bool:
+        """True if the device computes in float64."""
+        return self.operands.driver.capabilities.fp64
+
+    def along(
+        self, axes: Sequence[int], stencil: Callable[[int, tuple[int, ...]], Stencil], border: Border
+    ) -> StencilRequest:
+        """Return the request of a stencil along some axes, in order.
+
+        ``stencil`` gets the number of axes of a neighbourhood, and which of them the given ones are.
+        """
+        grid, places = grid_along(self.label, self.shape, tuple(axes))
+        return StencilRequest(self.label, stencil(len(grid.space), places), border, grid)
+
+    def border(self, mode: Any, cval: Any, element: np.dtype[Any]) -> Border:
+        """Return how an array of a dtype continues beyond its borders."""
+        known = mode_of(mode)
+        return border_of(self.label, known, cval if known == "constant" else 0, element)
+
+
+class Bound(NamedTuple):
+    """A call, and the stencils to apply in order."""
+
+    call: Call
+    requests: tuple[StencilRequest, ...]
+
+
+def begin(label: str, given: Any, output: Any, device: str | Device | None) -> Call:
+    """Find the device of a call, and check ``output=``: None, a dtype, or an array."""
+    operands = as_operands(label, (given,), device)
+    array = operands.natives[0]
+    if array.dtype.kind == "c":
+        raise DtypeError(f"{label}: real numbers; got dtype {array.dtype} (filter .real and .imag)")
+    if not array.ndim:
+        raise ShapeError(f"{label}: an array of one axis or more; got shape ()")
+    if output is None:
+        return Call(label, operands, array.dtype, None)
+    if isinstance(output, str | type | np.dtype):
+        result = computable(output, label)
+        if result.kind == "c":
+            raise DtypeError(f"{label}: output= real numbers; got dtype {result}")
+        return Call(label, operands, result, None)
+    if type(output) is type(given):  # one that overlaps the input is written at the end
+        alone = as_operands(label, (output,), device).natives[0]
+        if meet(span_of(operands.driver, alone), span_of(operands.driver, array)):
+            return Call(label, operands, alone.dtype, None, output)
+    out = as_out(operands, output)
+    return Call(label, operands, array.dtype if out is None else out.natives[0].dtype, out)
+
+
+def filtering(bind: Callable[P, Any]) -> Callable[P, Any]:
+    """Decorate a function that returns a :class:`Bound`: run it, and refuse unknown keywords."""
+    known = frozenset(keywords_of(bind))
+
+    @wraps(bind)
+    def call(*args: P.args, **keywords: P.kwargs) -> Any:
+        key, given, run_again = _known(bind, args, keywords)
+        if run_again is not None:
+            return run_again(given)
+        if not keywords.keys() <= known:
+            refuse_keywords(
+                f"ndimage.{bind.__name__}", keywords_of(bind), {k: v for k, v in keywords.items() if k not in known}
+            )
+        bound = bind(*args, **keywords)
+        return run_bound(bound, key) if isinstance(bound, Bound) else bound
+
+    return call
+
+
+def _known(bind: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """Return the key of a warm call, its arrays and what runs it; no key for arguments that do not tell a plan."""
+    if not args:
+        return None, None, None
+    output, device = keywords.get("output"), keywords.get("device")
+    as_dtype = output is None or isinstance(output, str | type | np.dtype)
+    told = [_told(one) for one in args[1:]]
+    told += [
+        (name, _told(one)) for name, one in keywords.items() if name != "device" and (as_dtype or name != "output")
+    ]
+    if _UNKNOWN in told or any(type(one) is tuple and one[1:] == (_UNKNOWN,) for one in told):
+        return None, None, None
+    return _WARM.find_into((bind, *told), (args[0],), None if as_dtype else output, device)
+
+
+_UNKNOWN = object()
+
+
+def _told(given: Any) -> Any:
+    """Return what tells an argument from others."""
+    kind = type(given)
+    if kind in (int, str, type(None), bool) or isinstance(given, type | np.dtype):
+        return kind, given
+    if kind is float:
+        return kind, given, given.hex()  # 0.0 is equal to -0.0
+    if kind is np.ndarray and given.nbytes <= _FEW:
+        return given.dtype, given.shape, given.tobytes()
+    if kind in (tuple, list) and len(given) <= _FEW:
+        found = tuple(map(_told, given))
+        return _UNKNOWN if _UNKNOWN in found else (kind, found)
+    return _UNKNOWN
+
+
+def run_bound(bound: Bound, key: Any = None) -> Any:
+    """Apply the stencils of a call; a later one with the same key does no more than that."""
+    call, requests = bound
+    if not requests:
+        requests = (_unchanged(call),)
+    first, *others = requests
+    keep = partial(_WARM.keep, key) if call.behind is None else None
+    result = run(call.operands, first._replace(then=tuple(others)), call.out, None, keep)
+    return result if call.behind is None else copied(call, result)
+
+
+def on_device(call: Call) -> Call:
+    """Return a call on the memory of the device, whose results stay there, without ``output=``."""
+    operands = call.operands
+    if operands.gain_by_slabs:
+        return call._replace(out=None, behind=None)
+    forms, memories = operands.place()
+    there = (
+        operands
+        if operands.in_place
+        else Operands(call.label, operands.device, tuple(memories), False, unchanged, forms)
+    )
+    return call._replace(operands=there.instead(*there.natives), out=None, behind=None)
+
+
+def copied(call: Call, result: Any) -> Any:
+    """Return a contiguous copy of a result, or write it to ``output=``."""
+    out = call.behind if call.out is None else call.out.given
+    copy = map_arrays(lambda v: v, result, out=out, device=call.operands.device)
+    return call.operands.as_caller_wants(copy) if out is None else copy
+
+
+def _unchanged(call: Call) -> StencilRequest:
+    """Return the request that copies the array."""
+    border = call.border("nearest", 0, call.element)
+    stencil = of_function(_itself, call.element, call.result)
+    return call.along((len(call.shape) - 1,), lambda rank, places: stencil, border)
+
+
+def _itself(n: Any) -> Any:
+    return n[0]

@@ -1,0 +1,78 @@
+"""Neighbours along more axes than kernels reach: in an array with elements beyond its borders, seen as one row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpuprims.core.operands import as_operands
+from gpuprims.errors import ShapeError
+from gpuprims.ndimage.calls import Bound, Call, copied
+from gpuprims.primitives.map import map as map_arrays
+from gpuprims.primitives.stencil.calls import run
+from gpuprims.primitives.stencil.grids import Border, grid_along
+from gpuprims.primitives.stencil.reference import within
+from gpuprims.primitives.stencil.request import StencilRequest
+from gpuprims.primitives.stencil.stencils import Stencil
+from gpuprims.primitives.take import take
+
+# Most neighbours that a kernel finds by their places in a row.
+_MOST = 512
+
+Index = tuple[int, ...]
+
+
+def in_row(
+    call: Call, axes: Sequence[int], offsets: Sequence[Index], border: Border, stencil: Callable[[list[int]], Stencil]
+) -> Any:
+    """Apply a stencil of neighbours at some offsets along some axes.
+
+    ``stencil`` gets the place of each neighbour in a row, counted from the element.
+    """
+    if len(offsets) > _MOST:
+        rule = f"up to {_MOST} neighbours along more than three axes, or along axes with others between them"
+        raise ShapeError(f"{call.label}: {rule}; got {len(offsets)}")
+    if 0 in call.shape:
+        return Bound(call, ())
+    reach = [(max(0, -min(along)), max(0, *along)) for along in zip(*offsets, strict=True)]
+    array = _padded(call, axes, reach, border)
+    steps = [math.prod(array.shape[axis + 1 :]) for axis in axes]
+    places = [sum(at * step for at, step in zip(offset, steps, strict=True)) for offset in offsets]
+    operands = as_operands(call.label, (array.reshape(-1),), call.operands.device)
+    grid, _ = grid_along(call.label, (array.size,), (0,))
+    row = run(operands, StencilRequest(call.label, stencil(places), border._replace(mode="nearest"), grid), None, None)
+    inside = [slice(None)] * array.ndim
+    for axis, (low, _) in zip(axes, reach, strict=True):
+        inside[axis] = slice(low, low + call.shape[axis])
+    return copied(call, row.reshape(array.shape)[tuple(inside)])
+
+
+def _padded(call: Call, axes: Sequence[int], reach: Sequence[tuple[int, int]], border: Border) -> Any:
+    """Return the array with elements beyond its borders."""
+    array, device, masks = call.operands.natives[0], call.operands.device, list[Any]()
+    for axis, (low, high) in zip(axes, reach, strict=True):
+        length = array.shape[axis]
+        places = np.arange(-low, length + high)
+        inside = (places >= 0) & (places < length)
+        known = within(places, length, "nearest" if border.mode == "constant" else border.mode)
+        array = take(array, known, axis=axis, device=device)
+        mask = inside.reshape([-1 if k == axis else 1 for k in range(array.ndim)])
+        masks.append(mask if call.operands.on_host else device.driver.asarray(mask))
+    if border.mode != "constant" or not array.size:
+        return array
+    beyond = border.beyond
+
+    def bordered(v: Any, *known: Any) -> Any:
+        return np.where(_all(known), v, beyond)
+
+    return map_arrays(bordered, array, *masks, device=device)
+
+
+def _all(masks: Sequence[Any]) -> Any:
+    first, *others = masks
+    for mask in others:
+        first = first & mask
+    return first
