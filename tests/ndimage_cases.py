@@ -13,6 +13,8 @@ from gpuprims import ndimage
 
 MODES = ["reflect", "constant", "nearest", "mirror", "wrap", "grid-mirror", "grid-constant", "grid-wrap"]
 DTYPES = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64"]
+_RANKS = ["minimum_filter", "maximum_filter", "minimum_filter1d", "maximum_filter1d", "rank_filter"]
+_RANKS += ["median_filter", "percentile_filter"]
 _DERIVATIVES = ["sobel", "prewitt", "laplace", "gaussian_laplace", "gaussian_gradient_magnitude", "generic"]
 # Relative to the largest result: sums of a few hundred terms.
 CLOSE = {"f4": 3e-6, "f8": 1e-13, "f2": 2e-3}
@@ -171,3 +173,35 @@ def draw_derivative(at: Draws) -> Called:
     if name == "generic":
         return "laplace", (), {"axes": at.axes()}
     return name, () if name == "laplace" else (0.5 + rng.random(),), more
+
+
+def draw_rank(at: Draws) -> Called:
+    """Return a call of a filter by rank."""
+    rng, most = at.rng, (60, 9, 5, 4, 3)[at.ndim - 1]
+    name = str(rng.choice(_RANKS))
+    if at.ndim == 1:
+        at.common.pop("output", None)  # SciPy's ranks of one axis are wrong for others than the array's
+    if name.endswith("1d"):
+        size = int(rng.integers(1, 80))
+        return name, (size, int(rng.integers(-at.ndim, at.ndim))), {"origin": at.origins((size,))[0]}
+    lengths = at.lengths(most)
+    if at.ndim == 1:
+        lengths = (min(*lengths, *at.array.shape),)  # nor for neighbourhoods longer than the array
+    more: dict[str, Any] = {"origin": at.origins(lengths)}
+    if rng.random() < 0.5 and (at.ndim > 1 or name in _RANKS[:2]):  # SciPy's ranks of one axis take no footprint
+        more["footprint"] = rng.random(lengths) < 0.6
+        if not more["footprint"].any():
+            more["footprint"].flat[0] = True
+    elif rng.random() < 0.3:
+        axes = tuple(sorted(at.axes()))  # SciPy's footprints take no others
+        more = {"size": lengths[: len(axes)], "axes": axes}
+    else:
+        more["size"] = lengths
+    count = int(more["footprint"].sum() if "footprint" in more else np.prod(more["size"]))
+    if name == "rank_filter":
+        return name, (int(rng.integers(-count, count)),), more
+    if name == "percentile_filter":
+        return name, (float(rng.choice([0, 100, -30, 50, 77.7])),), more
+    if name != "median_filter" and "footprint" not in more and rng.random() < 0.3:
+        more["mode"] = [str(one) for one in rng.choice(MODES, len(more["size"]))]
+    return name, (), more

@@ -67,6 +67,8 @@ def filters() -> tuple[object, ...]:
         ndimage.uniform_filter(x, 3, mode=["reflect", "nearest"]),
         ndimage.sobel(x, 0),
         ndimage.gaussian_laplace(x, 1.5, axes=(0,)),
+        ndimage.median_filter(x, size=(3, 5), output=x),
+        ndimage.maximum_filter(x, footprint=np.ones((3, 3), bool), mode="constant"),
     )
 
 

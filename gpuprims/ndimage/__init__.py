@@ -1,6 +1,7 @@
 """ndimage: filters of arrays of any dimension, with the names and the meaning of :mod:`scipy.ndimage`."""
 
 from gpuprims.ndimage.derivatives import laplace, prewitt, sobel
+from gpuprims.ndimage.extremes import maximum_filter, maximum_filter1d, minimum_filter, minimum_filter1d
 from gpuprims.ndimage.gaussians import gaussian_filter, gaussian_filter1d
 from gpuprims.ndimage.gradients import (
     gaussian_gradient_magnitude,
@@ -10,6 +11,7 @@ from gpuprims.ndimage.gradients import (
 )
 from gpuprims.ndimage.linear import convolve, convolve1d, correlate, correlate1d
 from gpuprims.ndimage.means import uniform_filter, uniform_filter1d
+from gpuprims.ndimage.rank_filters import median_filter, percentile_filter, rank_filter
 
 __all__ = [
     "convolve",
@@ -23,7 +25,14 @@ __all__ = [
     "generic_gradient_magnitude",
     "generic_laplace",
     "laplace",
+    "maximum_filter",
+    "maximum_filter1d",
+    "median_filter",
+    "minimum_filter",
+    "minimum_filter1d",
+    "percentile_filter",
     "prewitt",
+    "rank_filter",
     "sobel",
     "uniform_filter",
     "uniform_filter1d",

@@ -179,9 +179,9 @@ def on_device(call: Call) -> Call:
 
 
 def copied(call: Call, result: Any) -> Any:
-    """Return a contiguous copy of a result, or write it to ``output=``."""
+    """Return a contiguous copy of a result in the dtype of ``output=``, or write it there."""
     out = call.behind if call.out is None else call.out.given
-    copy = map_arrays(lambda v: v, result, out=out, device=call.operands.device)
+    copy = map_arrays(lambda v: v.astype(call.result), result, out=out, device=call.operands.device)
     return call.operands.as_caller_wants(copy) if out is None else copy
 
 

@@ -38,7 +38,7 @@ def in_row(
     if 0 in call.shape:
         return Bound(call, ())
     reach = [(max(0, -min(along)), max(0, *along)) for along in zip(*offsets, strict=True)]
-    array = _padded(call, axes, reach, border)
+    array = padded(call, axes, reach, border)
     steps = [math.prod(array.shape[axis + 1 :]) for axis in axes]
     places = [sum(at * step for at, step in zip(offset, steps, strict=True)) for offset in offsets]
     operands = as_operands(call.label, (array.reshape(-1),), call.operands.device)
@@ -50,8 +50,8 @@ def in_row(
     return copied(call, row.reshape(array.shape)[tuple(inside)])
 
 
-def _padded(call: Call, axes: Sequence[int], reach: Sequence[tuple[int, int]], border: Border) -> Any:
-    """Return the array with elements beyond its borders."""
+def padded(call: Call, axes: Sequence[int], reach: Sequence[tuple[int, int]], border: Border) -> Any:
+    """Return the array of a call with elements beyond its borders."""
     array, device, masks = call.operands.natives[0], call.operands.device, list[Any]()
     for axis, (low, high) in zip(axes, reach, strict=True):
         length = array.shape[axis]

@@ -62,7 +62,7 @@ class Pass(NamedTuple):
         reads = Neighbourhood(
             lines=lines is not None,
             across=stencil.across is not None,
-            table=stencil.table is not None,
+            table=stencil.has_weights,
             span=bottom - top + 1,
             beside=(right - left) * grid.channels,
             taps=stencil.taps,

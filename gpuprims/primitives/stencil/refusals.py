@@ -103,7 +103,7 @@ def block_fits(at: Geometry) -> Refusal:
 def one_axis_at_a_time(capabilities: Capabilities, call: CallTraits) -> str | None:
     """Refuse weights that are no product of a row and a column."""
     reads = neighbourhood_of(call)
-    if reads.across or (reads.table and reads.deep == 1 and 0 in (reads.beside, reads.span - 1)):
+    if reads.table and (reads.across or (reads.deep == 1 and 0 in (reads.beside, reads.span - 1))):
         return None
     return "filters rows and then columns; this call's weights, or function, are no product of the two"
 

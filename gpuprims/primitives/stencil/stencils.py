@@ -77,10 +77,17 @@ class Stencil:
     @property
     def read_weights(self) -> np.ndarray | None:
         """Weights for kernels that read them: the table, or those of a row and then of a column; None for functions."""
-        if self.across is None:
+        if self.across is None or not self.has_weights:
             return self.table
         tables = [one.table for one in self.passes]
         return np.concatenate([one.ravel() for one in tables if one is not None])
+
+    @property
+    def has_weights(self) -> bool:
+        """True if kernels can read weights from memory: the table, or those of each of two passes."""
+        if self.across is None:
+            return self.table is not None
+        return all(one.table is not None for one in self.passes)
 
     @property
     def taps(self) -> int:

@@ -1,0 +1,76 @@
+"""Filters by rank against SciPy's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from ndimage_cases import compare, draw_rank, draws
+from scipy import ndimage as scipy_ndimage
+
+import gpuprims
+from gpuprims import ndimage
+
+# Each call is a kernel to compile, but for NumPy.
+COMPILED, BY_NUMPY = 12, 300
+
+
+def test_random_calls(device: gpuprims.Device) -> None:
+    count = BY_NUMPY if device.backend == "reference" else COMPILED
+    for name, x, args, keywords in draws(draw_rank, 0, count):
+        compare(device, name, x, *args, **keywords)
+
+
+@pytest.mark.parametrize("size", [3, 5, 12])
+def test_medians_by_networks_and_by_selection(device: gpuprims.Device, rng: np.random.Generator, size: int) -> None:
+    x = rng.random((60, 90)).astype(np.float32)
+    assert (ndimage.median_filter(x, size, device=device) == scipy_ndimage.median_filter(x, size)).all()
+
+
+def test_many_neighbours_of_a_footprint(
+    device: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gpuprims.ndimage.ranks._AT_ONCE", 50_000)  # a few rows at a time
+    x, footprint = rng.integers(0, 99, (20, 30, 4)), rng.random((9, 8, 4)) < 0.7
+    for rank in (0, 50, -1):
+        how: dict[str, Any] = {"footprint": footprint, "mode": "constant", "cval": 40, "origin": (1, -2, 0)}
+        expected = scipy_ndimage.rank_filter(x, rank, **how)
+        assert (ndimage.rank_filter(x, rank, device=device, **how) == expected).all()
+
+
+@pytest.mark.parametrize("mode", ["reflect", "constant", "mirror"])
+def test_extremes_of_many_neighbours(device: gpuprims.Device, rng: np.random.Generator, mode: str) -> None:
+    x = rng.integers(0, 99, (40, 300)).astype(np.int16)
+    for size, origin in ((32, -5), (33, 16), (500, 0), (1200, 3)):
+        how: dict[str, Any] = {"size": size, "mode": mode, "origin": origin, "axis": 1}
+        expected = scipy_ndimage.maximum_filter1d(x, **how)
+        assert (ndimage.maximum_filter1d(x, device=device, **how) == expected).all()
+    assert (ndimage.minimum_filter(x, (3, 50), device=device) == scipy_ndimage.minimum_filter(x, (3, 50))).all()
+
+
+def test_bools_and_halves(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    x = rng.random((20, 30))
+    for dtype in (np.bool_, np.float16):
+        given = (x if dtype == np.float16 else x > 0.5).astype(dtype)
+        expected = scipy_ndimage.median_filter(given.astype(np.float32), 3)
+        assert (ndimage.median_filter(given, 3, device=device) == expected.astype(dtype)).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda x: ndimage.median_filter(x), r"ndimage.median_filter: size= or footprint=; got neither"),
+        (lambda x: ndimage.median_filter(x, footprint=np.zeros((3, 3))), "with an element that counts"),
+        (lambda x: ndimage.median_filter(x, footprint=[True]), r"footprint= of 2 axes; got shape \(1,\)"),
+        (lambda x: ndimage.rank_filter(x, 9, 3), "rank= from -9 to 8; got 9"),
+        (lambda x: ndimage.rank_filter(x, 1.5, 3), "rank= from -9 to 8; got 1.5"),  # type: ignore[arg-type]  # not a rank
+        (lambda x: ndimage.percentile_filter(x, 101, 3), "percentile= from -100 to 100; got 101"),
+        (lambda x: ndimage.minimum_filter(x, (3, 3, 3)), "one for each of 2 axes"),
+        (lambda x: ndimage.maximum_filter1d(x, 2, origin=1), "origin= from -1 to 0 for 2 neighbours; got 1"),
+    ],
+)
+def test_errors_say_what_to_do(call: Callable[[Any], object], said: str) -> None:
+    with gpuprims.use_device("reference"), pytest.raises(gpuprims.errors.GpuprimsError, match=said):
+        call(np.ones((4, 5)))
