@@ -15,6 +15,7 @@ MODES = ["reflect", "constant", "nearest", "mirror", "wrap", "grid-mirror", "gri
 DTYPES = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64"]
 _RANKS = ["minimum_filter", "maximum_filter", "minimum_filter1d", "maximum_filter1d", "rank_filter"]
 _RANKS += ["median_filter", "percentile_filter"]
+_SHAPES = [f"{kind}_{name}" for kind in ("grey", "binary") for name in ("erosion", "dilation", "opening", "closing")]
 _DERIVATIVES = ["sobel", "prewitt", "laplace", "gaussian_laplace", "gaussian_gradient_magnitude", "generic"]
 # Relative to the largest result: sums of a few hundred terms.
 CLOSE = {"f4": 3e-6, "f8": 1e-13, "f2": 2e-3}
@@ -204,4 +205,41 @@ def draw_rank(at: Draws) -> Called:
         return name, (float(rng.choice([0, 100, -30, 50, 77.7])),), more
     if name != "median_filter" and "footprint" not in more and rng.random() < 0.3:
         more["mode"] = [str(one) for one in rng.choice(MODES, len(more["size"]))]
+    return name, (), more
+
+
+def draw_shape(at: Draws) -> Called:
+    """Return a call of a filter by shape."""
+    rng, most = at.rng, (20, 7, 5, 4, 3)[at.ndim - 1]
+    lengths = at.lengths(most)
+    footprint = rng.random(lengths) < 0.7
+    footprint.flat[int(rng.integers(footprint.size))] = True
+    name = str(rng.choice(_SHAPES))
+    if name.startswith("grey"):
+        more: dict[str, Any] = {"origin": at.origins(lengths)}
+        kind = rng.integers(4)
+        if kind == 0:
+            more["size"] = lengths
+        elif kind == 1:
+            more["footprint"] = footprint
+        else:
+            heights = rng.integers(0, 5, lengths)
+            if at.array.dtype.kind in "bu" or at.array.itemsize == 1:
+                at.array = at.array.astype(np.int32)  # SciPy wraps some sums of a neighbourhood, but not all
+            more["structure"] = heights if kind == 2 or at.array.dtype.kind != "f" else heights / 7
+        return name, (), more
+    at.array, at.common = (at.array > (at.array.mean() if rng.random() < 0.5 else 0)), {}
+    if rng.random() < 0.3:
+        at.array = at.array.astype(str(rng.choice(["uint8", "float32", "int64"])))
+    # SciPy's other way writes beyond its memory if the structure is longer than the array.
+    more = {"border_value": int(rng.integers(2)), "iterations": int(rng.choice([1, 1, 2, 3, 0])), "brute_force": True}
+    if rng.random() < 0.7:
+        more |= {"structure": footprint, "origin": at.origins(lengths)}
+    if rng.random() < 0.3:
+        more["mask"] = rng.random(at.array.shape) < 0.6
+    if rng.random() < 0.2:
+        more["output"] = np.uint8
+    if not more["iterations"]:
+        more.pop("origin", None)
+        footprint[tuple(n // 2 for n in lengths)] = True  # the element itself, so that iterations end
     return name, (), more

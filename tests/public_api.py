@@ -68,6 +68,9 @@ def filters() -> tuple[object, ...]:
         ndimage.sobel(x, 0),
         ndimage.gaussian_laplace(x, 1.5, axes=(0,)),
         ndimage.median_filter(x, size=(3, 5), output=x),
+        ndimage.generic_filter(x, lambda v: v.max() - v[0], 3),
+        ndimage.grey_opening(x, structure=np.zeros((3, 3))),
+        ndimage.binary_dilation(x, iterations=2, mask=x),
         ndimage.maximum_filter(x, footprint=np.ones((3, 3), bool), mode="constant"),
     )
 

@@ -1,19 +1,26 @@
 """ndimage: filters of arrays of any dimension, with the names and the meaning of :mod:`scipy.ndimage`."""
 
+from gpuprims.ndimage.binary import binary_closing, binary_dilation, binary_erosion, binary_opening
 from gpuprims.ndimage.derivatives import laplace, prewitt, sobel
 from gpuprims.ndimage.extremes import maximum_filter, maximum_filter1d, minimum_filter, minimum_filter1d
 from gpuprims.ndimage.gaussians import gaussian_filter, gaussian_filter1d
+from gpuprims.ndimage.generic import generic_filter
 from gpuprims.ndimage.gradients import (
     gaussian_gradient_magnitude,
     gaussian_laplace,
     generic_gradient_magnitude,
     generic_laplace,
 )
+from gpuprims.ndimage.grey import grey_closing, grey_dilation, grey_erosion, grey_opening
 from gpuprims.ndimage.linear import convolve, convolve1d, correlate, correlate1d
 from gpuprims.ndimage.means import uniform_filter, uniform_filter1d
 from gpuprims.ndimage.rank_filters import median_filter, percentile_filter, rank_filter
 
 __all__ = [
+    "binary_closing",
+    "binary_dilation",
+    "binary_erosion",
+    "binary_opening",
     "convolve",
     "convolve1d",
     "correlate",
@@ -22,8 +29,13 @@ __all__ = [
     "gaussian_filter1d",
     "gaussian_gradient_magnitude",
     "gaussian_laplace",
+    "generic_filter",
     "generic_gradient_magnitude",
     "generic_laplace",
+    "grey_closing",
+    "grey_dilation",
+    "grey_erosion",
+    "grey_opening",
     "laplace",
     "maximum_filter",
     "maximum_filter1d",

@@ -11,8 +11,9 @@ import numpy as np
 from gpuprims.core.arrays import meet, span_of, unchanged
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, refuse_keywords
+from gpuprims.core.layout import is_contiguous
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Out, as_out
+from gpuprims.core.outputs import Out, as_out, host_results
 from gpuprims.core.warm_calls import WarmCalls
 from gpuprims.errors import DtypeError, ShapeError
 from gpuprims.expressions import computable
@@ -37,7 +38,7 @@ class Call(NamedTuple):
     result: np.dtype[Any]
     out: Out | None
     # The caller's array of output=, if the input lies in the same memory.
-    behind: Any = None
+    behind: Out | None = None
 
     @property
     def element(self) -> np.dtype[Any]:
@@ -96,7 +97,7 @@ def begin(label: str, given: Any, output: Any, device: str | Device | None) -> C
     if type(output) is type(given):  # one that overlaps the input is written at the end
         alone = as_operands(label, (output,), device).natives[0]
         if meet(span_of(operands.driver, alone), span_of(operands.driver, array)):
-            return Call(label, operands, alone.dtype, None, output)
+            return Call(label, operands, alone.dtype, None, Out((alone,), output))
     out = as_out(operands, output)
     return Call(label, operands, array.dtype if out is None else out.natives[0].dtype, out)
 
@@ -156,33 +157,35 @@ def _told(given: Any) -> Any:
 def run_bound(bound: Bound, key: Any = None) -> Any:
     """Apply the stencils of a call; a later one with the same key does no more than that."""
     call, requests = bound
-    if not requests:
-        requests = (_unchanged(call),)
-    first, *others = requests
-    keep = partial(_WARM.keep, key) if call.behind is None else None
-    result = run(call.operands, first._replace(then=tuple(others)), call.out, None, keep)
-    return result if call.behind is None else copied(call, result)
+    if call.behind is not None:
+        return copied(call, run_bound(Bound(on_device(call), requests)))
+    first, *others = requests or (_unchanged(call),)
+    return run(call.operands, first._replace(then=tuple(others)), call.out, None, partial(_WARM.keep, key))
 
 
 def on_device(call: Call) -> Call:
-    """Return a call on the memory of the device, whose results stay there, without ``output=``."""
-    operands = call.operands
-    if operands.gain_by_slabs:
-        return call._replace(out=None, behind=None)
-    forms, memories = operands.place()
-    there = (
-        operands
-        if operands.in_place
-        else Operands(call.label, operands.device, tuple(memories), False, unchanged, forms)
-    )
-    return call._replace(operands=there.instead(*there.natives), out=None, behind=None)
+    """Return a call whose results stay on the device, as arrays of its vendor, without ``output=``."""
+    operands, natives, forms = call.operands, call.operands.natives, None
+    on_host = operands.in_place or operands.gain_by_slabs
+    if not on_host:
+        forms, memories = operands.place()
+        natives = tuple(memories)
+    there = Operands(call.label, operands.device, natives, on_host, unchanged, forms)
+    return call._replace(operands=there, out=None, behind=None)
 
 
 def copied(call: Call, result: Any) -> Any:
-    """Return a contiguous copy of a result in the dtype of ``output=``, or write it there."""
-    out = call.behind if call.out is None else call.out.given
-    copy = map_arrays(lambda v: v.astype(call.result), result, out=out, device=call.operands.device)
-    return call.operands.as_caller_wants(copy) if out is None else copy
+    """Return a result of :func:`on_device` to the caller, in the dtype of ``output=``, or write it there."""
+    operands, out = call.operands, call.out or call.behind
+    if operands.on_host:
+        with np.errstate(all="ignore"):
+            host = np.ascontiguousarray(operands.to_host(result)).astype(call.result, copy=False)
+        return host_results(operands, [host], out, single=True)
+    if out is None and result.dtype == call.result and is_contiguous(operands.driver.form(result)):
+        return operands.to_caller(result)
+    given = None if out is None else out.given
+    copy = map_arrays(lambda v: v.astype(call.result), result, out=given, device=operands.device)
+    return operands.to_caller(copy) if given is None else copy
 
 
 def _unchanged(call: Call) -> StencilRequest:

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpuprims.core.operands import as_operands
 from gpuprims.errors import ShapeError
-from gpuprims.ndimage.calls import Bound, Call, copied
+from gpuprims.ndimage.calls import Bound, Call, copied, on_device
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.stencil.calls import run
 from gpuprims.primitives.stencil.grids import Border, grid_along
@@ -38,7 +38,7 @@ def in_row(
     if 0 in call.shape:
         return Bound(call, ())
     reach = [(max(0, -min(along)), max(0, *along)) for along in zip(*offsets, strict=True)]
-    array = padded(call, axes, reach, border)
+    array = padded(on_device(call), axes, reach, border)
     steps = [math.prod(array.shape[axis + 1 :]) for axis in axes]
     places = [sum(at * step for at, step in zip(offset, steps, strict=True)) for offset in offsets]
     operands = as_operands(call.label, (array.reshape(-1),), call.operands.device)
@@ -51,7 +51,7 @@ def in_row(
 
 
 def padded(call: Call, axes: Sequence[int], reach: Sequence[tuple[int, int]], border: Border) -> Any:
-    """Return the array of a call with elements beyond its borders."""
+    """Return the array of a call with elements beyond its borders; see :func:`on_device`."""
     array, device, masks = call.operands.natives[0], call.operands.device, list[Any]()
     for axis, (low, high) in zip(axes, reach, strict=True):
         length = array.shape[axis]

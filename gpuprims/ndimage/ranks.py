@@ -33,6 +33,8 @@ def ranked(call: Call, near: Neighbourhood, rank: int, mode: Any, cval: Any) -> 
     if rank in (0, size - 1) and near.places is None:
         lines = [(axis, n, low, mode) for axis, n, low in zip(near.axes, near.lengths, near.first, strict=True)]
         return extreme(call, lines, cval, larger=rank > 0)
+    if size > MOST_COMPARED and rank in (0, size - 1) and reaches(near.axes):
+        return _extreme_of_many(call, near, border, larger=rank > 0)
     if size > MOST_COMPARED:
         return _selected(call, near, rank, border)
     offsets = near.offsets
@@ -57,6 +59,27 @@ def spread(offset: Index, count: int, places: tuple[int, ...]) -> Index:
     for place, at in zip(places, offset, strict=True):
         found[place] = at
     return tuple(found)
+
+
+def _extreme_of_many(call: Call, near: Neighbourhood, border: Border, *, larger: bool) -> Any:
+    """Compare some neighbours after the other, and then what was found of them."""
+    if 0 in call.shape:
+        return Bound(call, ())
+    there, found, offsets = on_device(call)._replace(result=call.element), list[Any](), near.offsets
+    for first in range(0, len(offsets), MOST_COMPARED):
+        part = offsets[first : first + MOST_COMPARED]
+
+        def stencil(count: int, places: tuple[int, ...], part: Sequence[Index] = part) -> Stencil:
+            return _of_rank(there, part, len(part) - 1 if larger else 0, count, places)
+
+        found.append(run_bound(Bound(there, (there.along(near.axes, stencil, border),))))
+
+    def best(first: Any, *others: Any) -> Any:
+        for one in others:
+            first = np.fmax(first, one) if larger else np.fmin(first, one)
+        return first
+
+    return copied(call, map_arrays(best, *found, device=call.operands.device))
 
 
 def _selected(call: Call, near: Neighbourhood, rank: int, border: Border) -> Any:

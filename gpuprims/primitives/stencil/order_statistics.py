@@ -15,6 +15,7 @@ from gpuprims.expressions.trace import Recorder
 from gpuprims.primitives.stencil.neighbours import Neighbours, finished
 from gpuprims.primitives.stencil.rounding import finishing
 from gpuprims.primitives.stencil.stencils import Dtype, Stencil, typed_over
+from gpuprims.primitives.stencil.weights import float_of
 
 Index = tuple[int, ...]
 # Offsets along one axis.
@@ -76,21 +77,47 @@ def of_box(spans: tuple[Span, ...], element: Dtype, result: Dtype, *, larger: bo
     )
 
 
+@lru_cache(maxsize=256)
+def of_raised(
+    offsets: tuple[Index, ...],
+    heights: tuple[float, ...],
+    element: Dtype,
+    result: Dtype,
+    *,
+    larger: bool,
+    double: bool,
+) -> Stencil:
+    """Return the stencil of the smallest neighbour less its height, or of the largest and its height."""
+    whole = element.kind in "biu"  # SciPy cuts heights, and wraps sums, to the array's dtype
+    value = (
+        np.dtype(np.uint8) if element.kind == "b" else element if whole else float_of(element, result, double=double)
+    )
+    numbers = np.array([int(one) for one in heights]).astype(value) if whole else np.array(heights, value)
+    recorder = Recorder()
+    raised = [recorder.argument(k).astype(value) for k in range(len(offsets))]
+    raised = [
+        one if not height else one + height if larger else one - height
+        for one, height in zip(raised, numbers, strict=True)
+    ]
+    neighbours = finished(recorder, _best(raised, larger=larger), offsets)
+    return Stencil(neighbours.offsets, typed_over(neighbours, element), finishing(value, result))
+
+
 def _of(neighbours: Neighbours, element: Dtype, result: Dtype) -> Stencil:
     return Stencil(neighbours.offsets, typed_over(neighbours, element), finishing(element, result))
 
 
 def _extreme(offsets: tuple[Index, ...], *, larger: bool) -> Neighbours:
     """Return the smallest or the largest of neighbours."""
+    return _traced(offsets, lambda arguments: _best(arguments, larger=larger))
 
-    def pick(arguments: Sequence[Any]) -> Any:
-        found = list(arguments)
-        while len(found) > 1:  # pairs of neighbours, which results beside share
-            pairs = [found[k : k + 2] for k in range(0, len(found), 2)]
-            found = [_better(*pair, larger=larger) if len(pair) == 2 else pair[0] for pair in pairs]
-        return found[0]
 
-    return _traced(offsets, pick)
+def _best(values: Sequence[Any], *, larger: bool) -> Any:
+    found = list(values)
+    while len(found) > 1:  # pairs of neighbours, which results beside share
+        pairs = [found[k : k + 2] for k in range(0, len(found), 2)]
+        found = [_better(*pair, larger=larger) if len(pair) == 2 else pair[0] for pair in pairs]
+    return found[0]
 
 
 def _traced(offsets: tuple[Index, ...], pick: Callable[[Sequence[Any]], Any]) -> Neighbours:

@@ -201,6 +201,13 @@ def _value_of(weights: np.ndarray, element: Dtype, result: Dtype, *, double: boo
     return None if kind_of(result) != "f" and element.itemsize == 8 and weight < MOST_WEIGHT else _DOUBLE
 
 
+def float_of(element: Dtype, result: Dtype, *, double: bool) -> Dtype:
+    """Return the float dtype to compute numbers of ``element`` in, on a device with or without float64."""
+    if element.kind == "f":
+        return _DOUBLE if _DOUBLE in (element, result) else _SINGLE
+    return _DOUBLE if double or not is_narrow(element) else _SINGLE
+
+
 def is_narrow(element: Dtype) -> bool:
     """Return True if float32 holds the elements, and a fraction of each integer."""
     return element.itemsize <= 2 or element == _SINGLE

@@ -1,0 +1,92 @@
+"""Filters by shape, grey and binary, and by functions of neighbours, against SciPy's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from ndimage_cases import compare, draw_shape, draws
+from scipy import ndimage as scipy_ndimage
+
+import gpuprims
+from gpuprims import ndimage
+
+# Each call is a kernel to compile, but for NumPy.
+COMPILED, BY_NUMPY = 5, 200
+
+
+def test_random_calls(device: gpuprims.Device) -> None:
+    count = BY_NUMPY if device.backend == "reference" else COMPILED
+    for name, x, args, keywords in draws(draw_shape, 0, count):
+        compare(device, name, x, *args, **keywords)
+
+
+def test_large_structures(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    y, x = np.ogrid[-9:10, -9:10]
+    disk, image = y * y + x * x <= 81, rng.random((60, 90)) > 0.02
+    assert (ndimage.binary_erosion(image, disk, device=device) == scipy_ndimage.binary_erosion(image, disk)).all()
+    grey = rng.integers(0, 99, (60, 90)).astype(np.uint8)
+    expected = scipy_ndimage.grey_dilation(grey, footprint=disk)
+    assert (ndimage.grey_dilation(grey, footprint=disk, device=device) == expected).all()
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_until_nothing_changes(device: gpuprims.Device, rng: np.random.Generator, masked: bool) -> None:
+    x, mask = np.zeros((40, 50), bool), rng.random((40, 50)) < 0.7
+    x[20, 20] = True
+    how: dict[str, Any] = {"iterations": 0, "mask": mask if masked else None}
+    assert (ndimage.binary_dilation(x, device=device, **how) == scipy_ndimage.binary_dilation(x, **how)).all()
+
+
+FUNCTIONS: tuple[Callable[[Any], Any], ...] = (
+    lambda v: v.max() - np.min(v),
+    lambda v: v.std() + v[0] * v[-1],
+    lambda v: np.mean(v[1:3]) - np.sqrt(np.sum(v * v)),
+    lambda v: v.var(ddof=1) + sum(v),
+)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_functions_of_neighbours(
+    device: gpuprims.Device, rng: np.random.Generator, function: Callable[[Any], Any]
+) -> None:
+    footprint = np.array([[1, 0, 1], [1, 1, 0]])
+    for dtype in (np.float64, np.float32, np.uint8):
+        x = (100 * rng.random((20, 30))).astype(dtype)
+        how: dict[str, Any] = {"footprint": footprint, "mode": "mirror", "origin": (-1, 0), "output": np.float64}
+        expected = scipy_ndimage.generic_filter(x, function, **how)
+        got = ndimage.generic_filter(x, function, device=device, **how)
+        np.testing.assert_allclose(got, expected, rtol=1e-12)
+    x4 = rng.random((5, 4, 3, 6))
+    expected = scipy_ndimage.generic_filter(x4, lambda v, a, b=0: v[0] * a + b, 2, extra_arguments=(3,))
+    got = ndimage.generic_filter(x4, lambda v, a, b=0: v[0] * a + b, 2, extra_arguments=(3,), device=device)
+    np.testing.assert_allclose(got, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda x: ndimage.grey_erosion(x), "size= or footprint=; got neither"),
+        (lambda x: ndimage.grey_erosion(x, structure=np.ones((3, 50))), "structure= of up to 128 neighbours; got 150"),
+        (
+            lambda x: ndimage.grey_erosion(x, footprint=np.ones((3, 3)), structure=np.ones((1, 3))),
+            r"structure= of the footprint's shape, \(3, 3\); got \(1, 3\)",
+        ),
+        (lambda x: ndimage.binary_erosion(x, np.zeros((3, 3))), "with an element that counts"),
+        (lambda x: ndimage.binary_erosion(x, iterations=True), "iterations= a whole number; got True"),
+        (lambda x: ndimage.binary_dilation(x, mask=np.ones(5)), r"mask= of the array's shape, \(4, 5\); got \(5,\)"),
+        (lambda x: ndimage.binary_erosion(x, [[1, 0, 1]], iterations=0), "which may never come to rest; got 0"),
+        (
+            lambda x: ndimage.generic_filter(x, lambda v: v[9], 3),
+            r"a row of neighbours, .* got index 9 is out of bounds",
+        ),
+        (lambda x: ndimage.generic_filter(x, lambda v: v * 2, 3), "returns one number; got a TracedNeighbours"),
+        (lambda x: ndimage.generic_filter(x, lambda v: v[0], 23), "up to 512 neighbours; got 529"),
+        (lambda x: ndimage.generic_filter(x, lambda v: max(v), 3), "np.maximum"),
+    ],
+)
+def test_errors_say_what_to_do(call: Callable[[Any], object], said: str) -> None:
+    with gpuprims.use_device("reference"), pytest.raises(gpuprims.errors.GpuprimsError, match=said):
+        call(np.ones((4, 5)))
