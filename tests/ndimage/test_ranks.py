@@ -12,6 +12,7 @@ from scipy import ndimage as scipy_ndimage
 
 import gpuprims
 from gpuprims import ndimage
+from gpuprims.primitives.stencil.calls import run
 
 # Each call is a kernel to compile, but for NumPy.
 COMPILED, BY_NUMPY = 12, 300
@@ -27,6 +28,17 @@ def test_random_calls(device: gpuprims.Device) -> None:
 def test_medians_by_networks_and_by_selection(device: gpuprims.Device, rng: np.random.Generator, size: int) -> None:
     x = rng.random((60, 90)).astype(np.float32)
     assert (ndimage.median_filter(x, size, device=device) == scipy_ndimage.median_filter(x, size)).all()
+
+
+@pytest.mark.parametrize(("dtype", "size"), [("float32", 5), ("uint8", 3)])
+def test_elements_beside_each_other_share_a_network(
+    device: gpuprims.Device, rng: np.random.Generator, dtype: str, size: int
+) -> None:
+    x = (250 * rng.random((30, 150))).astype(dtype)
+    bound = ndimage.median_filter.__wrapped__(x, size, device=device)  # type: ignore[attr-defined]  # see filtering
+    name = None if device.backend == "reference" else "rolling"
+    got = run(bound.call.operands, bound.requests[0], None, name)
+    assert (got == scipy_ndimage.median_filter(x, size)).all()
 
 
 def test_many_neighbours_of_a_footprint(

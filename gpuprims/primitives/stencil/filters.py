@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -12,11 +13,12 @@ from gpuprims.expressions.trace import Recorder
 from gpuprims.primitives.stencil.neighbours import finished
 from gpuprims.primitives.stencil.rounding import averaging, divided, finishing, nonzero, summed
 from gpuprims.primitives.stencil.stencils import Dtype, Stencil, typed_over
-from gpuprims.primitives.stencil.weights import LONGEST_WRITTEN, is_narrow, of_product, of_sum, of_weights
+from gpuprims.primitives.stencil.weights import LONGEST_WRITTEN, MOST_IN_SPACE, float_of, of_product, of_sum, of_weights
 
 _DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 # Weights that differ by less are the same to SciPy, and smaller ones among weights of several axes are zero.
 _EPSILON = float(np.finfo(np.float64).eps)
+_AXES = 3
 # Whole weights below this are summed as integers.
 _WHOLE = 2**31
 
@@ -85,7 +87,7 @@ def of_filter(chosen: Filter, element: Dtype, result: Dtype, double: bool) -> St
             return of_weights(given, element, result, double=double)
         exact = of_weights(given, element, np.dtype(np.int32), double=double)
         return of_sum(given, element, nonzero(exact.value))
-    value = _value_of(element, double=double)
+    value = float_of(element, result, double=double)
     return _rounded(chosen, element, nonzero(value) if result.kind == "b" else summed(value, result, None))
 
 
@@ -95,7 +97,7 @@ def of_mean(count: int, chosen: Filter, element: Dtype, result: Dtype, double: b
     if result == element and element.kind in "iu" and element.itemsize < _DOUBLE.itemsize:
         exact = of_filter(chosen, element, np.dtype(np.int32), double=double)
         return of_sum(chosen.centred.astype(np.int64), element, averaging(exact.value, count, result))
-    return _rounded(chosen, element, divided(_value_of(element, double=double), count, result))
+    return _rounded(chosen, element, divided(float_of(element, result, double=double), count, result))
 
 
 @lru_cache(maxsize=256)
@@ -103,17 +105,16 @@ def of_factors(factors: tuple[Numbers, ...], element: Dtype, result: Dtype) -> S
     """Return the stencil of products of float weights, of odd lengths, of two or three axes."""
     finish = finishing(_DOUBLE if _DOUBLE in (element, result) else _SINGLE, result)
     lines = [np.array(one) for one in factors]
-    if len(lines) == 2 or len(lines[-1]) > 1:
+    if len(lines) == _AXES and math.prod(map(np.count_nonzero, lines)) <= MOST_IN_SPACE:
+        table = np.multiply.outer(np.multiply.outer(lines[0], lines[1]), lines[2])
+        return of_sum(table, element, finish)
+    if len(lines) < _AXES or len(lines[-1]) > 1:
         return of_product(*lines, element=element, finish=finish)
     planes, rows, _ = lines  # no neighbours beside an element
     value = finish.nodes[0].dtype
     first = of_sum(rows[:, np.newaxis], element, finishing(value, value))
     last = of_sum(planes[:, np.newaxis, np.newaxis], value, finish)
     return Stencil(last.offsets, None, finish, passes=(first, last))
-
-
-def _value_of(element: Dtype, *, double: bool) -> Dtype:
-    return _DOUBLE if double or not is_narrow(element) else _SINGLE
 
 
 def _rounded(chosen: Filter, element: Dtype, finish: Any) -> Stencil:

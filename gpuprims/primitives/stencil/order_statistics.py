@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby, product
 from typing import Any, NamedTuple
@@ -43,14 +44,17 @@ def of_rank(offsets: tuple[Index, ...], rank: int, element: Dtype, result: Dtype
     order = sorted(range(len(offsets)), key=lambda k: offsets[k][::-1])
     columns = [list(same) for _, same in groupby(order, key=lambda k: offsets[k][-1])]
 
-    def pick(arguments: Sequence[Any]) -> Any:
+    def pick(arguments: Sequence[Any], alone: int | None = None) -> Any:
         lists = [_sorted([arguments[k] for k in column]) for column in columns]
-        while len(lists) > 1:
-            pairs = [lists[k : k + 2] for k in range(0, len(lists), 2)]
-            lists = [_merged(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
-        return _value(lists[0][rank], {})
+        last = [] if alone is None else lists.pop(alone)
+        return _value(_ranked(_joined(lists), last, rank), {})
 
-    return _of(_traced(offsets, pick), element, result)
+    alike = len({tuple(offsets[k][:-1] for k in column) for column in columns}) == 1
+    if not alike or len(columns) % 2 == 0 or len(columns) == 1:
+        return _of(_traced(offsets, pick), element, result)
+    # A box: an element and the one beside it share all columns but the first and the last.
+    stencil = _of(_traced(offsets, lambda arguments: pick(arguments, 0)), element, result)
+    return replace(stencil, beside=typed_over(_traced(offsets, lambda arguments: pick(arguments, -1)), element))
 
 
 @lru_cache(maxsize=256)
@@ -149,6 +153,27 @@ def _merged(one: Sequence[Any], other: Sequence[Any]) -> list[Any]:
         found += [Compared(False, first, second), Compared(True, first, second)]
     paired = len(found) // 2
     return [*found, *odd[paired:], *even[paired + 1 :]]
+
+
+def _joined(lists: Sequence[list[Any]]) -> list[Any]:
+    """Return the wires of several sorted lists in order; pairs are merged first, which results beside share."""
+    while len(lists) > 1:
+        pairs = [lists[k : k + 2] for k in range(0, len(lists), 2)]
+        lists = [_merged(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
+    return lists[0]
+
+
+def _ranked(one: Sequence[Any], other: Sequence[Any], rank: int) -> Any:
+    """Return the wire of a rank among two sorted lists: it is the smallest of the largest of each way to take them."""
+    found = []
+    for taken in range(len(other) + 1):
+        if -1 <= rank - taken < len(one):
+            last = [*one[rank - taken : rank - taken + 1 if taken <= rank else 0], *other[max(taken - 1, 0) : taken]]
+            found.append(last[0] if len(last) == 1 else Compared(True, *last))
+    while len(found) > 1:
+        pairs = [found[k : k + 2] for k in range(0, len(found), 2)]
+        found = [Compared(False, *pair) if len(pair) == 2 else pair[0] for pair in pairs]
+    return found[0]
 
 
 def _value(wire: Any, known: dict[int, Any]) -> Any:

@@ -261,6 +261,7 @@ class Pass(NamedTuple):
             columns=stencil.columns,
             window="table" if stencil.function is None and chosen.window == "listed" else chosen.window,
             paired=stencil.paired if chosen.window == "strip" else None,
+            beside=stencil.beside if chosen.window == "strip" else None,
             shares_weights=stencil.shares_weights(chosen.window),
             **more,
         )

@@ -76,6 +76,8 @@ class StencilSpec(KernelSpec):
     times: int = 1
     # ``map`` and ``across`` of two bytes at once, in the halves of a uint32.
     paired: tuple[TypedExpr, TypedExpr | None] | None = None
+    # ``map`` written another way, for every second element of a row.
+    beside: TypedExpr | None = None
     # True if stencils that differ in weights alone share a kernel, whose arguments the weights are.
     shares_weights: bool = False
 
@@ -148,6 +150,7 @@ class StencilSpec(KernelSpec):
             "ROWS_AT_ONCE": ROWS_AT_ONCE,
             "CPU_ROWS": CPU_ROWS,
             "PITCH": f"({pitch})",
+            **({"APPLY_TO(k, window, first)": self._applied()} if self.window == "strip" else {}),
             **({"LATEST(row)": self._latest()} if self.window == "planes" else {}),
             **({"FETCH_ALL(window)": loads} if self.window == "listed" else {}),
             **({"gp_apply(window, first)": "gp_apply_weights(layout, window, first)"} if self.constants else {}),
@@ -175,6 +178,12 @@ class StencilSpec(KernelSpec):
         if summed.itemsize == 4:
             return f"(gp_from_bits_f32(0x4B000000u | {low}) - {2**23 + below}.0f)"
         return f"(gp_from_bits_f64((u64)0x43300000u << 32 | {low}) - {2**52 + below}.0)"
+
+    def _applied(self) -> str:
+        """Return a C expression for the function of the window of element ``k``, which compilers know."""
+        if self.beside is None:
+            return "gp_apply(window, first)"
+        return "((k) & 1 ? gp_apply_beside(window, first) : gp_apply(window, first))"
 
     def _latest(self) -> str:
         """Return a C expression for the greatest offset of a plane in which a row has neighbours."""
@@ -214,6 +223,9 @@ class StencilSpec(KernelSpec):
         if self.constants:
             head = f"DEVICE sum_t gp_apply_weights(const layout_t layout, {space} slot_t *window, const int first)"
         apply = emit_function(head, function, [*places, "0"], return_value)
+        if self.beside is not None:
+            more = head.replace("gp_apply(", "gp_apply_beside(")
+            return [apply, emit_function(more, self.beside, [*places, "0"], return_value)]
         if across is None:
             return [apply]
         places = [f"row[{(dx - low_x) * self.channels}]" for dx in self.columns]

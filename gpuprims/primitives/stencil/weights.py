@@ -21,7 +21,7 @@ _MOST_WRITTEN = 169
 # Kernels contain up to this many weights of a row or a column.
 LONGEST_WRITTEN = 513
 # Stencils of three axes with more weights take a pass for each factor.
-_MOST_IN_SPACE = 64
+MOST_IN_SPACE = 64
 # One function sums the halves of up to this many neighbours; for more, the halves become arrays.
 _MOST_IN_HALVES = 49  # rows: halves
 # Relative error of products of a column and a row, for elements that float32 holds and for others.
@@ -55,7 +55,7 @@ def _of_weights(
 
 def _least_split(weights: np.ndarray) -> int:
     """Return the number of weights up to which one pass is faster than one for each factor."""
-    return _MOST_IN_SPACE if weights.ndim == 3 else 0
+    return MOST_IN_SPACE if weights.ndim == 3 else 0
 
 
 @lru_cache(maxsize=64)
@@ -203,7 +203,7 @@ def _value_of(weights: np.ndarray, element: Dtype, result: Dtype, *, double: boo
 
 def float_of(element: Dtype, result: Dtype, *, double: bool) -> Dtype:
     """Return the float dtype to compute numbers of ``element`` in, on a device with or without float64."""
-    if element.kind == "f":
+    if element.kind == result.kind == "f":
         return _DOUBLE if _DOUBLE in (element, result) else _SINGLE
     return _DOUBLE if double or not is_narrow(element) else _SINGLE
 

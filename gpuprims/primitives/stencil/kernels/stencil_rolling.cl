@@ -290,7 +290,7 @@ DEVICE void apply_row(const layout_t layout, const slot_t *window, const int slo
     }
 #else
 #pragma unroll
-    for (int k = 0; k < results; k++) row[k] = gp_result(layout, gp_apply(window + k, slot));
+    for (int k = 0; k < results; k++) row[k] = gp_result(layout, APPLY_TO(k, window + k, slot));
 #endif
 }
 
