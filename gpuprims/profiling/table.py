@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 from gpuprims.profiling.records import Compile, Copy, Launch, Seen, rate
@@ -26,11 +28,15 @@ _MARKS = {
 }
 
 
+Group = tuple[str | None, Sequence[tuple[str, ...]]]
+
+
 def table_of(devices: Sequence[DeviceSeen], seen: Iterable[Seen]) -> str:
-    """Return the text of a profile."""
+    """Return the text of a profile. Devices are named beside each call if there are several."""
     kinds: dict[type[Seen], list[Any]] = {Launch: [], Copy: [], Compile: []}
+    several = len(devices) > 1
     for one in seen:
-        kinds[type(one)].append(one)
+        kinds[type(one)].append(replace(one, call=f"{one.call} on {one.device}") if several else one)
     parts = [[_about(device) for device in devices] or ["nothing was launched, copied or compiled"]]
     if kinds[Launch]:
         parts.append(_launches(kinds[Launch]))
@@ -46,34 +52,40 @@ def _about(device: DeviceSeen) -> str:
     return f"{device.spec} {device.name}: {copies}, times by {device.clock}"
 
 
-def aligned(rows: Sequence[Sequence[str]], texts: int) -> list[str]:
-    """Return lines with aligned columns: so many of text, and numbers."""
+def _grouped(heading: tuple[str, ...], groups: Sequence[Group], texts: int) -> list[str]:
+    """Return aligned lines: each group's label, if any, above its rows, with ``texts`` columns before the numbers."""
+    rows = [heading, *(row for _, group in groups for row in group)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if k < texts else cell.rjust(width)
-            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+    lines = iter(_line(row, widths, texts) for row in rows)
+    told = [next(lines)]
+    for label, group in groups:
+        told += [*([] if label is None else [label]), *islice(lines, len(group))]
+    return told
+
+
+def _line(row: Sequence[str], widths: Sequence[int], texts: int) -> str:
+    pairs = list(zip(row, widths, strict=True))
+    cells = [cell.ljust(width) for cell, width in pairs[:texts]] + [cell.rjust(width) for cell, width in pairs[texts:]]
+    return "  ".join(cells).rstrip()
 
 
 def _launches(launches: Sequence[Launch]) -> list[str]:
-    total, marks = _seconds(launches), set[str]()
-    rows = [("call", "kernel", "device", "calls", "launches", "ms", "time", "MB/call", "GB/s", "of limit")]
-    for (call, device), group in _longest_first(launches, lambda one: (one.call, one.device)):
-        shown = call
+    total, marks, groups = _seconds(launches), set[str](), list[Group]()
+    heading = ("call and kernel", "calls", "launches", "ms", "time", "MB/call", "GB/s", "of limit")
+    for call, group in _longest_first(launches, lambda one: one.call):
+        rows = []
         for kernel, some in _longest_first(group, lambda one: one.kernel):
             calls, seconds, nbytes = _calls(some), _seconds(some), _bytes_of(some)
             reached = rate(nbytes, seconds)
             mark = _mark(some, reached)
             times = f"{calls}", f"{len(some)}", f"{1e3 * seconds:.3f}", f"{seconds / max(total, 1e-9):.0%}"
             rates = f"{nbytes / calls / 1e6:.3f}", f"{reached / 1e9:.1f}", _of_limit(some[0].limit, reached, mark)
-            rows.append((shown, kernel, device, *times, *rates))
+            rows.append((f"  {kernel}", *times, *rates))
             marks.add(mark)
-            shown = ""
-    rows.append(("total", "", "", f"{_calls(launches)}", f"{len(launches)}", f"{1e3 * total:.3f}", "", "", "", ""))
-    return [*aligned(rows, 3), *(text for mark, text in _MARKS.items() if mark in marks)]
+        groups.append((call, rows))
+    counts = f"{_calls(launches)}", f"{len(launches)}", f"{1e3 * total:.3f}"
+    groups.append((None, [("total", *counts, "", "", "", "")]))
+    return [*_grouped(heading, groups, 1), *(text for mark, text in _MARKS.items() if mark in marks)]
 
 
 def _calls(seen: Iterable[Seen]) -> int:
@@ -104,20 +116,24 @@ def _of_limit(limit: float | None, reached: float, mark: str) -> str:
 
 
 def _copies(copies: Sequence[Copy]) -> list[str]:
-    rows = [("call", "copy", "device", "copies", "ms", "MB", "GB/s")]
-    groups = _longest_first(copies, lambda one: (one.call, one.direction, one.device, one.overlapping))
-    for (call, direction, device, overlapping), some in groups:
-        told = f"{direction}, overlapping" if overlapping else direction
-        seconds, nbytes = _seconds(some), sum(one.nbytes for one in some)
-        numbers = f"{1e3 * seconds:.3f}", f"{nbytes / 1e6:.3f}", f"{rate(nbytes, seconds) / 1e9:.1f}"
-        rows.append((call, told, device, f"{len(some)}", *numbers))
-    return aligned(rows, 3)
+    groups = list[Group]()
+    for call, group in _longest_first(copies, lambda one: one.call):
+        rows = []
+        for (direction, overlapping), some in _longest_first(group, lambda one: (one.direction, one.overlapping)):
+            told = f"  {direction}, overlapping" if overlapping else f"  {direction}"
+            seconds, nbytes = _seconds(some), sum(one.nbytes for one in some)
+            numbers = f"{1e3 * seconds:.3f}", f"{nbytes / 1e6:.3f}", f"{rate(nbytes, seconds) / 1e9:.1f}"
+            rows.append((told, f"{len(some)}", *numbers))
+        groups.append((call, rows))
+    return _grouped(("call and copy", "copies", "ms", "MB", "GB/s"), groups, 1)
 
 
 def _compiles(compiles: Sequence[Compile]) -> list[str]:
-    rows = [("call", "kernel", "device", "from", "ms")]
-    rows += [(one.call, one.kernel, one.device, one.source, f"{1e3 * one.seconds:.1f}") for one in compiles]
-    return aligned(rows, 4)
+    groups = [
+        (call, [(f"  {one.kernel}", one.source, f"{1e3 * one.seconds:.1f}") for one in group])
+        for call, group in _longest_first(compiles, lambda one: one.call)
+    ]
+    return _grouped(("call and kernel", "from", "ms"), groups, 2)
 
 
 def _longest_first(seen: Sequence[T], key: Any) -> Iterator[tuple[Any, list[T]]]:

@@ -41,7 +41,7 @@ def test_a_script_gets_its_arguments_and_a_table_follows(folder: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     first, _, rest = done.stdout.partition("\n")
     assert first == "total 3000.0 ['scripts/sums.py', '--json', '3'] __main__"
-    assert "reduce(float32[3000])  reduce/numpy  reference:0" in rest
+    assert "\nreduce(float32[3000])\n  reduce/numpy " in rest
     assert json.loads((folder / "seen.json").read_text())["launches"][0]["nbytes"] == 12004
     assert json.loads((folder / "trace.json").read_text())["traceEvents"]
 
