@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gpuprims.cli.arguments import Subparsers, add_command
 
 _ABOUT = """\
-The script knows the commands and options of this version; print it anew after an update."""
+The script knows the commands and options of this version; print it again after an update."""
 _EXAMPLES = [
     ('eval "$(gpuprims completion bash)"', "in ~/.bashrc"),
     ('eval "$(gpuprims completion zsh)"', "in ~/.zshrc, after compinit"),

@@ -25,11 +25,11 @@ gpuprims COMMAND --help shows a command's options, defaults and examples.
 
 exit status:
   0    the command did what it was asked
-  1    an error, told on standard error; in bench also: a result is wrong, or
+  1    an error, printed to standard error; in bench also: a result is wrong, or
        a case became slower
   2    wrong arguments
   130  Ctrl-C
-  141  the program that reads the output ended
+  141  the reader of the output closed the pipe
 
 NO_COLOR=1 turns colours off. GPUPRIMS_DEVICE names the device where --device does not."""
 
@@ -51,7 +51,7 @@ class _Parser(argparse.ArgumentParser):
         elif found := re.search(r"unrecognized arguments: (\S+)", message):
             option, options = found[1].partition("=")[0], self._options()
             hint = " (an option of another command)" if option in options else did_you_mean(option, options)
-        fail(f"{message}{hint}\n{self.prog} --help shows what is known")
+        fail(f"{message}{hint}\nSee {self.prog} --help")
         raise SystemExit(2)
 
     def _options(self) -> list[str]:

@@ -17,8 +17,8 @@ from gpuprims.errors import ArgumentError
 from gpuprims.profiling.profile import profile
 
 _ABOUT = """\
-Prints each kernel's launches, device time, bytes and rate, as a fraction of a copy's, also if the script fails, whose
-exit status it keeps. Options of profile go before the script."""
+Prints each kernel's launches, device time, bytes and rate, as a fraction of a copy's, even if the script fails. Keeps
+the script's exit status. Options of profile go before the script."""
 _EXAMPLES = [
     ("gpuprims profile train.py --epochs 3", "the table, after the script's own output"),
     ("gpuprims profile --trace trace.json -m package.train", "a module, and a timeline for Perfetto"),
@@ -43,7 +43,7 @@ def add_parser(commands: Subparsers) -> None:
 def run(chosen: argparse.Namespace) -> int:
     """Run the script, print the table, also if the script fails, and return the script's exit status."""
     if not chosen.module and not Path(chosen.script).exists():
-        raise ArgumentError(f"profile: the file of a script; got {chosen.script!r} (for a module: profile -m)")
+        raise ArgumentError(f"profile: a script that exists; got {chosen.script!r} (for a module: profile -m)")
     sys.path.insert(0, os.getcwd() if chosen.module else str(Path(chosen.script).resolve().parent))
     if chosen.module and not _is_module(chosen.script):
         raise ArgumentError(f"profile: -m with a module that Python finds; got {chosen.script!r}")

@@ -99,7 +99,7 @@ class Capabilities:
 
 
 def remedy(able: Capabilities) -> str:
-    """Return the command that mends a device that is listed but does not compute."""
+    """Return the advice for a device that is listed but does not compute."""
     if "portable computing" in able.vendor.lower():
-        return "to mend it: pip uninstall -y pocl-binary-distribution && pip install 'gpuprims[cpu]'"
-    return "to mend it: update its driver"
+        return "to fix it: pip uninstall -y pocl-binary-distribution && pip install 'gpuprims[cpu]'"
+    return "to fix it: update its driver"

@@ -54,7 +54,7 @@ class Device:
     UnknownDeviceError
         The spec names no device of this machine; the message lists the devices.
     BackendUnavailableError
-        The backend cannot be used; the message says why, and how to mend it.
+        The backend cannot be used; the message says why, and how to fix it.
 
     Examples
     --------

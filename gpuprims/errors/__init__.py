@@ -126,11 +126,11 @@ class BackendUnavailableError(GpuprimsError, RuntimeError):
     reason : str
         What is missing, in a sentence.
     remedy : str
-        The one command or step that mends it.
+        The command or step that solves the problem.
     """
 
     def __init__(self, backend: str, reason: str, remedy: str) -> None:
-        super().__init__(f"{backend}: {reason}; to mend it: {remedy}")
+        super().__init__(f"{backend}: {reason}; to fix it: {remedy}")
         self.backend = backend
         self.reason = reason
         self.remedy = remedy

@@ -92,7 +92,9 @@ class Profile:
 
     def _all(self) -> list[Seen]:
         if self._seen is None:
-            raise ArgumentError("profile: a block that has ended; got one that has not")
+            raise ArgumentError(
+                "profile: a block that has ended; got one that has not (read the profile after its with block)"
+            )
         return self._seen
 
 

@@ -42,7 +42,7 @@ def cuda_absence(
     with pytest.raises(BackendUnavailableError) as caught:
         runtimes.require_cuda()
     assert caught.value.backend == "cuda"
-    assert str(caught.value) == f"cuda: {caught.value.reason}; to mend it: {caught.value.remedy}"
+    assert str(caught.value) == f"cuda: {caught.value.reason}; to fix it: {caught.value.remedy}"
     return caught.value
 
 

@@ -59,7 +59,7 @@ def test_info_says_what_is_wrong_with_a_device_that_is_listed_but_fails(
 
     monkeypatch.setattr(gpuprims.Device, "check", fail)
     _, out, _ = run(capsys, "info")
-    assert "reference:0 fails a trial kernel: unknown target CPU\n    to mend it:" in out
+    assert "reference:0 fails a trial kernel: unknown target CPU\n    to fix it:" in out
     assert re.search(r"^reference:0 .*  no$", out, re.MULTILINE)
 
 

@@ -75,7 +75,7 @@ def test_other_texts_are_no_numbers(text: str, capsys: pytest.CaptureFixture[str
     assert ended.value.code == 2
     said = capsys.readouterr().err
     assert said.startswith("gpuprims: argument --size: a whole number")
-    assert said.endswith("gpuprims explain --help shows what is known\n")
+    assert said.endswith("See gpuprims explain --help\n")
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "long", ""])

@@ -95,7 +95,7 @@ def test_a_script_is_all_that_must_be_named(folder: Path) -> None:
 def test_what_cannot_run_or_be_written_is_said_before(folder: Path) -> None:
     done = profiled(folder, "scripts/sumes.py")
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "gpuprims: profile: the file of a script; got 'scripts/sumes.py' (for a module: profile -m)\n"
+    assert done.stderr == "gpuprims: profile: a script that exists; got 'scripts/sumes.py' (for a module: profile -m)\n"
     done = profiled(folder, "--trace", "nowhere/trace.json", "scripts/sums.py")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "gpuprims: profile: a file in a folder that exists; got 'nowhere/trace.json'\n"

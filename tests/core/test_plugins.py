@@ -173,7 +173,7 @@ def test_a_backend_that_is_none_is_absent(monkeypatch: pytest.MonkeyPatch, made:
         assert [backend.name for backend in known.backends()] == ["cuda", "opencl", "reference"]
     assert known.backend_of(list) is None
     for _ in range(2):
-        with pytest.raises(BackendUnavailableError, match=r"fake: .* fails: .*to mend it: update or uninstall"):
+        with pytest.raises(BackendUnavailableError, match=r"fake: .* fails: .*to fix it: update or uninstall"):
             known.backend("fake")
 
 

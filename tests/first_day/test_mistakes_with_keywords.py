@@ -106,15 +106,15 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "sorted of torch's topk": (
         lambda: gpuprims.top_k(X, 2, sorted=False), errors.UnknownKeywordError,
-        ("top_k: keywords among x, k, axis,", "sorted", "the elements come sorted"),
+        ("top_k: keywords among x, k, axis,", "sorted", "the result is sorted"),
     ),
     "sorted of numpy's unique": (
         lambda: gpuprims.unique(X, sorted=False), errors.UnknownKeywordError,
-        ("unique: keywords among x,", "sorted", "in their order by unique_consecutive"),
+        ("unique: keywords among x,", "sorted", "the result is sorted"),
     ),
     "sort of pandas' groupby": (
         lambda: gpuprims.group_by([1, 2], [1, 2], sort=False), errors.UnknownKeywordError,
-        ("group_by: keywords among keys, op,", "sort", "the groups come sorted"),
+        ("group_by: keywords among keys, op,", "sort", "the groups are sorted"),
     ),
     "keepdim of torch's topk": (
         lambda: gpuprims.top_k(X, 2, axis=1, keepdim=True), errors.UnknownKeywordError,
@@ -214,7 +214,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "axis of numpy's unique": (
         lambda: gpuprims.unique(X, axis=0), errors.AxisError,
-        ("unique: axis=None, for elements", "0", "pass a number for each slice"),
+        ("unique: axis=None only", "0", "number the rows first"),
     ),
 }  # fmt: skip
 

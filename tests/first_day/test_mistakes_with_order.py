@@ -43,7 +43,11 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "one key of lexsort": (
         lambda: gpuprims.lexsort(V), errors.ShapeError,
-        ("lexsort: keys of one axis and one length", "(of one key: argsort)"),
+        ("lexsort: keys of one axis and one length", "(for one key: argsort)"),
+    ),
+    "key of two elements": (
+        lambda: gpuprims.sort(V, key=lambda a, b: a - b), errors.ArgumentError,
+        ("sort: key= a function of one element", "(a, b)", "less= takes a comparison of two"),
     ),
     "a number for keys": (
         lambda: gpuprims.lexsort(3), errors.ArgumentError, ("lexsort: a sequence of keys, such as (second,", "3"),
@@ -90,7 +94,7 @@ MISTAKES: dict[str, Mistake] = {
         lambda: gpuprims.unique_consecutive(V, 1), errors.ArgumentError,
         ("unique_consecutive: return_inverse= True or False", "1"),
     ),
-    "unique rows": (lambda: gpuprims.unique(X, axis=0), errors.AxisError, ("unique: axis=None, for elements", "0")),
+    "unique rows": (lambda: gpuprims.unique(X, axis=0), errors.AxisError, ("unique: axis=None only", "0")),
     "search in a table": (
         lambda: gpuprims.searchsorted(X, V), errors.ShapeError, ("searchsorted: a sorted array of one", "(2, 3)"),
     ),
@@ -120,18 +124,18 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "indices of floats": (
         lambda: gpuprims.take(V, [1.5]), errors.DtypeError,
-        ("take: indices of integers", "float64", "pass indices.astype(np.int64)"),
+        ("take: integer indices", "float64", "pass indices.astype(np.int64)"),
     ),
     "an index outside": (
         lambda: gpuprims.take(V, [9]), errors.IndicesError, ("take: indices from -6 to 5", "indices[0] = 9", "mode="),
     ),
     "first unsorted in merge": (
         lambda: gpuprims.merge(V[::-1], V, check=True), errors.ArgumentError,
-        ("merge: a that rises", "5.0 and then 4.0 at 0", "(sort it first)"),
+        ("merge: a in ascending order", "5.0 before 4.0 at index 0", "(sort it first)"),
     ),
     "second unsorted in merge": (
         lambda: gpuprims.merge(V, np.float64([1, 2, 5, 3, 4, 0]), check=True), errors.ArgumentError,
-        ("merge: b that rises", "5.0 and then 3.0 at 2", "(sort it first)"),
+        ("merge: b in ascending order", "5.0 before 3.0 at index 2", "(sort it first)"),
     ),
     "merge of a table": (lambda: gpuprims.merge(V, X), errors.ShapeError, ("merge: arrays of one dimension", "(2, 3)")),
     "keys too few": (

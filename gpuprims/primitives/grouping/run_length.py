@@ -145,7 +145,7 @@ def _checked(operands: Operands) -> tuple[Any, Any]:
     if lengths.size and (lengths.dtype.kind == "i" or lengths.dtype.itemsize == 8):
         least = _item(operands, reduce(repeats, op="min", dtype=_INT64, device=operands.device))
         if least < 0:
-            raise ArgumentError(f"run_length_decode: lengths from 0, as int64; got {least}")
+            raise ArgumentError(f"run_length_decode: lengths of at least 0, in the range of int64; got {least}")
     return given, repeats
 
 

@@ -234,4 +234,4 @@ def _check_flags(label: str, **flags: object) -> None:
 
 
 def _refuse_axis(axis: object) -> NoReturn:
-    raise AxisError(f"unique: axis=None, for elements; got {quoted(axis)} (pass a number for each slice)")
+    raise AxisError(f"unique: axis=None only; got {quoted(axis)} (number the rows first, and pass these numbers)")

@@ -130,5 +130,6 @@ def check_sorted(operands: Operands, name: str, array: Any, *, descending: bool)
     before, behind = pair(k)
     first, second = (before, behind) if descending else (behind, before)
     if precedes(first, second, array.dtype):
-        order = "that falls" if descending else "that rises"
-        raise ArgumentError(f"{operands.label}: {name} {order}; got {before} and then {behind} at {k} (sort it first)")
+        order = "descending" if descending else "ascending"
+        rule = f"{operands.label}: {name} in {order} order"
+        raise ArgumentError(f"{rule}; got {before} before {behind} at index {k} (sort it first)")

@@ -6,6 +6,7 @@ from typing import Any
 
 from gpuprims.core.device import Device
 from gpuprims.errors import ArgumentError, quoted
+from gpuprims.expressions import expression
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.signatures import Function
 
@@ -15,7 +16,13 @@ def keys_by(label: str, key: Function, x: Any, device: str | Device | None, **ex
     for name, value in excluded.items():
         if value is not None:
             raise ArgumentError(f"{label}: no {name}= with key=; got {quoted(value)}")
-    keys = map_elements(key, x, device=device)
+    try:
+        keys = map_elements(key, x, device=device)
+    except ArgumentError:
+        if len(taken := expression(key, 1).parameters) == 1:
+            raise
+        rule = f"{label}: key= a function of one element; got one of ({', '.join(taken)})"
+        raise ArgumentError(f"{rule} (less= takes a comparison of two)") from None
     if isinstance(keys, tuple):
         raise ArgumentError(f"{label}: key= a function that returns one number; got {len(keys)} results")
     return keys

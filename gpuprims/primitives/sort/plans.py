@@ -67,7 +67,7 @@ def bind_lexsort(
     operands = as_operands("lexsort", given, device)
     shapes = [native.shape for native in operands.natives]
     if not rows and (len(shapes[0]) != 1 or set(shapes) != {shapes[0]}):
-        hint = "" if shapes[0] else " (of one key: argsort)"
+        hint = "" if shapes[0] else " (for one key: argsort)"
         raise ShapeError(f"lexsort: keys of one axis and one length; got the shapes {quoted(shapes)}{hint}")
     return operands, rows, None, None if variant is None else asked_by_name("sort", variant)
 

@@ -98,7 +98,7 @@ def bind(
     operands = as_operands("take", (x, _beside(x, indices)), device, stored=True)
     first, second = operands.natives
     if second.dtype.kind not in "iub":
-        raise DtypeError(f"take: indices of integers; got dtype {second.dtype} (pass indices.astype(np.int64))")
+        raise DtypeError(f"take: integer indices; got dtype {second.dtype} (pass indices.astype(np.int64))")
     request = TakeRequest(_axis(axis, first.ndim), mode)
     shapes = _Shapes.of(request.axis, first.shape, second.shape)
     if not shapes.length and second.size:

@@ -53,9 +53,9 @@ def test_lengths_with_zeros(place, lengths, kind):
 
 
 def test_refusals():
-    with pytest.raises(ArgumentError, match="lengths from 0, as int64; got -2"):
+    with pytest.raises(ArgumentError, match="lengths of at least 0, in the range of int64; got -2"):
         gpuprims.run_length_decode([1.0, 2], [1, -2], device="reference")
-    with pytest.raises(ArgumentError, match="lengths from 0, as int64; got -9223372036854775808"):
+    with pytest.raises(ArgumentError, match="lengths of at least 0, in the range of int64; got -9223372036854775808"):
         gpuprims.run_length_decode([1.0, 2], np.uint64([1, 2**63]), device="reference")
     with pytest.raises(ShapeError, match=r"a length for each; got \(2,\) and \(1,\)"):
         gpuprims.run_length_decode([1.0, 2], [1], device="reference")

@@ -66,7 +66,7 @@ WRONG: dict[str, tuple[Any, type[Exception], str]] = {
     "out": ({"key": "abs(x)", "out": np.zeros(3)}, errors.ArgumentError, "sort: no out= with key="),
     "segments": ({"key": "abs(x)", "segments": [0, 3]}, errors.ArgumentError, "sort: no segments= with key="),
     "results": ({"key": lambda x: (x, -x)}, errors.ArgumentError, "one number; got 2 results"),
-    "parameters": ({"key": lambda x, y: x + y}, errors.ArgumentError, "2"),
+    "parameters": ({"key": lambda x, y: x + y}, errors.ArgumentError, r"one element; got one of \(x, y\)"),
     "text": ({"key": "abs("}, errors.ExpressionError, "abs"),
 }
 
