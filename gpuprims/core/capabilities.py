@@ -34,11 +34,11 @@ class Capabilities:
     compute_units : int
         Multiprocessors of a GPU, cores of a CPU.
     group_limit : int
-        Most work-items a group.
+        The largest number of work-items in a group.
     local_memory : int
-        Bytes of local memory a group.
+        Bytes of local memory per group.
     asked_local_memory : int
-        Bytes of local memory a group, if the launch asks for the most.
+        Bytes of local memory per group, if the launch asks for the most.
     unit_local_memory : int or None
         Bytes of local memory that the groups on a compute unit share; None if the vendor does not tell.
     memory : int

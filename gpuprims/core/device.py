@@ -216,7 +216,7 @@ def _found(name: str) -> list[Driver]:
 
 
 def devices() -> list[Device]:
-    """Return every device that a call may be given, best first: CUDA, then OpenCL GPUs, then OpenCL CPUs.
+    """Return all devices, best first: CUDA, then OpenCL GPUs, then OpenCL CPUs.
 
     Returns
     -------

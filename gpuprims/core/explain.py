@@ -24,7 +24,7 @@ def explain(
     op: str | Op = "sum",
     bins: int = 256,
 ) -> Explanation:
-    """Return the variant of a primitive that a device would run, and why it refuses others.
+    """Return which variant of a primitive a device would run, and why others refuse.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def explain(
     outputs : int, default 1
         Outputs of a call along an axis; parts of an array; features of a sample; rows of a sparse matrix.
     side_by_side : bool, default False
-        Whether neighbouring outputs read neighbouring elements, as the columns of a matrix do.
+        True if neighbouring outputs read neighbouring elements, as the columns of a matrix do.
     op : str or Op, default "sum"
         The operator of a fold.
     bins : int, default 256

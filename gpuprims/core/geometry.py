@@ -20,7 +20,7 @@ THREAD_GROUPS = (1, 2, 4, 8, 16, 32, 64)
 
 
 class Geometry(NamedTuple):
-    """Work-items a group, elements a work-item, and groups a compute unit (None: as many as there are tiles)."""
+    """Work-items per group, elements per work-item, and groups per compute unit (None: as many as there are tiles)."""
 
     block: int
     items: int

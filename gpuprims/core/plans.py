@@ -133,9 +133,9 @@ def run(primitive: str, *arrays: Any, **keywords: Any) -> Any:
 
 
 def plan(primitive: str, *arrays: Any, **keywords: Any) -> Plan:
-    """Decide everything about a call but the memory.
+    """Prepare a call, so that calls on similar arrays cost little more than the launch.
 
-    A call of a plan is the floor of a call: the launch, and about 2 us to recognise arrays and to allocate the result.
+    A call of a plan costs the launch, and about 2 us to recognise the arrays and to allocate the result.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def plan(primitive: str, *arrays: Any, **keywords: Any) -> Plan:
         The name of a function that computes arrays from arrays, of this library or of an installed package. The error
         for any other name lists them, or says why the function has no plan.
     *arrays : array_like
-        The arguments of the call, function included; the arrays stand for those of the same dtype, shape, strides and
+        The arguments of the call, function included; the plan is for arrays of the same dtype, shape, strides and
         device.
     **keywords
         As of the function. Calls of the plan take the arrays alone, and ``out=`` where the function does.
@@ -166,9 +166,9 @@ def plan(primitive: str, *arrays: Any, **keywords: Any) -> Plan:
     Functions that wait for the length of their results between two kernels have no plan, such as ``unique``.
 
     Plans can be captured in a CUDA graph, by ``begin_capture`` of CuPy's streams. Call each plan once in that stream
-    before. The plan keeps the kernels, the arrays and the memory of its captured calls, so keep the plans as long as
+    first. The plan keeps the kernels, the arrays and the memory of its captured calls, so keep the plans as long as
     the graph. Calls that wait for the GPU or copy from the host raise :class:`~gpuprims.errors.CaptureError`, such as
-    those whose results have as many elements as the arrays decide.
+    those whose results have a length that depends on the elements.
 
     Examples
     --------

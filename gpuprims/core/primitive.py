@@ -43,7 +43,7 @@ class Primitive:
         From a call's arrays and keywords to its operands, request, ``out=`` and variant. Without it,
         :func:`gpuprims.plan` refuses the primitive.
     in_place : bool
-        Whether an array of ``out=`` may have the elements of an input.
+        True if an array of ``out=`` may be one of the inputs.
     tuning_case : str, optional
         The module whose ``CASE`` is a :class:`~gpuprims.core.tuning_case.TuningCase`. Without it, the primitive is
         neither tuned nor checked by :mod:`gpuprims.testing`.

@@ -141,7 +141,7 @@ class Registry:
         Parameters
         ----------
         variant : Variant
-            Installed packages name theirs under the entry point ``gpuprims.kernels.<backend>`` instead.
+            Installed packages use the entry point ``gpuprims.kernels.<backend>`` instead.
 
         Raises
         ------

@@ -11,7 +11,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class CallTraits:
-    """Facts about a call that variants are asked with. Primitives add their own in subclasses.
+    """Facts about a call, by which variants accept or refuse it. Primitives add their own in subclasses.
 
     Parameters
     ----------

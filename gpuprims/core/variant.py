@@ -29,7 +29,7 @@ class Variant:
     rank : int
         The highest able rank wins; unique within primitive and backend.
     geometry : Geometry
-        Work-items a group, elements a work-item, and groups a compute unit.
+        Work-items per group, elements per work-item, and groups per compute unit.
     refuse : callable
         Returns why the variant cannot run a call, in a sentence, or None; takes capabilities and call traits.
     yields : callable, optional

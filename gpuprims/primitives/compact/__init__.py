@@ -46,7 +46,7 @@ def compact(
     variant: str | None = None,
     **unknown: Any,
 ) -> Any:
-    """Return the elements that a mask keeps, in their order, as ``x[mask]`` does.
+    """Return the elements that a mask selects, in order, as ``x[mask]`` does.
 
     Parameters
     ----------

@@ -82,7 +82,7 @@ def run_length_decode(values: Array, lengths: Any, **keywords: Unpack[On]) -> Ar
 
 @named_keywords
 def run_length_decode(values: Any, lengths: Any, *, device: str | Device | None = None, **unknown: Any) -> Any:
-    """Return each value as often as its length says, as :func:`numpy.repeat` does.
+    """Repeat each value as often as its length says, as :func:`numpy.repeat` does.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def run_length_decode(values: Any, lengths: Any, *, device: str | Device | None 
     ArgumentError
         A length below 0.
     ShapeError, DtypeError
-        Lengths of another shape than the values, or that are no integers.
+        Lengths of another shape than the values, or that are not integers.
     ArrayError, DeviceMismatchError
         As :func:`gpuprims.map`.
 

@@ -64,7 +64,7 @@ def unique(
     return_counts : bool, default False
         True to return how often each element occurs too.
     axis : None
-        For NumPy's sake: slices along an axis are not compared.
+        Accepted for compatibility with NumPy, and must be None: slices along an axis are not compared.
     equal_nan : bool, default True
         True if NaN are equal to each other.
     device : str or Device, optional

@@ -49,7 +49,7 @@ def merge(
     variant: str | None = None,
     **unknown: Any,
 ) -> Any:
-    """Return the elements of two sorted arrays, sorted.
+    """Merge two sorted arrays into one.
 
     Parameters
     ----------
@@ -57,10 +57,10 @@ def merge(
         One-dimensional and sorted. NaN comes last, or with ``descending`` first; complex numbers go by their real and
         then by their imaginary parts.
     descending : bool, default False
-        True if the arrays fall, and the result is to fall.
+        True if the arrays are in descending order; so is the result.
     check : bool, default False
         True to raise if an array is not sorted, which takes a reduction of each and waits for it. Without this check,
-        the result of arrays that are not sorted may lack elements and hold others twice.
+        the result of unsorted arrays may lack elements and repeat others.
     out : array, optional
         Where to write: of the result's shape and dtype, on the device of the arrays, and not in their memory. By
         default a new array.

@@ -103,7 +103,7 @@ def reduce(
     segments : array_like of int, optional
         Row offsets as in CSR, for arrays of one dimension: the first is 0, the last the number of elements, and they
         never decrease. They may lie on the device, where they are checked too. A call waits for this check the first
-        time that it gets an array. If the array's values become wrong after that, the results hold nothing, and the
+        time that it gets an array. If the array's values become wrong after that, the results are undefined, and the
         next such call or :meth:`Device.synchronize` raises. The result has an element for each segment between two
         offsets. A kernel for segments runs, or one of :func:`gpuprims.scan`. argmin and argmax count along the whole
         array.

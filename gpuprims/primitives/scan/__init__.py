@@ -76,7 +76,7 @@ def scan(
     variant: str | None = None,
     **unknown: Any,
 ) -> Any:
-    """Fold, for each element, all elements up to it.
+    """Compute a prefix sum, or another running fold, of the elements.
 
     Parameters
     ----------

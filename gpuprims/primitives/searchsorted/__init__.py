@@ -59,16 +59,16 @@ def searchsorted(
     variant: str | None = None,
     **unknown: Any,
 ) -> Any:
-    """Return where keys belong in a sorted array, as :func:`numpy.searchsorted` does.
+    """Find the indices at which to insert keys into a sorted array, as :func:`numpy.searchsorted` does.
 
     Parameters
     ----------
     a : array_like
-        One-dimensional, in ascending order, NaN last; not checked. Without this order, the results mean nothing.
+        One-dimensional, in ascending order, NaN last. This is not checked; results for other arrays are undefined.
     v : array_like
         The keys, of any shape.
     side : {"left", "right"}, default "left"
-        Where a key belongs that is equal to elements: before or behind all of them.
+        The index of a key that is equal to elements: before or after all of them.
     sorter : array_like of int, optional
         Indices that sort ``a``, as of ``argsort``: the search is in ``take(a, sorter)``.
     device : str or Device, optional

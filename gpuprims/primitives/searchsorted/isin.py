@@ -41,16 +41,16 @@ def isin(
     variant: str | None = None,
     **unknown: Any,
 ) -> Any:
-    """Return which elements are among others, as :func:`numpy.isin` does.
+    """Test which elements of an array are among others, as :func:`numpy.isin` does.
 
     Parameters
     ----------
     element : array_like
-        The elements to look for, of any shape.
+        The elements to test, of any shape.
     test_elements : array_like
-        Those to look among, of any shape. They may lie on the host beside an ``element`` on a device.
+        The elements to compare them with, of any shape. They may be on the host if ``element`` is on a device.
     assume_unique : bool, default False
-        Makes no difference; NumPy has it.
+        Accepted for compatibility with NumPy, without effect.
     invert : bool, default False
         True to return which elements are not among the others.
     kind : {"sort", "table"}, optional

@@ -221,14 +221,14 @@ def partition(
     variant: str | None = None,
     **unknown: Any,
 ) -> Any:
-    """Return the elements with those of some ranks in their sorted places, as :func:`numpy.partition`.
+    """Return a copy partitioned by ranks, as :func:`numpy.partition` does.
 
     Parameters
     ----------
     x : array_like
         Real numbers or bools.
     kth : int or sequence of int
-        Ranks, from 0 for the smallest element: smaller elements come before, larger ones behind.
+        Ranks, from 0 for the smallest element: smaller elements come before, larger ones after.
     axis : int or None, default -1
         The axis along which to partition; None for all elements, in C order.
     device : str or Device, optional
@@ -239,8 +239,8 @@ def partition(
     Returns
     -------
     array
-        Of the shape of ``x``. Elements before and behind those of the ranks keep their order, which NumPy does not
-        promise. NaN comes last.
+        Of the shape of ``x``. The elements before and after those of the ranks keep their order, which NumPy
+        does not promise. NaN comes last.
 
     Raises
     ------
@@ -270,7 +270,7 @@ def argpartition(
     variant: str | None = None,
     **unknown: Any,
 ) -> Any:
-    """Return the places of the elements of :func:`partition`, as :func:`numpy.argpartition`, int64.
+    """Return the int64 indices of the elements of :func:`partition`, as :func:`numpy.argpartition` does.
 
     Examples
     --------

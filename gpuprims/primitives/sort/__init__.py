@@ -58,7 +58,7 @@ def sort(
     variant: str | None = None,
     **unknown: Any,
 ) -> Any:
-    """Return the elements in order, as :func:`numpy.sort` with ``stable=True`` does.
+    """Return a sorted copy of an array, as :func:`numpy.sort` with ``stable=True`` does.
 
     Parameters
     ----------
@@ -68,19 +68,19 @@ def sort(
         The axis to sort along, by default the last. With None the elements are sorted in C order, and the result is
         flat.
     descending : bool, default False
-        True for the greatest first. Equal elements keep their order all the same.
+        True for descending order. Equal elements keep their order then, too.
     stable : bool, default True
-        False allows equal elements to change places. Present variants never do.
+        False permits an unstable sort, but all present variants are stable.
     key : callable or str, optional
         A function from an element to the number to sort by, as :func:`gpuprims.map` takes it: ``"abs(x)"``. Elements of
         equal keys keep their order.
     less : callable or str, optional
         A function of two elements, True if the first goes before the second: ``"abs(a) < abs(b)"``. It must be a strict
-        weak order, as C++'s sorts ask for. Elements that are not less than each other keep their order. With
+        weak order, as for ``std::sort`` in C++. Elements that are not less than each other keep their order. With
         ``descending``, the second goes before the first. Not with ``key`` or ``segments``.
     check : bool, default False
-        True to raise if ``less`` is no strict weak order of up to 512 elements of ``x``, drawn at random from more. The
-        call waits until they are on the host.
+        True to raise if ``less`` is not a strict weak order of up to 512 elements of ``x``, drawn at random from more.
+        The call waits until they are on the host.
     out : array, optional
         Where to write: of the result's shape and dtype, on the device of ``x``, apart from it in memory. By default a
         new array. Not with ``key``.
@@ -113,9 +113,9 @@ def sort(
     NaN is greater than all numbers, so it comes last, with ``descending`` first; -0.0 and 0.0 are equal. All bits of
     elements are kept, those of NaN too.
 
-    With ``less``, the function alone decides. ``a < b`` is no strict weak order if there is NaN, which is neither less
-    nor greater than two numbers that differ; ``(a < b) | (isnan(b) & ~isnan(a))`` puts NaN last. The result of a
-    function that is no strict weak order may lack elements and have others twice.
+    With ``less``, the function alone decides. ``a < b`` is not a strict weak order if there is NaN, which is neither
+    less nor greater than two numbers that differ; ``(a < b) | (isnan(b) & ~isnan(a))`` puts NaN last. With a function
+    that is not a strict weak order, the result may lack elements and repeat others.
 
     GPUs sort one long row by its bytes from the top down, until what is alike so far fits in a group's local memory
     (E. Stehle and H.-A. Jacobsen, "A memory bandwidth-efficient hybrid radix sort on GPUs", 2017), and other long rows
@@ -174,7 +174,7 @@ def argsort(
     variant: str | None = None,
     **unknown: Any,
 ) -> Any:
-    """Return the indices that put the elements in order, as :func:`numpy.argsort` with ``stable=True`` does.
+    """Return the indices that sort an array, as :func:`numpy.argsort` with ``stable=True`` does.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def sort_by_key(
     variant: str | None = None,
     **unknown: Any,
 ) -> tuple[Any, ...]:
-    """Return keys in order, and values in the order of their keys.
+    """Sort keys, and put values in the order of their keys.
 
     Parameters
     ----------
@@ -273,8 +273,8 @@ def lexsort(
     Parameters
     ----------
     keys : sequence of array_like
-        Arrays of one axis and one length, or the rows of an array. Elements are in the order of the last key; those
-        that it has alike, in the order of the one before; and so on.
+        Arrays of one axis and one length, or the rows of an array. The last key is the primary one; the key
+        before it breaks ties, and so on.
     device, variant
         As for :func:`sort`.
 

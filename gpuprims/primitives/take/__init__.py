@@ -62,7 +62,7 @@ def take(
     variant: str | None = None,
     **unknown: Any,
 ) -> Any:
-    """Return the elements that indices name, as :func:`numpy.take` does.
+    """Take elements by index, as :func:`numpy.take` does.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ def top_k(
     variant: str | None = None,
     **unknown: Any,
 ) -> Any:
-    """Return the ``k`` largest or smallest elements, sorted, and their places.
+    """Return the ``k`` largest or smallest elements, sorted, and their indices.
 
     Parameters
     ----------
