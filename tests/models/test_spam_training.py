@@ -127,7 +127,7 @@ def test_the_report_tells_settings_rates_and_times(peer, mail):
         ({"positive": "junk"}, "texts of the label 'junk' and one other; got 'ham' and 'spam'"),
         (
             {"test_share": 0.999},
-            "texts of both labels, which leaves 5 of each for training; got 0.999 of 300",
+            "texts of both labels and leaves 5 of each for training; got 0.999 of 300",
         ),
         ({"test_share": 0.98}, "leaves 5 of each for training; got 0.98 of 300"),
         ({"test_share": 0.0001}, "got 0.0001 of 300"),

@@ -147,7 +147,7 @@ def _split(labels: np.ndarray, test_share: float, seed: int) -> dict[str, np.nda
     """Return the indices of the training and test texts."""
     if not 0 <= seed < 2**32:
         raise ArgumentError(f"{_LABEL}: a seed from 0 to 2^32 - 1; got {seed}")
-    rule = f"a test share with texts of both labels, which leaves {_FOLDS} of each for training"
+    rule = f"a test share from 0 to 1 that takes texts of both labels and leaves {_FOLDS} of each for training"
     refusal = ArgumentError(f"{_LABEL}: {rule}; got {test_share} of {len(labels)}")
     places = np.arange(len(labels))
     try:
