@@ -191,6 +191,7 @@ def _fits(given: Form, planned: Form) -> bool:
 
 def _said(forms: Sequence[Form]) -> str:
     return " and ".join(
-        f"{form.dtype}{list(form.shape)} with strides {form.strides} at a multiple of {form.divides_address} bytes"
+        f"{form.dtype}{list(form.shape)} with strides {form.strides}"
+        + (f" and an address divisible by {form.divides_address}" if form.divides_address > 1 else "")
         for form in forms
     )

@@ -20,7 +20,7 @@ _RULES = (
     ("contains infinity", "finite features", "clip or drop these samples"),
     ("Expected 2D array", "X of shape (n_samples, n_features)", ""),
     ("could not convert string", "features that are numbers", "encode texts as numbers"),
-    ("must be a string or a real number", "features that are numbers", ""),
+    ("must be a string or a real number", "features that are numbers", "pass an array of samples by features"),
     ("inhomogeneous", "X with rows of one length", ""),
     ("Found array with", "X of one sample and one feature or more", ""),
     ("Complex data", "real features", "pass X.real, or both parts as features"),

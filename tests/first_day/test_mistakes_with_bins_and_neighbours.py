@@ -154,7 +154,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "stencil function without index": (
         lambda: gpuprims.stencil(X, lambda n: n * 2), errors.ExpressionError,
-        ("one argument n, with neighbours", "unsupported operand"),
+        ("one argument n, with neighbours", "unsupported operand", "is the element itself"),
     ),
     "stencil function of far index": (
         lambda: gpuprims.stencil(X, lambda n: n[0, 99]), errors.ArgumentError,

@@ -131,7 +131,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "X a dictionary": (
         lambda: LogReg().fit({"a": 1}, [0]), errors.DtypeError,
-        ("features that are numbers", "float() argument must be"),
+        ("features that are numbers", "float() argument must be", "pass an array of samples"),
     ),
     "plan by a wrong keyword of segments": (
         lambda: gpuprims.plan("reduce", X, segment=[0, 3]), errors.UnknownKeywordError,

@@ -112,7 +112,9 @@ def test_a_wrong_value_of_an_option_ends_in_one_line(
 def test_errors_of_a_model_are_pythons_too() -> None:
     with pytest.raises(ValueError, match=r"^LogReg: solver= one of .*; got 'lbgfs' \(did you mean 'lbfgs'\?\)$"):
         LogReg("reference", solver="lbgfs").fit([[0.0], [1.0]], [0, 1])
-    with pytest.raises(TypeError, match=r"^LogReg: features that are numbers; got .*'dict'$"):
+    with pytest.raises(
+        TypeError, match=r"^LogReg: features that are numbers; got .*'dict' \(pass an array of samples by features\)$"
+    ):
         LogReg("reference").fit({"a": 1}, [0])
 
 

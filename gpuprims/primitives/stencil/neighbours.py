@@ -63,9 +63,10 @@ def trace_neighbours(function: Callable[[TracedNeighbourhood], Any]) -> Neighbou
     except GpuprimsError:
         raise
     except Exception as error:  # whatever the caller's function raises
-        raise ExpressionError(
-            f"function of a neighbourhood: one argument n, with neighbours such as n[0] or n[0, 1]; got {said(error)}"
-        ) from error
+        rule = "function of a neighbourhood: one argument n, with neighbours such as n[0] or n[0, 1]"
+        got = said(error).replace(TracedNeighbourhood.__name__, "neighbourhood")
+        hint = " (n[0], or n[0, 0], is the element itself)" if "'neighbourhood'" in got else ""
+        raise ExpressionError(f"{rule}; got {got}{hint}") from error
     if isinstance(returned, tuple):
         raise ExpressionError(f"function of a neighbourhood: one value to return; got a tuple of {len(returned)}")
     if not around.places:
