@@ -79,7 +79,7 @@ class FoldSpec(KernelSpec):
             "IDENTITY": "gp_identity()",
         }
         if self.apart is not None:
-            macros["APART"] = int(self.apart)
+            macros |= {"APART": int(self.apart), "SEVERAL": int(len(self.inputs) > 1)}
         searched = self.better is not None and len(self.values) > 1 and (self.index is None or len(self.index) == 1)
         macros["SEARCHED"] = int(searched)
         if self.better:

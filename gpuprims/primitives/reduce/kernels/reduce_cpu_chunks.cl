@@ -5,7 +5,8 @@
  * scratch partials: WORDS for each part of each output; counters: one for each output, zero before and after
  * launch  any number of groups; each takes (output, part) pairs until none are left; if outputs have few elements, a
  *         contiguous range of outputs. A group is one work-item, or BLOCK that the compiler joins in a vector
- * host    ROW(o, j), ROW_END(j, last), MAP_ROW(row, j), OP(a, b), IDENTITY, STORE(o, j, value), COMMUTATIVE, APART
+ * host    ROW(o, j), ROW_END(j, last), MAP_ROW(row, j), OP(a, b), IDENTITY, STORE(o, j, value), COMMUTATIVE, APART,
+ *         SEVERAL
  * order   LANES accumulators side by side, in vector registers, fold a chunk; one accumulator if order matters; outputs
  *         of few elements are folded in order
  *
@@ -40,7 +41,8 @@
 #define TAKE(lane) VALUE(run, [lane])
 #define GIVE(lane, value) SET_VALUE(run, [lane], value)
 #endif
-#define PLACE(k) (APART ? 4 * LANE + (k) : (k) * LANES + LANE) /* of a lane's element of four times LANES */
+#define TAKEN (SEVERAL ? 2 : 4) /* more loads of several arrays leave the loop without vectors (rows: cpu_chunks-several) */
+#define PLACE(k) (APART ? TAKEN * LANE + (k) : (k) * LANES + LANE) /* of a lane's element of TAKEN times LANES */
 #define EACH_OF(lanes) _Pragma("clang loop unroll(disable)") for (int lane = 0; lane < lanes; lane++)
 #define RUN 64
 #define LEVELS 48
@@ -80,8 +82,8 @@ void reduce_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counte
         i64 j = min((task % parts) * chunk, n), runs = 0, left = RUN * LANES; /* of the run, elements to come */
         const i64 last = min(j + chunk, n);
 
-        /* 1. Load and fold, 4 x LANES elements of a row at a time (rows: cpu_rows, cpu_chunks-four): a lane waits for one
-         * operation of four, and fresh elements fold in fewer instructions than folded values, such as those of var. */
+        /* 1. Load and fold, TAKEN x LANES elements of a row at a time (rows: cpu_rows, cpu_chunks-four): a lane waits for one
+         * operation of four or two, and fresh elements fold in fewer instructions than folded values, such as those of var. */
         EACH_HELD SET_VALUE(run, [held], IDENTITY);
         while (j < last) {
             const row_t row = ROW(o, j);
@@ -89,12 +91,14 @@ void reduce_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counte
             while (j < end) {
                 const i64 stop = min(end, j + left);
                 left -= stop - j;
-                for (; j + 4 * LANES <= stop; j += 4 * LANES)
+                for (; j + TAKEN * LANES <= stop; j += TAKEN * LANES)
                     EACH_HELD
                     {
-                        const value_t one = OP(MAP_ROW(row, j + PLACE(0)), MAP_ROW(row, j + PLACE(1)));
-                        const value_t two = OP(MAP_ROW(row, j + PLACE(2)), MAP_ROW(row, j + PLACE(3)));
-                        SET_VALUE(run, [held], OP(VALUE(run, [held]), OP(one, two)));
+                        value_t fresh = OP(MAP_ROW(row, j + PLACE(0)), MAP_ROW(row, j + PLACE(1)));
+#if !SEVERAL
+                        fresh = OP(fresh, OP(MAP_ROW(row, j + PLACE(2)), MAP_ROW(row, j + PLACE(3))));
+#endif
+                        SET_VALUE(run, [held], OP(VALUE(run, [held]), fresh));
                     }
                 for (; j + LANES <= stop; j += LANES)
                     EACH_HELD SET_VALUE(run, [held], OP(VALUE(run, [held]), MAP_ROW(row, j + LANE)));
