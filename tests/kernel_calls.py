@@ -12,6 +12,7 @@ from axes_calls import MANY_OUTPUTS, ROWS, TOGETHER
 from histogram_calls import BYTES, HISTOGRAMS, LOCAL, MANY_BINS
 from idle_arrays import ones, resident
 from kernel_cases import AFFINE, DTYPES, STORED
+from masked_calls import BACKWARD, LONG, MASKED
 from place_calls import PLACES
 
 import gpuprims
@@ -59,7 +60,6 @@ def every_complex_function(x: Any) -> Any:
 
 
 BOTH = gpuprims.Op(lambda p, q: (np.maximum(p[0], q[0]), p[1] + q[1], p[2] | q[2]), (0, 0, False), commutative=True)
-LONG = 1 << 22
 
 MAPS: dict[str, Callable[..., Any]] = {
     "one array": lambda **where: gpuprims.map("2*x + 1", resident(LONG), **where),
@@ -118,7 +118,7 @@ REDUCTIONS: dict[str, Callable[..., Any]] = {
         resident(99, 300, dtype="c16"), op="prod", axis=1, **where
     ),
     "nothing": lambda **where: gpuprims.reduce(resident(0, 3), axis=0, **where),
-}
+} | MASKED
 SCANS: dict[str, Callable[..., Any]] = {
     "sum of float32": lambda **where: gpuprims.scan(resident(LONG), **where),
     "exclusive sum of float64": lambda **where: gpuprims.scan(resident(LONG, dtype="f8"), inclusive=False, **where),
@@ -135,7 +135,7 @@ SCANS: dict[str, Callable[..., Any]] = {
     "a fused map of two arrays that broadcast": lambda **where: gpuprims.scan(
         resident(300, 99), ones(99, dtype="i2"), map="x*y > 1", **where
     ),
-}
+} | BACKWARD
 QUEUED = 1 << 25  # elements for a queue of tiles in each multiprocessor
 QUEUED_SCANS: dict[str, Callable[..., Any]] = {
     "sum of float32": lambda **where: gpuprims.scan(resident(QUEUED), **where),
