@@ -14,6 +14,7 @@ from idle_arrays import ones, resident
 from kernel_cases import AFFINE, DTYPES, STORED
 from masked_calls import BACKWARD, LONG, MASKED
 from place_calls import PLACES
+from stencil_calls import COLUMNS_OF_STENCILS, PRODUCTS_OF_STENCILS, STENCILS
 
 import gpuprims
 from gpuprims.cli.text_driver import TextDriver
@@ -209,63 +210,6 @@ COMPACTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-_GAUSS = np.exp(-(np.arange(-4, 5) ** 2) / 4)
-STENCILS: dict[str, Callable[..., Any]] = {
-    "weights, in every mode": lambda **where: [
-        gpuprims.stencil(resident(64 * 96).reshape(64, 96), np.arange(9).reshape(3, 3), mode=mode, cval=1, **where)
-        for mode in ("nearest", "reflect", "mirror", "wrap", "constant")
-    ],
-    "every dtype, and channels": lambda **where: [
-        gpuprims.stencil(resident(64 * 96, dtype=dtype).reshape(16, 96, 4), np.eye(3), channel_axis=-1, **where)
-        for dtype in ("b1", "u1", "i2", "f2", "i8", "f8")
-    ],
-    "a function": lambda **where: gpuprims.stencil(
-        resident(64 * 96, dtype="u1").reshape(64, 96), lambda n: np.maximum(n[-1, 2], n[0, 0]), **where
-    ),
-    "two steps": lambda **where: gpuprims.stencil(resident(64 * 96).reshape(64, 96), np.outer(_GAUSS, _GAUSS), **where),
-    "twice": lambda **where: [
-        gpuprims.stencil(
-            resident(64 * 96, dtype=dtype).reshape(16, 96, 4),
-            np.ones((3, 3), int),
-            channel_axis=-1,
-            iterations=2,
-            **where,
-        )
-        for dtype in ("u1", "f4")
-    ],
-    "sums of 64-bit integers, and cut floats": lambda **where: [
-        gpuprims.stencil(resident(64 * 96, dtype=dtype).reshape(64, 96), weights, **where)
-        for dtype in ("u4", "i8")
-        for weights in (np.arange(9).reshape(3, 3), np.arange(9).reshape(3, 3) - 0.5)
-    ],
-    "many weights": lambda **where: gpuprims.stencil(
-        resident(64 * 96).reshape(64, 96), np.random.default_rng(0).random((15, 15)), **where
-    ),
-}
-
-
-COLUMNS_OF_STENCILS: dict[str, Callable[..., Any]] = {
-    "columns of every length, dtype and mode": lambda **where: [
-        gpuprims.stencil(resident(64 * 96, dtype=dtype).reshape(64, 96), np.ones((length, 1)), mode=mode, **where)
-        for dtype in ("u1", "f2", "f4", "f8")
-        for length, mode in list[Any]([(3, "wrap"), (31, "constant")])
-    ],
-    "many weights": lambda **where: gpuprims.blur(resident(96, 64), "gaussian", sigma=(20, 0.1), **where),
-}
-
-PRODUCTS_OF_STENCILS: dict[str, Callable[..., Any]] = {
-    "every mode": lambda **where: [
-        gpuprims.blur(resident(64, 96), "box", size=21, mode=mode, **where)
-        for mode in ("nearest", "reflect", "mirror", "wrap", "constant")
-    ],
-    "every dtype, and channels": lambda **where: [
-        gpuprims.stencil(resident(16, 96, 4, dtype=dtype), np.ones((25, 31)), channel_axis=-1, **where)
-        for dtype in ("u1", "i2", "f2", "i8", "f8")
-    ],
-    "rows that begin anywhere": lambda **where: gpuprims.blur(resident(64, 97)[:, 1:], "gaussian", sigma=4, **where),
-}
-
-
 LOGISTICS: dict[str, Callable[..., Any]] = {
     "rows of whole vectors": lambda **where: logistic_gradient(
         resident(5000, 100), resident(5000), resident(100), **where
@@ -392,8 +336,9 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
     if variant.primitive == "stencil":
         if variant.name in ("columns", "separable"):
             return COLUMNS_OF_STENCILS if variant.name == "columns" else PRODUCTS_OF_STENCILS
-        left = {"direct": "", "dense": "a function", "cpu_dense": "a function"}.get(variant.name, "many weights")
-        return {name: call for name, call in STENCILS.items() if name != left}
+        functions = "a function", "ranks, and sums that are rounded"
+        left = {"direct": ("",), "dense": functions, "cpu_dense": functions}.get(variant.name, ("many weights",))
+        return {name: call for name, call in STENCILS.items() if name not in left}
     if variant.primitive == "histogram":
         own = {"bytes": BYTES, "local_atomic": LOCAL, "partitioned": MANY_BINS}
         return own.get(variant.name, HISTOGRAMS)
