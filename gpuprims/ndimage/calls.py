@@ -178,6 +178,8 @@ def copied(call: Call, result: Any) -> Any:
     """Return a result of :func:`on_device` to the caller, in the dtype of ``output=``, or write it there."""
     operands, out = call.operands, call.out or call.behind
     if operands.on_host:
+        if not isinstance(result, np.ndarray) and not is_contiguous(operands.driver.form(result)):
+            result = map_arrays(lambda v: v, result, device=operands.device)  # transfers take no others
         with np.errstate(all="ignore"):
             host = np.ascontiguousarray(operands.to_host(result)).astype(call.result, copy=False)
         return host_results(operands, [host], out, single=True)

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from device_doubles import runtimes
 from ndimage_cases import compare, draw_shape, draws
 from scipy import ndimage as scipy_ndimage
 
 import gpuprims
 from gpuprims import ndimage
+from gpuprims.backends.opencl.device import OpenCLDriver
 
 # Each call is a kernel to compile, but for NumPy.
 COMPILED, BY_NUMPY = 5, 200
@@ -38,6 +40,17 @@ def test_until_nothing_changes(device: gpuprims.Device, rng: np.random.Generator
     x[20, 20] = True
     how: dict[str, Any] = {"iterations": 0, "mask": mask if masked else None}
     assert (ndimage.binary_dilation(x, device=device, **how) == scipy_ndimage.binary_dilation(x, **how)).all()
+
+
+def test_devices_with_memory_of_their_own(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = runtimes()[0]
+    if not isinstance(spec, str):
+        pytest.skip("OpenCL's runtimes for CPUs are absent")
+    monkeypatch.setattr(OpenCLDriver, "shares_host_memory", property(lambda driver: False))
+    x = rng.integers(0, 99, (6, 7, 4, 5))
+    for name, argument in (("correlate", np.ones((2, 2, 2, 3))), ("maximum_filter", (1, 1, 1, 40)), ("laplace", None)):
+        args = () if argument is None else (argument,)
+        compare(gpuprims.Device(spec), name, x, *args)
 
 
 FUNCTIONS: tuple[Callable[[Any], Any], ...] = (
