@@ -25,16 +25,19 @@ if TYPE_CHECKING:
     from gpuprims.models.spam.hashing import hash_counts
     from gpuprims.operators import Op
     from gpuprims.primitives.compact import compact
+    from gpuprims.primitives.compact.nonzero import argwhere, count_nonzero, nonzero
     from gpuprims.primitives.grouping.group_by import group_by
     from gpuprims.primitives.grouping.run_length import run_length_decode, run_length_encode
     from gpuprims.primitives.grouping.unique import unique, unique_consecutive
     from gpuprims.primitives.histogram import bincount, histogram
     from gpuprims.primitives.map import map  # noqa: A004 - the primitive's name in every library of its kind
+    from gpuprims.primitives.map.diff import diff
     from gpuprims.primitives.merge import merge
     from gpuprims.primitives.philox import random
     from gpuprims.primitives.reduce import reduce
     from gpuprims.primitives.scan import cumprod, cumsum, scan
     from gpuprims.primitives.searchsorted import searchsorted
+    from gpuprims.primitives.searchsorted.digitize import digitize
     from gpuprims.primitives.searchsorted.isin import isin
     from gpuprims.primitives.selection import argpartition, median, partition, percentile, quantile
     from gpuprims.primitives.sort import argsort, lexsort, sort, sort_by_key
@@ -59,13 +62,17 @@ __all__ = [
     "Variant",
     "argpartition",
     "argsort",
+    "argwhere",
     "bincount",
     "blur",
     "compact",
+    "count_nonzero",
     "cumprod",
     "cumsum",
     "current_stream",
     "devices",
+    "diff",
+    "digitize",
     "errors",
     "explain",
     "group_by",
@@ -78,6 +85,7 @@ __all__ = [
     "merge",
     "models",
     "ndimage",
+    "nonzero",
     "partition",
     "percentile",
     "plan",
@@ -119,16 +127,19 @@ _HOMES = {
     "models.spam.hashing": "hash_counts",
     "operators": "Op",
     "primitives.compact": "compact",
+    "primitives.compact.nonzero": "argwhere count_nonzero nonzero",
     "primitives.grouping.group_by": "group_by",
     "primitives.grouping.run_length": "run_length_decode run_length_encode",
     "primitives.grouping.unique": "unique unique_consecutive",
     "primitives.histogram": "bincount histogram",
     "primitives.map": "map",
+    "primitives.map.diff": "diff",
     "primitives.merge": "merge",
     "primitives.philox": "random",
     "primitives.reduce": "reduce",
     "primitives.scan": "cumprod cumsum scan",
     "primitives.searchsorted": "searchsorted",
+    "primitives.searchsorted.digitize": "digitize",
     "primitives.searchsorted.isin": "isin",
     "primitives.selection": "argpartition median partition percentile quantile",
     "primitives.sort": "argsort lexsort sort sort_by_key",

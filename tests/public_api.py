@@ -53,6 +53,11 @@ def primitives() -> tuple[object, ...]:
         gpuprims.percentile(x, 10, method="lower"),
         gpuprims.partition(x, 2, axis=0),
         gpuprims.argpartition(x, (0, 2)),
+        gpuprims.diff(x, 2, axis=0, prepend=0.0),
+        gpuprims.count_nonzero(x, axis=1, keepdims=True),
+        gpuprims.nonzero(x),
+        gpuprims.argwhere(x),
+        gpuprims.digitize(x, [1, 2, 3], right=True),
         gpuprims.random((7, 1), (2, 3), "integers", low=1, high=7, dtype="int8"),
         gpuprims.hash_counts([["a", "b"]], n_features=16, analyzer=str.split),
     )

@@ -208,8 +208,14 @@ X = np.arange(6, dtype=np.float32)
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     **{
         name: (lambda name=name: gpuprims.plan(name, X), f"got '{name}': each call waits for a number")
-        for name in ("unique", "unique_consecutive", "run_length_encode", "run_length_decode", "group_by")
+        for name in (
+            *("unique", "unique_consecutive", "run_length_encode", "run_length_decode", "group_by"),
+            *("nonzero", "argwhere"),
+        )
     },
+    "diff": (lambda: gpuprims.plan("diff", X), "got 'diff': a call is one of map on views"),
+    "count_nonzero": (lambda: gpuprims.plan("count_nonzero", X), "got 'count_nonzero': a call is one of reduce"),
+    "digitize": (lambda: gpuprims.plan("digitize", X, X), "got 'digitize': each call reads its bins on the host"),
     "reduce": (
         lambda: gpuprims.plan("reduce", X, by=X),
         "plan of reduce: no by=, because the keys of each call decide",
@@ -241,7 +247,10 @@ def test_what_no_plan_can_have_is_refused(name: str) -> None:
 
 NO_CALLS = {"explain", "plan", "profile", "devices", "register", "unregister", "use_device", "hash_counts"}
 FUNCTIONS = {name for name in gpuprims.__all__ if name.islower()} - NO_CALLS - {"errors", "models"}
-UNPLANNED = {"unique", "unique_consecutive", "run_length_encode", "run_length_decode", "group_by"}
+UNPLANNED = {
+    *("unique", "unique_consecutive", "run_length_encode", "run_length_decode", "group_by", "nonzero", "argwhere"),
+    *("diff", "count_nonzero", "digitize"),
+}
 
 
 def test_every_function_has_a_plan_or_a_reason() -> None:

@@ -22,9 +22,13 @@ PRIMITIVE = Primitive(
     tuning_case=f"{__name__}.tuning_case",
     tuned=False,
     unplanned=dict.fromkeys(
-        ("unique", "unique_consecutive", "run_length_encode", "run_length_decode", "group_by"),
+        (
+            *("unique", "unique_consecutive", "run_length_encode", "run_length_decode", "group_by"),
+            *("nonzero", "argwhere"),
+        ),
         "each call waits for a number that decides how long its results are (call the function itself)",
-    ),
+    )
+    | {"count_nonzero": "a call is one of reduce (make a plan of reduce with op='count_nonzero')"},
 )
 _WARM = WarmCalls()
 

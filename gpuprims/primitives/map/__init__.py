@@ -25,6 +25,7 @@ PRIMITIVE = Primitive(
     bind,
     tuning_case=f"{__name__}.tuning_case",
     plans={"map": Planner(plan_map, bind)},
+    unplanned={"diff": "a call is one of map on views of the array (make a plan of map on such views)"},
 )
 _WARM = WarmCalls()
 

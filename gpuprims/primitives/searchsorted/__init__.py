@@ -36,6 +36,7 @@ PRIMITIVE = Primitive(
             *("isin", bind_isin, plan_members), taken=2, positional=("assume_unique", "invert"), beside=True
         ),
     },
+    unplanned={"digitize": "each call reads its bins on the host (make a plan of searchsorted)"},
 )
 _WARM = WarmCalls()
 

@@ -1,0 +1,189 @@
+"""Elements that are not zero: how many, and where."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from gpuprims.core.device import Device
+from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
+from gpuprims.core.operands import Operands, as_operands
+from gpuprims.errors import ShapeError
+from gpuprims.expressions import Expr, trace
+from gpuprims.primitives.compact import compact
+from gpuprims.primitives.grouping.flat import flat
+from gpuprims.primitives.grouping.indices import numbers
+from gpuprims.primitives.map import map as map_arrays
+from gpuprims.primitives.reduce import reduce
+
+_INT64 = np.dtype(np.int64)
+_IS_SET = trace(lambda x: x != 0, 1)
+
+
+@named_keywords
+def count_nonzero(
+    a: Any,
+    axis: int | tuple[int, ...] | None = None,
+    *,
+    keepdims: bool = False,
+    device: str | Device | None = None,
+    **unknown: Any,
+) -> Any:
+    """Return the number of elements that are not zero, as :func:`numpy.count_nonzero` does.
+
+    Parameters
+    ----------
+    a : array_like
+        Of any dtype. NaN is not zero.
+    axis : int or tuple of int, optional
+        The axes to count along; by default all.
+    keepdims : bool, default False
+        Whether the axes stay, with one element each.
+    device : str or Device, optional
+        Where to compute, for host arrays.
+
+    Returns
+    -------
+    array of int64, or int64
+        A number for each element along the other axes.
+
+    Raises
+    ------
+    ArrayError, AxisError, DtypeError, DeviceMismatchError
+        As :func:`gpuprims.reduce`.
+
+    Examples
+    --------
+    >>> import gpuprims, numpy as np
+    >>> gpuprims.count_nonzero(np.float32([[0, 1, 7], [3, 0, 0]]), axis=1, device="reference")
+    array([2, 1])
+    """
+    if unknown:
+        refuse_keywords("count_nonzero", keywords_of(count_nonzero), unknown)
+    return reduce(a, op="count_nonzero", axis=axis, keepdims=keepdims, device=device)
+
+
+@named_keywords
+def nonzero(a: Any, *, device: str | Device | None = None, **unknown: Any) -> Any:
+    """Return the indices of elements that are not zero, as :func:`numpy.nonzero` does.
+
+    Parameters
+    ----------
+    a : array_like
+        Of at least one dimension.
+    device : str or Device, optional
+        Where to compute, for host arrays.
+
+    Returns
+    -------
+    tuple of array of int64
+        For each axis the indices along it, of elements in C order.
+
+    Raises
+    ------
+    ShapeError
+        A number.
+    ArrayError, DtypeError, DeviceMismatchError
+        As :func:`gpuprims.map`.
+
+    Notes
+    -----
+    A call waits for the number of elements.
+
+    Examples
+    --------
+    >>> import gpuprims, numpy as np
+    >>> gpuprims.nonzero(np.float32([[0, 1, 7], [3, 0, 0]]), device="reference")
+    (array([0, 0, 1]), array([1, 2, 0]))
+    """
+    if unknown:
+        refuse_keywords("nonzero", keywords_of(nonzero), unknown)
+    operands, places, shape = _places("nonzero", a, device)
+    if not shape:
+        raise ShapeError("nonzero: an array of at least one dimension; got a number (pass it in a list)")
+    if not places.shape[0]:
+        return tuple(operands.to_caller(operands.empty((0,), _INT64)) for _ in shape)
+    found = map_arrays(_indices(len(shape)), places, *_lengths(shape), device=operands.device)
+    return tuple(operands.to_caller(one) for one in found)
+
+
+@named_keywords
+def argwhere(a: Any, *, device: str | Device | None = None, **unknown: Any) -> Any:
+    """Return the indices of elements that are not zero, a row for each, as :func:`numpy.argwhere` does.
+
+    Parameters
+    ----------
+    a : array_like
+        Of any shape of at most 16 dimensions.
+    device : str or Device, optional
+        Where to compute, for host arrays.
+
+    Returns
+    -------
+    array of int64
+        A row for each element, in C order, and a column for each axis.
+
+    Raises
+    ------
+    ArrayError, DtypeError, DeviceMismatchError
+        As :func:`gpuprims.map`.
+
+    Notes
+    -----
+    A call waits for the number of elements.
+
+    Examples
+    --------
+    >>> import gpuprims, numpy as np
+    >>> gpuprims.argwhere(np.float32([[0, 1, 7], [3, 0, 0]]), device="reference")
+    array([[0, 1],
+           [0, 2],
+           [1, 0]])
+    """
+    if unknown:
+        refuse_keywords("argwhere", keywords_of(argwhere), unknown)
+    operands, places, shape = _places("argwhere", a, device)
+    count, axes = int(places.shape[0]), len(shape)
+    if not count or not axes:
+        return operands.to_caller(operands.empty((count, axes), _INT64))
+    split = _indices(axes)
+    found = map_arrays(
+        lambda place, *lengths: split(place[0], *lengths),
+        places.reshape(count, 1), *_lengths(shape), vector_axis=-1, device=operands.device,
+    )  # fmt: skip
+    return operands.to_caller(found)
+
+
+def _places(label: str, a: Any, device: str | Device | None) -> tuple[Operands, Any, tuple[int, ...]]:
+    """Return the operands of a call, and the places in C order of elements that are not zero."""
+    operands = as_operands(label, (a,), device)
+    own = operands.natives[0]
+    elements = flat(operands, own)
+    if not elements.shape[0]:
+        return operands, elements, tuple(own.shape)
+    kept = map_arrays(_IS_SET, elements, device=operands.device)
+    counted = numbers(int(elements.shape[0]), elements, operands.device)
+    return operands, compact(counted, kept, device=operands.device), tuple(own.shape)
+
+
+def _lengths(shape: tuple[int, ...]) -> list[np.int64]:
+    """Return the lengths of axes as arguments of a function, so that one kernel serves all shapes."""
+    return [np.int64(length) for length in shape[1:]]
+
+
+@cache
+def _indices(axes: int) -> Expr:
+    """Return the function from a place in C order, and the lengths of all axes but the first, to indices."""
+
+    def split(place: Any, *lengths: Any) -> tuple[Any, ...]:
+        left, indices = place.astype(np.uint64), []
+        for length in reversed(lengths):
+            many = length.astype(np.uint64)
+            above = left // many
+            indices.append((left - above * many).astype(np.int64))
+            left = above
+        return (*[left.astype(np.int64)], *reversed(indices))
+
+    return trace(split, axes)

@@ -1,0 +1,141 @@
+"""diff: differences of neighbours along an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from gpuprims.core.arrays import NUMBERS
+from gpuprims.core.device import Device
+from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
+from gpuprims.core.operands import Operands, as_operands
+from gpuprims.errors import ArgumentError, AxisError, ShapeError, quoted
+from gpuprims.expressions import Expr, trace
+from gpuprims.primitives.map import map as map_arrays
+
+# Most orders that one pass computes, from one array more.
+_MOST = 8
+
+
+@named_keywords
+def diff(
+    a: Any,
+    n: int = 1,
+    axis: int = -1,
+    prepend: Any = None,
+    append: Any = None,
+    *,
+    device: str | Device | None = None,
+    **unknown: Any,
+) -> Any:
+    """Return the differences of neighbours along an axis, as :func:`numpy.diff` does.
+
+    Parameters
+    ----------
+    a : array_like
+        Of at least one dimension. Of bools, the result says where neighbours differ.
+    n : int, default 1
+        How often to take differences; up to 8 times in one pass.
+    axis : int, default -1
+        The axis of the neighbours.
+    prepend, append : array_like, optional
+        What comes before and after the elements along the axis: a number, or an array of the shape of ``a`` elsewhere.
+    device : str or Device, optional
+        Where to compute, for host arrays.
+
+    Returns
+    -------
+    array
+        Shorter by ``n`` along the axis, or empty.
+
+    Raises
+    ------
+    ArgumentError, AxisError, ShapeError
+        An ``n`` below 0, an axis that ``a`` does not have, arrays that do not go before or after the elements.
+    ArrayError, DeviceMismatchError, DtypeError
+        As :func:`gpuprims.map`.
+
+    Examples
+    --------
+    >>> import gpuprims, numpy as np
+    >>> gpuprims.diff(np.float32([1, 4, 9, 16]), device="reference")
+    array([3., 5., 7.], dtype=float32)
+    >>> gpuprims.diff(np.array([1, 4, 9, 16]), 2, prepend=0, device="reference")
+    array([2, 2, 2])
+    """
+    if unknown:
+        refuse_keywords("diff", keywords_of(diff), unknown)
+    times: Any = n
+    if isinstance(times, bool) or not isinstance(times, int | np.integer) or times < 0:
+        raise ArgumentError(f"diff: n an integer that is not negative; got {quoted(n)}")
+    ends = [np.asarray(one) if isinstance(one, NUMBERS) else one for one in (prepend, append) if one is not None]
+    operands = as_operands("diff", (a, *ends), device)
+    ndim = operands.natives[0].ndim
+    if not ndim:
+        raise ShapeError("diff: an array of at least one dimension; got a number")
+    if type(axis) is not int or not -ndim <= axis < ndim:
+        raise AxisError(f"diff: axis from {-ndim} to {ndim - 1} for {ndim} dimension(s); got {quoted(axis)}")
+    left, (own, *given) = int(times), operands.natives
+    if not left:
+        return a
+    if given:
+        before = given[:1] if prepend is not None else []
+        own = _joined(operands, [*before, own, *given[len(before) :]], own, axis % ndim)
+    while left:
+        once = min(left, _MOST)
+        own, left = _differences(operands, own, once, axis % ndim), left - once
+    return operands.to_caller(own)
+
+
+def _differences(operands: Operands, array: Any, times: int, axis: int) -> Any:
+    """Return differences of differences, from views of an array that begin one element later each."""
+    length = max(array.shape[axis] - times, 0)
+    if not length:
+        shape = (*array.shape[:axis], 0, *array.shape[axis + 1 :])
+        return operands.empty(shape, array.dtype)
+    views = [array[(slice(None),) * axis + (slice(k, k + length),)] for k in range(times + 1)]
+    return map_arrays(_function(times, array.dtype.kind == "b"), *views, device=operands.device)
+
+
+@cache
+def _function(times: int, of_bools: bool) -> Expr:
+    def difference(*elements: Any) -> Any:
+        minus: Callable[[Any, Any], Any] = np.not_equal if of_bools else np.subtract
+        left: Sequence[Any] = elements
+        while len(left) > 1:
+            left = [minus(second, first) for first, second in pairwise(left)]
+        return left[0]
+
+    return trace(difference, times + 1)
+
+
+def _joined(operands: Operands, parts: Sequence[Any], own: Any, axis: int) -> Any:
+    """Return arrays one after the other along an axis; those without axes have the shape of one element of ``own``."""
+    beside = (*own.shape[:axis], 1, *own.shape[axis + 1 :])
+    whole = [np.broadcast_to(operands.to_host(part), beside) if not part.ndim else part for part in parts]
+    for part in whole:
+        if part.ndim != own.ndim or (*part.shape[:axis], 1, *part.shape[axis + 1 :]) != beside:
+            rule = "prepend and append numbers, or arrays of the shape of a along other axes"
+            raise ShapeError(f"diff: {rule}; got shape {tuple(part.shape)} beside {tuple(own.shape)}")
+    dtype = np.result_type(*[part.dtype for part in whole])
+    if operands.on_host:
+        return np.concatenate(whole, axis, dtype=dtype)
+    result = operands.empty((*own.shape[:axis], sum(part.shape[axis] for part in whole), *own.shape[axis + 1 :]), dtype)
+    first = 0
+    for part in whole:
+        there = operands.device.asarray(np.ascontiguousarray(part)) if isinstance(part, np.ndarray) else part
+        last = first + part.shape[axis]
+        if part.size:
+            place = result[(slice(None),) * axis + (slice(first, last),)]
+            map_arrays(_converted(dtype), there, out=place, device=operands.device)
+        first = last
+    return result
+
+
+@cache
+def _converted(dtype: np.dtype[Any]) -> Expr:
+    return trace(lambda element: element.astype(dtype), 1)
