@@ -64,8 +64,6 @@ class KernelSpec:
         Neighbours along ``o`` that ``MAP_ACROSS`` loads at once. Their memory must be aligned.
     index : tuple of int or None, optional
         Along each reduced axis, the stride of the index that ``map`` takes, if the axes are not in index order.
-    aliases : bool, default False
-        An output may lie in the memory of an input.
     """
 
     inputs: tuple[Access, ...]
@@ -78,7 +76,6 @@ class KernelSpec:
     constants: tuple[Dtype, ...] = ()
     vector_across: int = 1
     index: tuple[StrideClass, ...] | None = None
-    aliases: bool = False
 
     # False keeps compilers from merging a product with a sum, which makes real + - * / and sqrt NumPy's bit for bit.
     contracted: ClassVar[bool] = True
@@ -87,6 +84,11 @@ class KernelSpec:
     lifts_constants: ClassVar[bool] = True  # calls that differ in constants alone share a kernel
     scratch_pointers: ClassVar[int] = 0  # pointer arguments beside the operands
     exchanges: ClassVar[bool] = False  # work-items exchange values, by the functions of shuffling.h
+
+    @property
+    def aliases(self) -> bool:
+        """True if an output may lie in the memory of an input."""
+        return False
 
     def macros(self) -> dict[str, int | str]:
         """Return further macros by name; those with parameters name them too."""

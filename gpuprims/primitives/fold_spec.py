@@ -135,8 +135,12 @@ class ScanSpec(FoldSpec):
     paired: bool = False
 
     stores_vectors: ClassVar[bool] = True
-    aliases: bool = True
     scratch_pointers: ClassVar[int] = 1
+
+    @property
+    def aliases(self) -> bool:
+        """See :class:`KernelSpec`."""
+        return True
 
     @property
     def vector_strides(self) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from gpuprims.core.codegen.operands import load, names_of, stored
 from gpuprims.core.codegen.rows import along_axis
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
-from gpuprims.core.kernel_spec import Access, KernelSpec
+from gpuprims.core.kernel_spec import Access
 from gpuprims.core.layout import Layout, contiguous
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
@@ -65,7 +65,7 @@ class Blocks(NamedTuple):
         )
         return cls(layout, across, joined=False)
 
-    def prepare(self, device: Device, variant: Variant, spec: KernelSpec, function: TypedExpr) -> Launch:
+    def prepare(self, device: Device, variant: Variant, spec: MapSpec, function: TypedExpr) -> Launch:
         """Return the launch, given the spec of a map in this layout."""
         block = max(device.capabilities.warp, 1) if scalar_in_loops(function) else 1
         fitted = variant.resized(block=block, items=max(variant.tile // block, 1))

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
-from gpuprims.core.kernel_spec import KernelSpec, unchanged, value_words
+from gpuprims.core.kernel_spec import unchanged, value_words
 from gpuprims.core.keywords import refuse_keywords
 from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan, nothing
 from gpuprims.core.layout import Form, Layout, contiguous, plan_layout, turned
@@ -229,7 +229,7 @@ def plan_call(
             groups = groups_near(groups, sum([form.item for form in operands]) * size, function)
         return device.kernel(fitted, spec).prepare(groups, placed.pack(1), size)
 
-    def spec_of(layout: Layout, vector: int, across: int = 1) -> KernelSpec:
+    def spec_of(layout: Layout, vector: int, across: int = 1) -> MapSpec:
         accesses = layout.accesses
         return MapSpec(
             inputs=accesses[:read],
@@ -240,7 +240,7 @@ def plan_call(
             vector=vector,
             vector_across=across,
             index=layout.index,
-            aliases=request.in_place,
+            in_place=request.in_place,
         )
 
     traits = MapTraits(

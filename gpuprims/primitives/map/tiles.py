@@ -119,7 +119,7 @@ class Tiling(NamedTuple):
         )
         return element.itemsize * self.tile_j * (self.tile_o + max(1, 32 // self.tile_j) * 4)
 
-    def prepare(self, device: Device, variant: Variant, spec: KernelSpec) -> Launch:
+    def prepare(self, device: Device, variant: Variant, spec: MapSpec) -> Launch:
         """Return the launch, given the spec of a map in this layout."""
         tiled = TileSpec.of(spec, staged=self.staged, tile_o=self.tile_o, tile_j=self.tile_j)
         fitted = variant.resized(items=self.tile_o * self.tile_j // variant.block)

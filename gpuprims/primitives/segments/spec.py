@@ -46,8 +46,12 @@ class RunsScanSpec(RunsSpec):
     """The macros of a scan of segments by runs."""
 
     inclusive: bool
-    aliases: bool = True
     scratch_pointers: ClassVar[int] = 1
+
+    @property
+    def aliases(self) -> bool:
+        """See :class:`KernelSpec`."""
+        return True
 
     def macros(self) -> dict[str, int | str]:
         """Define the kind of scan."""
@@ -80,4 +84,8 @@ class SharesScanSpec(SharesSpec):
     """The macros of a scan by equal shares."""
 
     stores_vectors: ClassVar[bool] = True
-    aliases: bool = True
+
+    @property
+    def aliases(self) -> bool:
+        """See :class:`KernelSpec`."""
+        return True
