@@ -245,8 +245,12 @@ def test_what_no_plan_can_have_is_refused(name: str) -> None:
         call()
 
 
-NO_CALLS = {"explain", "plan", "profile", "devices", "register", "unregister", "use_device", "hash_counts"}
-FUNCTIONS = {name for name in gpuprims.__all__ if name.islower()} - NO_CALLS - {"errors", "models"}
+NO_CALLS = {
+    *("explain", "plan", "profile", "devices", "register", "unregister", "hash_counts"),
+    *("use_device", "use_stream", "current_stream"),
+}
+MODULES = {"errors", "models", "ndimage", "xp"}
+FUNCTIONS = {name for name in gpuprims.__all__ if name.islower()} - NO_CALLS - MODULES
 UNPLANNED = {
     *("unique", "unique_consecutive", "run_length_encode", "run_length_decode", "group_by", "nonzero", "argwhere"),
     *("diff", "count_nonzero", "digitize"),
