@@ -80,13 +80,13 @@ class _Typed:
         return capsule
 
 
-def read(label: str, array: Any, from_dlpack: Any) -> Any:
-    """Return a producer's memory as the array of a library, by its ``from_dlpack``."""
+def read(label: str, array: Any, from_dlpack: Any, viewed: Any) -> Any:
+    """Return a producer's memory as the array of a library, by its ``from_dlpack`` and its view of another dtype."""
     name = str(getattr(array, "dtype", "")).rpartition(".")[2]
     if name not in _CODES:
         return from_dlpack(array)
     dtype = storage_dtype(label, name)
-    return from_dlpack(_AsIntegers(array)).view(dtype)
+    return viewed(from_dlpack(_AsIntegers(array)), dtype)
 
 
 def producer_of(array: Any) -> Any:

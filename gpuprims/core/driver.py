@@ -245,6 +245,10 @@ class Backend(Protocol):
         """Return an array of its own class over the memory of a DLPack producer; refuse by default."""
         raise ArrayError(f"{self.name}: an array of its own or of the host; got {type(array).__name__} by DLPack")
 
+    def viewed(self, integers: Any, dtype: np.dtype[Any]) -> Any:
+        """Return an array of its own class, of integers, as one of a dtype of ml_dtypes that they hold."""
+        return integers.view(dtype)
+
     @property
     def variants(self) -> Sequence[Variant]:
         """The variants that it brings."""

@@ -47,10 +47,10 @@ def _shared(label: str, array: Any) -> Any:
         if hasattr(array, plainly):
             array = getattr(array, plainly)()
     if kind in _DLPACK_HOST:
-        return read(label, array, np.from_dlpack)
+        return read(label, array, np.from_dlpack, np.ndarray.view)
     for backend in REGISTRY.backends():
         if backend.dlpack_device == kind:
-            return read(label, array, backend.from_dlpack)
+            return read(label, array, backend.from_dlpack, backend.viewed)
     raise ArrayError(f"{label}: a DLPack array in host or CUDA memory; got device type {kind} ({short(array)})")
 
 

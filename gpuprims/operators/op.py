@@ -114,6 +114,7 @@ class Op:
         skips: Callable[..., Any] | None = None,
         check: bool = False,
     ) -> None:
+        self.fn = fn
         self.name = name
         self.commutative = commutative
         self.finish = finish

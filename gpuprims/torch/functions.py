@@ -104,9 +104,21 @@ def scan(*tensors: Tensor, op: str | Op = "sum", dim: int = -1, reverse: bool = 
     return results[0] if len(results) == 1 else tuple(results)
 
 
-@torch.compiler.assume_constant_result
 def _operator(op: Any) -> str:
+    if not isinstance(op, Op):
+        return _named(op)
+    # torch.compile (2.11) takes functions and numbers for constants, objects not.
+    return _made_of(op.fn, op._identity, op.commutative, op.name, op.prepare, op.finish)
+
+
+@torch.compiler.assume_constant_result
+def _named(op: Any) -> str:
     return operator_text(op)
+
+
+@torch.compiler.assume_constant_result
+def _made_of(fn: Any, identity: Any, commutative: bool, name: str, prepare: Any, finish: Any) -> str:
+    return operator_text(Op(fn, identity, commutative=commutative, name=name, prepare=prepare, finish=finish))
 
 
 def linear_recurrence(

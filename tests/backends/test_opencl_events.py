@@ -17,6 +17,8 @@ cl_array = pytest.importorskip("pyopencl.array")
 def opencl(device: gpuprims.Device) -> gpuprims.Device:
     if device.backend != BACKEND.name:
         pytest.skip("is about OpenCL devices")
+    if "NVIDIA" in device.driver.context.devices[0].platform.name:
+        pytest.skip("NVIDIA's driver 580 crashes where a kernel waits for an event of the user's")
     return device
 
 

@@ -80,6 +80,7 @@ CALLS: dict[str, Callable[[Any, Any], tuple[Any, ...]]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf:UserWarning")  # opcheck's own
 @pytest.mark.parametrize("name", CALLS)
 def test_torchs_checks_of_operators(rng: np.random.Generator, name: str) -> None:
     x, y = (torch.tensor(rng.standard_normal((3, 7)), requires_grad=True) for _ in "xy")

@@ -6,6 +6,8 @@ from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from gpuprims.backends.cuda.runtimes import require_cuda
 from gpuprims.core.driver import Backend, Driver
 
@@ -23,6 +25,12 @@ class CudaBackend(Backend):
         import cupy
 
         return cupy.from_dlpack(array)
+
+    def viewed(self, integers: Any, dtype: np.dtype[Any]) -> Any:
+        """Return a ``cupy.ndarray`` of integers as one of a dtype of ml_dtypes that they hold."""
+        from gpuprims.backends.cuda.arrays import viewed
+
+        return viewed(integers, dtype)
 
     def drivers(self) -> Sequence[Driver]:
         """List NVIDIA's GPUs."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import cupy
 
-from gpuprims.backends.cuda.arrays import allocate, new_array
+from gpuprims.backends.cuda.arrays import IS_BARE, allocate, kept_as, new_array
 from gpuprims.backends.cuda.compiled import CUDA_CALLS
 from gpuprims.backends.cuda.kernel import current_device
 from gpuprims.core.device import Device
@@ -33,9 +33,10 @@ def into_new(
         launch((*arrays, result))
         return result
 
-    if (calls := CUDA_CALLS.calls) is None or new_array is cupy.ndarray:
+    if (calls := CUDA_CALLS.calls) is None or not IS_BARE:
         return run
+    kind, told = kept_as(form.dtype)
     quick: Callable[[Sequence[Any]], Any] = calls.Run(
-        launch, device, driver, run, allocate, cupy.ndarray, described, index
+        launch, device, driver, run, allocate, kind, (form.shape, told, *described[2:]), index
     )
     return quick

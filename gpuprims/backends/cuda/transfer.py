@@ -9,6 +9,7 @@ from typing import Any
 import cupy
 import numpy as np
 
+from gpuprims.backends.cuda.arrays import new_array
 from gpuprims.backends.cuda.capture import refuse_capture
 from gpuprims.backends.cuda.lanes import CudaLanes
 from gpuprims.core.staging import CHUNK, LANES_DOWN, LANES_UP
@@ -188,4 +189,4 @@ def _pinned(device: cupy.cuda.Device, dtype: np.dtype[Any]) -> tuple[cupy.ndarra
         pinned = cupy.cuda.alloc_pinned_memory(dtype.itemsize)
     memory = cupy.cuda.UnownedMemory(pinned.ptr, dtype.itemsize, pinned, device.id)
     host = np.frombuffer(pinned, dtype, 1)
-    return cupy.ndarray((), dtype, cupy.cuda.MemoryPointer(memory, 0)), host
+    return new_array((), dtype, cupy.cuda.MemoryPointer(memory, 0)), host
