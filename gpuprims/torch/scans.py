@@ -32,9 +32,7 @@ def shifted(x: Tensor, dim: int, value: float, *, first: bool) -> Tensor:
 
 def in_direction(tensors: Sequence[Tensor], dim: int, reverse: bool, op: Any) -> list[Tensor]:
     """Scan along a dimension, from the last element on if reversed."""
-    given = [one.detach().flip(dim) if reverse else one.detach() for one in tensors]
-    results = as_tensors(gpuprims.scan(*given, op=op, axis=dim))
-    return [one.flip(dim) for one in results] if reverse else results
+    return as_tensors(gpuprims.scan(*[one.detach() for one in tensors], op=op, axis=dim, reverse=reverse))
 
 
 @torch.library.custom_op(
@@ -139,7 +137,18 @@ def _keep_recurrence(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 def _recurrence_backward(ctx: Any, above: Tensor) -> tuple[Any, ...]:
     (a, h), dim, reverse = ctx.saved_tensors, ctx.dim, ctx.reverse
     adjoint = linear_operator(shifted(a, dim, 0, first=reverse), above, dim, not reverse)
-    return adjoint * shifted(h, dim, 0, first=not reverse), adjoint, None, None
+    return _times_earlier(adjoint, h, dim, first=not reverse), adjoint, None, None
+
+
+def _times_earlier(x: Tensor, h: Tensor, dim: int, *, first: bool) -> Tensor:
+    """Return ``x * shifted(h, dim, 0, first)``; it reads views where it can, as products in place have no derivative."""
+    if not x.shape[dim] or torch.is_grad_enabled():
+        return x * shifted(h, dim, 0, first=first)
+    rest, product = x.shape[dim] - 1, torch.empty_like(x)
+    product.narrow(dim, 0 if first else rest, 1).zero_()
+    places, earlier = (1, 0) if first else (0, 1)
+    torch.mul(x.narrow(dim, places, rest), h.narrow(dim, earlier, rest), out=product.narrow(dim, places, rest))
+    return product
 
 
 linear_operator.register_autograd(_recurrence_backward, setup_context=_keep_recurrence)
