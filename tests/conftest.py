@@ -139,6 +139,7 @@ KERNELS: dict[str, tuple[str, tuple[CallTraits, ...]]] = {
     "stencil_kernel": ("stencil", (AROUND,)),
     "logistic_kernel": ("logistic", ()),
     "descent_kernel": ("descent", ()),
+    "newton_kernel": ("newton", ()),
     "csr_kernel": ("csr", ()),
     "top_k_kernel": ("top_k", ()),
     "selection_kernel": ("selection", ()),

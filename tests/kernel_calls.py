@@ -25,6 +25,7 @@ from gpuprims.primitives.csr import csr_product
 from gpuprims.primitives.descent import logistic_descent
 from gpuprims.primitives.hogwild import logistic_hogwild
 from gpuprims.primitives.logistic import logistic_gradient
+from gpuprims.primitives.newton import logistic_newton
 from gpuprims.primitives.sgd import logistic_sgd
 
 
@@ -240,6 +241,24 @@ DESCENTS: dict[str, Callable[..., Any]] = {
 }
 
 
+def _batch(k: int, *, labels: Any = "f4", dtype: Any = "f4", **how: Any) -> Any:
+    """Fit three problems of some features, shared or not."""
+    X, y = resident(3, 400, k, dtype=dtype), resident(3, 400, dtype=labels)
+    return logistic_newton(X, y, [0.1, 1, 10], **how)
+
+
+BATCHES: dict[str, Callable[..., Any]] = {
+    "few features": lambda **where: [_batch(k, **where) for k in (1, 4, 8, 11)],
+    "labels of bool, without an intercept": lambda **where: _batch(5, labels="?", fit_intercept=False, **where),
+    "ragged problems": lambda **where: logistic_newton(
+        resident(900, 3), resident(900), offsets=[0, 100, 100, 900], **where
+    ),
+    "sample weights, float64": lambda **where: _batch(
+        7, labels="f8", dtype="f8", sample_weight=resident(400, dtype="f8"), **where
+    ),
+}
+
+
 def _walk(descent: Callable[..., Any], k: int, dtype: Any = "f4", **how: Any) -> Any:
     """Descend from some weights, with an intercept, by steps in two stretches."""
     X, y, weights = (resident(*shape, dtype=dtype) for shape in ((500, k), (500,), (k + 1,)))
@@ -301,6 +320,7 @@ _ALL_ALIKE: dict[str, dict[str, Callable[..., Any]]] = {
     "csr": PRODUCTS,
     "descent": DESCENTS,
     "hogwild": HOGWILD,
+    "newton": BATCHES,
     "segments": SEGMENTED,
     "segscan": SEGMENTED_SCANS,
     "selection": selection_calls.SELECTIONS,

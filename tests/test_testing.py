@@ -57,7 +57,7 @@ def test_the_reference_backend_passes() -> None:
 
 def test_a_primitive_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gpuprims.testing.primitives.devices", list)
-    models = "csr", "logistic", "descent", "sgd", "hogwild"
+    models = "csr", "logistic", "descent", "newton", "sgd", "hogwild"
     for name in (
         "map",
         "histogram",

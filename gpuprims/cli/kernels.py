@@ -63,6 +63,7 @@ CALLS = {
     "selection/cpu_rows": "median({dtype}[{rows}, 16], axis=1)",
     "logistic": "logistic_gradient({dtype}[{rows}, 16], {dtype}[{rows}], {dtype}[16])",
     "descent": "logistic_descent({dtype}[500, 8], {dtype}[500], {dtype}[9], rate=0.1, steps=3)",
+    "newton": "logistic_newton({dtype}[9, 500, 8], {dtype}[9, 500])",
     "sgd": "logistic_sgd({dtype}[{rows}, 16], {dtype}[{rows}], {dtype}[17], int32[900], rate=[0.1], keep=0.9)",
     "hogwild": "logistic_hogwild({dtype}[500, 8], {dtype}[500], {dtype}[9], int32[900], rate=[0.1], keep=0.9)",
     "csr": "csr_product({dtype}[{size}], int32[{size}], range(0, {end}, {step}), {dtype}[16])",

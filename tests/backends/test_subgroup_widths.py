@@ -12,6 +12,7 @@ import pytest
 from device_doubles import double_of, in_use, runtimes
 from kernel_cases import AFFINE, affine_fold, affine_scan, as_it_stands, assert_equal, random_values
 from logistic_cases import assert_descended, assert_descent, assert_logistic
+from newton_cases import assert_fitted
 
 import gpuprims
 from gpuprims.backends.opencl.capabilities import subgroup_size, subgroup_sizes
@@ -124,6 +125,14 @@ def _descent(rng: np.random.Generator, how: How) -> None:
         assert_descended(logistic_descent(*given, **steps, **how), *given, **steps)
 
 
+def _newton(rng: np.random.Generator, how: How) -> None:
+    from gpuprims.primitives.newton import logistic_newton
+
+    for n, k in ((300, 4), (70, 8)):
+        given = rng.standard_normal((2, n, k)).astype("f4"), rng.random((2, n)) < 0.4
+        assert_fitted(logistic_newton(*given, **how), *given)
+
+
 def _sgd(rng: np.random.Generator, how: How) -> None:
     from gpuprims.primitives.sgd import logistic_sgd
 
@@ -192,6 +201,8 @@ CALLS: dict[str, tuple[Callable[[np.random.Generator, How], None], int]] = {
     "segscan_tails": (_segscan, 16),
     "logistic_fused": (_logistic, 4),
     "descent_persistent": (_descent, 4),
+    "newton_registers": (_newton, 4),
+    "newton_tiles": (_newton, 4),
     "sgd_gram": (_sgd, 4),
     "hogwild_lock_free": (_hogwild, 4),
     "csr_rows": (_csr, 4),

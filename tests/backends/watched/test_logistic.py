@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from kernel_cases import Kernel, on_device, on_host, random_values
 from logistic_cases import assert_descended, assert_logistic
+from newton_cases import assert_fitted
 from watched_kernels import each, of
 
 from gpuprims.primitives.descent import logistic_descent
 from gpuprims.primitives.logistic import logistic_gradient
+from gpuprims.primitives.newton import logistic_newton
 
 pytestmark = pytest.mark.oclgrind
 
@@ -57,3 +59,14 @@ def test_descents(kernel: Kernel, rng: np.random.Generator) -> None:
             held = None if shares is None else on_device(kernel.device, shares)
             got = logistic_descent(*given, sample_weight=held, variant=kernel.variant.name, **how)
             assert_descended(on_host(kernel.device, got), X, y, weights, shares, **how)
+
+
+@each(of("newton"))
+def test_batches(kernel: Kernel, rng: np.random.Generator) -> None:
+    for n, k in ((40, 1), (150, 5)):
+        for shares in (None, 0.5 + rng.random(n).astype("f4")):
+            X, y = random_values(rng, np.float32, (2, n, k)), rng.random((2, n)) < 0.4
+            given = [on_device(kernel.device, a) for a in (X, y)]
+            held = None if shares is None else on_device(kernel.device, shares)
+            got = logistic_newton(*given, sample_weight=held, variant=kernel.variant.name)
+            assert_fitted([on_host(kernel.device, one) for one in got], X, y, sample_weight=shares)
