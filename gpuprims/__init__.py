@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from gpuprims.primitives.grouping.run_length import run_length_decode, run_length_encode
     from gpuprims.primitives.grouping.unique import unique, unique_consecutive
     from gpuprims.primitives.histogram import bincount, histogram
+    from gpuprims.primitives.histogram.histogramdd import histogram2d, histogramdd
     from gpuprims.primitives.map import map  # noqa: A004 - the primitive's name in every library of its kind
     from gpuprims.primitives.map.diff import diff
     from gpuprims.primitives.merge import merge
@@ -78,6 +79,8 @@ __all__ = [
     "group_by",
     "hash_counts",
     "histogram",
+    "histogram2d",
+    "histogramdd",
     "isin",
     "lexsort",
     "map",
@@ -132,6 +135,7 @@ _HOMES = {
     "primitives.grouping.run_length": "run_length_decode run_length_encode",
     "primitives.grouping.unique": "unique unique_consecutive",
     "primitives.histogram": "bincount histogram",
+    "primitives.histogram.histogramdd": "histogram2d histogramdd",
     "primitives.map": "map",
     "primitives.map.diff": "diff",
     "primitives.merge": "merge",

@@ -57,6 +57,13 @@ HISTOGRAMS: dict[str, Callable[..., Any]] = {
         gpuprims.histogram(resident(LONG), 9_000, (0, 1), weights=resident(LONG, dtype=dtype), **where)
         for dtype in ("f4", "f8")
     ],
+    "grids of bins": lambda **where: [
+        gpuprims.histogram2d(resident(LONG), resident(LONG), 90, ((0, 1), (0, 2)), **where),
+        gpuprims.histogram2d(resident(LONG, dtype="i4"), resident(LONG, dtype="f8"), [[0, 1, 9], [0, 2, 7]], **where),
+        gpuprims.histogramdd(
+            resident(9, 3), (2, 3, 4), ((0, 1),) * 3, weights=resident(9), deterministic=False, **where
+        ),
+    ],
     "more elements than 32 bits count": lambda **where: gpuprims.histogram(
         ones(1 << 33, dtype="u1"), 9, (0, 9), **where
     ),
@@ -88,6 +95,9 @@ MANY_BINS: dict[str, Callable[..., Any]] = {
     "edges, apart": lambda **where: gpuprims.histogram(resident(999, 99)[:, ::2], np.arange(1 << 18) ** 1.5, **where),
     "numbers of bins": lambda device, variant: gpuprims.bincount(
         resident(LONG, dtype="i4"), minlength=1 << 18, device=device, variant=variant
+    ),
+    "grids of bins": lambda **where: gpuprims.histogram2d(
+        resident(LONG), resident(LONG), 600, ((0, 1), (0, 2)), **where
     ),
     "weights": lambda **where: [
         gpuprims.histogram(resident(LONG), 90_000, (0, 1), weights=resident(LONG, dtype=dtype), **where)

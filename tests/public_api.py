@@ -45,6 +45,8 @@ def primitives() -> tuple[object, ...]:
         gpuprims.run_length_decode(*gpuprims.run_length_encode(x)),
         gpuprims.histogram(x, bins=5, range=(0, 12)),
         gpuprims.bincount(np.array([1, 2, 2]), minlength=4),
+        gpuprims.histogram2d(x, x, bins=(2, [0, 1, 2]), range=(None, None)),
+        gpuprims.histogramdd([x, x, x], bins=2, density=True),
         gpuprims.blur(x, "gaussian", sigma=1.5),
         gpuprims.stencil(x, np.ones((3, 3)), mode="wrap"),
         gpuprims.top_k(x, 2, axis=1, largest=False),

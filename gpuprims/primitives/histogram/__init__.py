@@ -31,6 +31,9 @@ PRIMITIVE = Primitive(
         "histogram": planner("histogram", bind, plan_call, refused={"density": "plans return counts (divide these)"}),
         "bincount": Planner(plan_numbers, bind_numbers),
     },
+    unplanned=dict.fromkeys(
+        ("histogram2d", "histogramdd"), "the host finds the bins in each call (call the function itself)"
+    ),
 )
 
 _WARM = WarmTables()
@@ -145,7 +148,7 @@ def histogram(
     if operands.on_host and operands.exceed_room:
         counts, table = histogram_in_slabs(operands, bins, range, along, weighing, dtype, variant)
         if density:
-            counts = as_density(operands, counts, np.diff(table.edges))
+            counts = as_density(operands, counts, table.edges)
         return operands.as_caller_wants(counts), operands.as_caller_wants(table.edges.copy())
     plan, table = planned(operands, bins, range, along, weighing, dtype, variant, seeks=0 if density else seeks)
     # A kept call seeks the range in the memory that it is given, which of host arrays with gaps is bytes.
@@ -157,7 +160,7 @@ def histogram(
         return counts, edges
     edges = operands.as_caller_wants(table.edges.copy() if operands.on_host else edges)
     if density:
-        counts = as_density(operands, counts, np.diff(table.edges))
+        counts = as_density(operands, counts, table.edges)
     return operands.to_caller(counts), edges
 
 

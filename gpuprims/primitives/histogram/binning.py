@@ -93,7 +93,17 @@ def make_table(dtype: Dtype, bins: Any, limits: tuple[Any, Any] | None) -> Table
     ends = (low, high) if limits is None or low != high else (low - 0.5, high + 0.5)  # as in NumPy
     starts, last = find_thresholds(order, bins, limits, edges, ends)
     thresholds = np.append(order.elements(starts), order.elements(last)).astype(key_dtype(dtype))
-    return _even(thresholds, edges) or _by_integers(thresholds, edges) or _guided(thresholds, edges)
+    return _even(thresholds, edges) or _uneven(thresholds, edges)
+
+
+@lru_cache(maxsize=64)
+def guided(table: Table) -> Table:
+    """Return a table whose bins may be uneven, of the same bins."""
+    return table if table.kind == "edges" else _uneven(table.thresholds, table.edges)
+
+
+def _uneven(thresholds: np.ndarray, edges: np.ndarray) -> Table:
+    return _by_integers(thresholds, edges) or _guided(thresholds, edges)
 
 
 def _distances(elements: np.ndarray, first: Any) -> np.ndarray:

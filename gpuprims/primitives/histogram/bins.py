@@ -31,7 +31,7 @@ _UINT64 = np.dtype(np.uint64)
 
 
 def _range_table(dtype: np.dtype[Any], bins: int, low: Any, high: Any) -> Table:
-    return make_table(dtype, check_bins("histogram", bins), _checked_limits((low, high)))
+    return make_table(dtype, check_bins("histogram", bins), checked_limits("histogram", (low, high)))
 
 
 # NumPy's edges also depend on the types of the limits.
@@ -54,12 +54,12 @@ class _Edges:
         return np.array_equal(other.edges.view(np.uint8), self.edges.view(np.uint8))  # zeros have signs
 
 
-def _edges_table(dtype: np.dtype[Any], key: _Edges) -> Table:
+def _edges_table(label: str, dtype: np.dtype[Any], key: _Edges) -> Table:
     if not (key.edges[1:] >= key.edges[:-1]).all():
         wrong = int(np.argmin(key.edges[1:] >= key.edges[:-1]))
         one, other = key.edges[wrong : wrong + 2].tolist()
-        raise ArgumentError(f"histogram: bin edges must not decrease or be NaN; got {one} before {other} (sort them)")
-    check_bins("histogram", key.edges.size - 1)
+        raise ArgumentError(f"{label}: bin edges must not decrease or be NaN; got {one} before {other} (sort them)")
+    check_bins(label, key.edges.size - 1)
     key.edges = key.edges.copy()  # the caller may change theirs
     return make_table(dtype, key.edges, None)
 
@@ -73,15 +73,19 @@ def table_of(operands: Operands, bins: Any, limits: Any) -> Table:
     if dtype.kind == "c":
         key_dtype(dtype)  # raises
     if type(bins) is not int or bins < 1:
-        bins = _number_or_edges(bins)
+        bins = number_or_edges(operands.label, bins)
         if isinstance(bins, np.ndarray):
-            key = _Edges(bins)
-            return (_edges_tables if bins.size <= _LARGE else _large_edges_tables)(dtype, key)
+            return table_of_edges(operands.label, dtype, bins)
     if limits is None:
         low, high = start_limits(operands)()
     else:
-        low, high = limits if is_plain_range(limits) else _checked_limits(limits)
+        low, high = limits if is_plain_range(limits) else checked_limits(operands.label, limits)
     return table_between(operands.natives[0].dtype, bins, low, high)
+
+
+def table_of_edges(label: str, dtype: Dtype, edges: np.ndarray) -> Table:
+    """Return the table of bins between edges, for elements of a dtype."""
+    return (_edges_tables if edges.size <= _LARGE else _large_edges_tables)(label, dtype, _Edges(edges))
 
 
 def table_between(dtype: Dtype, bins: int, low: Any, high: Any) -> Table:
@@ -89,27 +93,27 @@ def table_between(dtype: Dtype, bins: int, low: Any, high: Any) -> Table:
     return (_tables if bins <= _LARGE else _large_tables)(dtype, bins, low, high)
 
 
-def _number_or_edges(bins: Any) -> int | np.ndarray:
+def number_or_edges(label: str, bins: Any) -> int | np.ndarray:
     """Return the number of bins, or their edges on the host."""
     if isinstance(bins, str):
         raise ArgumentError(
-            f"histogram: a number of bins, or their edges; got {quoted(bins)} (pass numpy.histogram_bin_edges(...))"
+            f"{label}: a number of bins, or their edges; got {quoted(bins)} (pass numpy.histogram_bin_edges(...))"
         )
     home = device_of(bins)
     if home is None:
-        given = plain_array("histogram", bins, "a number of bins, or their edges", ArgumentError)
+        given = plain_array(label, bins, "a number of bins, or their edges", ArgumentError)
     else:
         given = home.driver.to_host(bins)
     if given.ndim == 0:
         if given.dtype.kind not in "iu" or given < 1:
             number = given.tolist()
             hint = f" (write {int(number)})" if type(number) is float and number.is_integer() and number > 0 else ""
-            raise ArgumentError(f"histogram: a positive number of bins, or their edges; got {quoted(number)}{hint}")
+            raise ArgumentError(f"{label}: a positive number of bins, or their edges; got {quoted(number)}{hint}")
         return int(given)
     if given.ndim != 1:
-        raise ShapeError(f"histogram: edges of one dimension; got {given.shape}")
+        raise ShapeError(f"{label}: edges of one dimension; got {given.shape}")
     if given.dtype.kind not in "iufb" or given.size < 2:
-        raise ArgumentError(f"histogram: two edges or more, of real numbers; got {given.size} of dtype {given.dtype}")
+        raise ArgumentError(f"{label}: two edges or more, of real numbers; got {given.size} of dtype {given.dtype}")
     return np.ascontiguousarray(given)
 
 
@@ -118,18 +122,17 @@ def is_plain_range(limits: Any) -> bool:
     return type(limits) is tuple and len(limits) == 2 and type(limits[0]) in _PLAIN and type(limits[1]) in _PLAIN
 
 
-def _checked_limits(limits: Any) -> tuple[Any, Any]:
-    refuse_masked("histogram: range=", limits)
+def checked_limits(label: str, limits: Any) -> tuple[Any, Any]:
+    """Return the ends of a range, or raise for other than finite numbers in order."""
+    refuse_masked(f"{label}: range=", limits)
     try:
         low, high = (end[()] if isinstance(end, np.ndarray) else end for end in limits)
         fits = bool(np.isfinite(low) and np.isfinite(high) and low <= high)
     except (TypeError, ValueError) as error:
-        raise ArgumentError(f"histogram: range=(low, high), two real numbers; got {quoted(limits)}") from error
+        raise ArgumentError(f"{label}: range=(low, high), two real numbers; got {quoted(limits)}") from error
     if not fits:
         hint = " (exchange them)" if low > high else ""
-        raise ArgumentError(
-            f"histogram: range=(low, high), finite numbers with low <= high; got {quoted(limits)}{hint}"
-        )
+        raise ArgumentError(f"{label}: range=(low, high), finite numbers with low <= high; got {quoted(limits)}{hint}")
     return low, high
 
 
@@ -176,7 +179,7 @@ def start_limits(operands: Operands) -> Callable[[], tuple[Any, Any]]:
             low, high = np.array(numbers, np.int64).view(dtype)[:2]
         if not (np.isfinite(low) and np.isfinite(high)):
             raise ArgumentError(
-                f"histogram: finite elements where range= is not given; got [{low}, {high}]"
+                f"{operands.label}: finite elements where range= is not given; got [{low}, {high}]"
                 " (pass range=(low, high); NaN is then not counted)"
             )
         return (int(low), int(high)) if array.dtype == np.bool_ else (low, high)

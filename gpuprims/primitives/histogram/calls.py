@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import operator
+from functools import cache
+from functools import reduce as reduce_python
 from typing import Any
 
 import numpy as np
@@ -12,6 +15,7 @@ from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError
+from gpuprims.expressions import Expr, trace
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.histogram.binning import Table
 from gpuprims.primitives.histogram.bins import table_of
@@ -91,8 +95,18 @@ def as_weighing(operands: Operands, deterministic: Any, *, as_floats: bool = Fal
     return Weighing("floats", bool(deterministic))
 
 
-def as_density(operands: Operands, sums: Any, widths: np.ndarray) -> Any:
-    """Divide counts by their total and by the widths of the bins."""
-    total = reduce(sums, axis=-1, keepdims=True, device=operands.device)
-    wide = widths if operands.in_place or isinstance(sums, np.ndarray) else operands.driver.asarray(widths)
-    return map_arrays("s / w / t", sums, wide, total, device=operands.device)
+def as_density(operands: Operands, sums: Any, *edges: np.ndarray) -> Any:
+    """Divide counts by their total and by the widths of the bins, along as many last axes as there are edges."""
+    axes = len(edges)
+    total = reduce(sums, axis=tuple(range(-axes, 0)), keepdims=True, device=operands.device)
+    on_host = operands.in_place or isinstance(sums, np.ndarray)
+    widths = []
+    for axis, own in enumerate(edges):
+        wide = np.diff(own).reshape(-1, *[1] * (axes - 1 - axis))
+        widths.append(wide if on_host else operands.driver.asarray(wide))
+    return map_arrays(_divided(axes), sums, *widths, total, device=operands.device)
+
+
+@cache
+def _divided(axes: int) -> Expr:
+    return trace(lambda s, *divisors: reduce_python(operator.truediv, divisors, s), axes + 2)

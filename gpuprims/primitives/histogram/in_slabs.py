@@ -39,17 +39,19 @@ def histogram_in_slabs(
     def count(slab: Operands) -> Any:
         return find_sums(slab, request, variant).count(slab, table).sums
 
-    return _counted(operands, axes_of(along, x.ndim), count), table
+    return counted_in_slabs(operands, axes_of(along, x.ndim), count), table
 
 
 def numbers_in_slabs(
     operands: Operands, along: tuple[int, ...], minlength: Any, weighing: Weighing, variant: str | Variant | None
 ) -> np.ndarray:
     """Return the counts of the numbers in host arrays along some axes, or sums of their weights."""
-    return _counted(operands, along, lambda slab: numbers_of(slab, along, minlength, weighing, variant).count(slab))
+    return counted_in_slabs(
+        operands, along, lambda slab: numbers_of(slab, along, minlength, weighing, variant).count(slab)
+    )
 
 
-def _counted(operands: Operands, along: tuple[int, ...], count: Callable[[Operands], Any]) -> np.ndarray:
+def counted_in_slabs(operands: Operands, along: tuple[int, ...], count: Callable[[Operands], Any]) -> np.ndarray:
     """Return what ``count`` returns for all slabs together, in as many bins as any slab has."""
     kept = [axis for axis in range(operands.natives[0].ndim) if axis not in along]
 

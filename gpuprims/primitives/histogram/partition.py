@@ -130,8 +130,8 @@ def read_partitioned(reader: Reader, sums: Sums, op: Op, target: Form, *, edges:
     able, size, width = device.capabilities, call.size, call.bins + 2
     sums = "relative" if sums == "floats" else sums
     layout = plan_layout(reader.forms, reader.forms[0].shape, reader.axes)
-    values, map_ = values_of(tuple(form.dtype for form in reader.forms), sums)
-    weight = values[1] if len(values) > 1 else None
+    values, map_ = values_of(tuple(form.dtype for form in reader.forms), sums, reader.keys)
+    weight = values[-1] if len(values) > reader.keys.arrays else None
     counting = chosen.resized(block=min(_COUNTING, able.group_limit), groups_per_unit=1)
     if sums == "relative" and spans_fit(width, able.compute_units, most_places(able, digits_of("exact", weight))):
         sums = "exact"
@@ -182,6 +182,7 @@ def read_partitioned(reader: Reader, sums: Sums, op: Op, target: Form, *, edges:
             final=True,
             merged=0,
             edges=edges and partitions,
+            keys=reader.keys,
             partitions=partitions,
             groups=variant.groups_per_unit or 1,
             stored=stored,

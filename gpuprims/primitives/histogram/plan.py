@@ -29,7 +29,7 @@ from gpuprims.primitives.axes import axes_of
 from gpuprims.primitives.histogram import in_place
 from gpuprims.primitives.histogram.binning import Table, key_dtype
 from gpuprims.primitives.histogram.bins import start_limits, table_between
-from gpuprims.primitives.histogram.elements import in_memory_order
+from gpuprims.primitives.histogram.elements import common_dtype, in_memory_order
 from gpuprims.primitives.histogram.joining import adding, joining_planes
 from gpuprims.primitives.histogram.partition import read_partitioned
 from gpuprims.primitives.histogram.reading import ALIGNMENT, Reader
@@ -200,13 +200,15 @@ def plan_sums(
     axes = axes_of(request.axis, len(shape))
     kept = tuple(n for k, n in enumerate(shape) if k not in axes)
     floats, dtypes = weighing.sums == "floats", tuple(form.dtype for form in forms)
+    key = common_dtype(dtypes, request.keys)
     traits = HistogramTraits(
-        dtypes=(dtypes[0], key_dtype(dtypes[0]), *dtypes[1:], *([_FLOAT64] if floats else [])),
+        dtypes=(dtypes[0], key_dtype(key), *dtypes[1:], *([_FLOAT64] if floats else [])),
+        arrays=request.keys.arrays,
         size=math.prod(shape[k] for k in axes),
         outputs=math.prod(kept),
         value_bytes=12 if floats and weighing.repeat else {"counts": 4, "integers": 8, "floats": 8}[weighing.sums],
         bins=bins,
-        values=request.guide - 2 if request.kind == "edges" and dtypes[0].kind in "iub" else 0,
+        values=request.guide - 2 if request.guide and key.kind in "iub" else 0,
     )
     length, width = asked + 2 * request.outside, bins + 2 * request.outside
     result = contiguous(request.dtype or (_FLOAT64 if floats else _INT64), (*kept, length), alignment)
@@ -215,7 +217,9 @@ def plan_sums(
         chosen = HistogramVariant.of(variant)
         if not math.prod(shape) or not width:
             return Readings(None, None, result.shape, zeroed=True)
-        reader = Reader(device, chosen, in_memory_order(forms, axes), axes, traits, request.kind, request.guide)
+        reader = Reader(
+            device, chosen, in_memory_order(forms, axes), axes, traits, request.kind, request.guide, request.keys
+        )
         target = contiguous(result.dtype, (traits.outputs, length), alignment)._replace(shape=(traits.outputs, width))
         peaks, how = None, {"edges": request.edges, "reports": request.reports}
         if floats and weighing.repeat and math.prod(shape) > _MOST_ADDED and chosen.histograms != "private":
@@ -234,7 +238,7 @@ def plan_sums(
             sums = reader.read("relative", adding(True, result.dtype), target, alone=bins == asked, **how)
         else:
             beside = contiguous(_UINT32, (traits.outputs, bins + 2), ALIGNMENT)
-            joining = joining_planes(result.dtype, single=dtypes[1].kind == "f" and dtypes[1].itemsize < 8)
+            joining = joining_planes(result.dtype, single=dtypes[-1].kind == "f" and dtypes[-1].itemsize < 8)
             sums, peaks = together(
                 device,
                 lambda: reader.read("scaled", joining, target, beside, alone=False, **how),
@@ -264,7 +268,7 @@ def count(
 ) -> Counted:
     """Count as :meth:`HistogramPlan.count`; see :class:`HistogramRequest` for the arguments."""
     described = operands.label, table.kind, table.bins, table.guide.size
-    request = HistogramRequest(*described, asked, axis, weighing, dtype, outside, edges, reports)
+    request = HistogramRequest(*described, asked, axis, weighing, dtype, outside, edges, reports=reports)
     return find_sums(operands, request, variant).count(operands, table)
 
 

@@ -15,16 +15,16 @@ from gpuprims.core.layout import Form, Layout, contiguous, plan_layout
 from gpuprims.core.together import together
 from gpuprims.operators import Op, as_map, make_folding
 from gpuprims.primitives.fold import plan_fold
-from gpuprims.primitives.histogram.elements import power_of_two, values_of, weight_dtype
-from gpuprims.primitives.histogram.spec import CPU_REPLICAS, Bins, HistogramSpec, Sums, digits_of, planes_of
+from gpuprims.primitives.histogram.elements import MOST_COUNTED, power_of_two, sum_dtype, values_of, weight_dtype
+from gpuprims.primitives.histogram.spec import CPU_REPLICAS, Bins, HistogramSpec, Keys, Sums, digits_of, planes_of
 from gpuprims.primitives.histogram.traits import BEHIND_RANGE, HistogramTraits
 from gpuprims.primitives.histogram.variants import HistogramVariant
 
 _INT64, _FLOAT64, _FLOAT32, _UINT32, _UINT8 = (np.dtype(name) for name in ("i8", "f8", "f4", "u4", "u1"))
 ALIGNMENT = 16  # of device memory, in bytes
 _LEAST_VECTORS = 8  # of a work-item that counts: fewer groups wait less to add to the totals; rows: shares
-# A part has fewer elements, so that 32 bits hold its counts, or digits the carries of weights (sums.h).
-_MOST_COUNTED, _MOST_CARRIED = 2**31, 2**21
+# A part has fewer elements, so that digits hold the carries of weights (sums.h).
+_MOST_CARRIED = 2**21
 # Fewest elements of a part for each digit of a bin: so that adding the parts takes no longer than counting.
 _PER_DIGIT = {"exact": 1 / 8, "relative": 1 / 12, "integers": 1 / 4}
 # Up to this many totals, the last group stores the results; else each part's sums go to memory, for another launch.
@@ -121,10 +121,11 @@ class Reader(NamedTuple):
     call: HistogramTraits
     kind: Bins
     guide: int
+    keys: Keys
 
     def adds_exactly(self, result: Dtype) -> bool:
         """Return True if a group has room for all bits that sums of float weights can have."""
-        sums = (self.call.bins + 2) * digits_of("exact", weight_dtype(self.forms[1].dtype))
+        sums = (self.call.bins + 2) * digits_of("exact", weight_dtype(self.forms[-1].dtype))
         able = self.device.capabilities
         fits = sums * _TOTAL + self.guide * _ENTRY_BYTES <= able.asked_local_memory
         fits = fits and self.call.outputs * sums <= _MOST_MERGED
@@ -149,11 +150,11 @@ class Reader(NamedTuple):
         device, histograms = self.device, self.chosen.histograms
         able, outputs, size, width = device.capabilities, self.call.outputs, self.call.size, self.call.bins + 2
         layout = plan_layout(self.forms, self.forms[0].shape, self.axes)
-        values, map_ = values_of(tuple(form.dtype for form in self.forms), sums)
+        values, map_ = values_of(tuple(form.dtype for form in self.forms), sums, self.keys)
         chosen = self._fitted(values, layout)
         vector = min(layout.vector_width(), chosen.items) if chosen.vectors else 1
-        weight = values[1] if len(values) > 1 else None
-        dtype = _sum_dtype(sums, chosen, outputs * size)
+        weight = values[-1] if len(values) > self.keys.arrays else None
+        dtype = sum_dtype(sums, outputs * size if chosen.shares_histograms else 0)
         digits = digits_of(sums, weight) if histograms in ("cached", "local", "split") else 1
         planes, private = planes_of(sums, weight), histograms == "private"
         room = self._room(chosen, digits, dtype)
@@ -162,7 +163,7 @@ class Reader(NamedTuple):
         if not chosen.shares_histograms:
             least = max(least, int(digits * width * _PER_DIGIT.get(sums, 1)))
         parts = self._parts(chosen, outputs * ranges, least, room.local)
-        parts = max(parts, -(-size // (_MOST_CARRIED if sums == "relative" else _MOST_COUNTED)))
+        parts = max(parts, -(-size // (_MOST_CARRIED if sums == "relative" else MOST_COUNTED)))
         rows = parts * (room.copies if private else 1)
         totals = outputs * planes * width
         stores = histograms in ("local", "bytes") and target.dtype in STORED
@@ -194,6 +195,7 @@ class Reader(NamedTuple):
             edges=edges,
             reports=reports and merged,
             windowed=room.windowed,
+            keys=self.keys,
         )
         left = contiguous(total, (1 if whole else rows, outputs, planes, width), ALIGNMENT)
         is_target = final or (alone and total == target.dtype and left.shape[:3] == (1, 1, 1))
@@ -290,11 +292,3 @@ class Reader(NamedTuple):
         forms = [*parts, *(form._replace(shape=(1, *target.shape), strides=(0, *form.strides)) for form in beside)]
         folding = make_folding(op, as_map("reduce", None, len(forms)), tuple(form.dtype for form in forms), None)
         return plan_fold(self.device, forms, [target], folding, shape, (0,), commutative=True).compiled()
-
-
-def _sum_dtype(sums: Sums, chosen: HistogramVariant, total: int) -> Dtype:
-    """Return the dtype of a group's sum: 32 bits for counts that fit."""
-    if sums in ("floats", "relative"):
-        return _FLOAT64
-    small = sums == "peaks" or (sums == "counts" and (not chosen.shares_histograms or total <= _MOST_COUNTED))
-    return _UINT32 if small else _INT64

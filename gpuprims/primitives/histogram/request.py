@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from gpuprims.core.kernel_spec import Dtype
 from gpuprims.primitives.histogram.binning import Table
-from gpuprims.primitives.histogram.spec import Bins
+from gpuprims.primitives.histogram.spec import ONE_KEY, Bins, Keys
 
 
 class Weighing(NamedTuple):
@@ -32,6 +32,7 @@ class HistogramRequest(NamedTuple):
     dtype: Dtype | None = None  # of the result; by default int64, or float64 for floats
     outside: bool = False  # two more results, for elements that are too high and too low for a "direct" table
     edges: bool = False  # the edges are a result too
+    keys: Keys = ONE_KEY  # the arrays before the weights
     reports: bool = False  # tell the host one more than the last place that is not zero, if a kernel can
 
     @classmethod

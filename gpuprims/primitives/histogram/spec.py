@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -20,6 +21,29 @@ Sums = Literal["counts", "integers", "peaks", "scaled", "relative", "exact", "fl
 # A key is the index of its bin ("direct"), or thresholds are evenly spaced up to rounding ("even"), or not ("edges").
 # Or a launch before finds the range of even bins ("sought").
 Bins = Literal["direct", "even", "edges", "sought"]
+
+
+class Keys(NamedTuple):
+    """The first arrays of a call: ``axes`` arrays of keys, after one of row numbers if ``rows``.
+
+    Several keys, or keys and a row, find a place in a grid of bins; see ``places.h``.
+    """
+
+    axes: int = 1
+    rows: bool = False
+
+    @property
+    def arrays(self) -> int:
+        """The number of arrays."""
+        return self.axes + self.rows
+
+    @property
+    def grid(self) -> int:
+        """The number of axes of a grid, or 0 for an array that alone finds the bins."""
+        return self.axes if self.arrays > 1 else 0
+
+
+ONE_KEY = Keys()
 _INT64, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
 # 64-bit words of the table before the thresholds.
 TABLE_HEADER = 8
@@ -57,7 +81,7 @@ _TOTAL_COPIES, _MOST_COPIED, _FEWEST_SHARING = 4, 2**13, 128  # rows: totals
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class HistogramSpec(KernelSpec):
-    """Macros for a histogram; the values are a key and, if there are weights, a weight."""
+    """Macros for a histogram; the values are the keys and, if there are weights, a weight."""
 
     kind: Bins
     sums: Sums
@@ -70,6 +94,7 @@ class HistogramSpec(KernelSpec):
     merged: int  # groups add their sums to so many rows of totals, which the last group stores as results
     edges: bool = False  # the launch copies the edges to a result
     reports: bool = False  # the last group tells the host the last place that is not zero
+    keys: Keys = ONE_KEY
     windowed: bool = False  # groups first add weights of near exponents to words that need no carries
 
     @staticmethod
@@ -85,7 +110,11 @@ class HistogramSpec(KernelSpec):
 
     @property
     def _weight(self) -> Dtype | None:
-        return self.values[1] if len(self.values) > 1 else None
+        return self.values[-1] if len(self.values) > self.keys.arrays else None
+
+    @property
+    def _of_keys(self) -> Dtype:
+        return self.values[self.keys.rows]
 
     @property
     def pointers(self) -> int:
@@ -97,13 +126,13 @@ class HistogramSpec(KernelSpec):
     def dtypes(self) -> frozenset[Dtype]:
         """See :class:`KernelSpec`."""
         joined = (self.final and self.sums == "exact") or self.sums in ("scaled", "relative")
-        in_loops = not self.fused and self.values[0].itemsize == 8  # by floats of 64 bits: arithmetic.h
+        in_loops = not self.fused and self._of_keys.itemsize == 8  # by floats of 64 bits: arithmetic.h
         doubles = {_FLOAT64} if joined or in_loops or self._sought else set()
         return super().dtypes | {self.group_dtype, self.dtype} | doubles
 
     def macros(self) -> dict[str, int | str]:
         """Define keys, weights, sums and the guide to the thresholds."""
-        key, fields = self.values[0], fields_of(self.values)
+        key, fields = self._of_keys, fields_of(self.values)
         further = (
             ", GLOBAL const u32 *RESTRICT peaks" * (self.sums == "scaled")
             + ", GLOBAL u32 *counters" * (self.merged > 0)
@@ -133,6 +162,7 @@ class HistogramSpec(KernelSpec):
             "BELOW_ZERO(x)": "0" if key.kind == "u" else "((x) < 0)",
             "DISTANCE(x, first)": _distance(key),
             "FUSED": int(self.fused),
+            **self._grid(fields),
             **self._guide(),
             **self._edges(),
             **self._weights(),
@@ -141,7 +171,15 @@ class HistogramSpec(KernelSpec):
 
     @property
     def _of_bytes(self) -> bool:
-        return self.inputs[0].dtype.itemsize == 1 and self.sums == "counts"
+        return self.inputs[0].dtype.itemsize == 1 and self.sums == "counts" and not self.keys.grid
+
+    def _grid(self, fields: Sequence[str]) -> dict[str, int | str]:
+        """Define the keys of a value, and its row in a grid of several rows."""
+        if not self.keys.grid:
+            return {"GRID": 0}
+        keys = ", ".join(f"(value){field}" for field in fields[self.keys.rows : self.keys.arrays])
+        row = f"(value){fields[0]}" if self.keys.rows else "0"
+        return {"GRID": self.keys.grid, "GRID_KEYS(value)": keys, "GRID_ROW(value)": row}
 
     def _guide(self) -> dict[str, int | str]:
         """Define the guide: entries of 16 bits, or thresholds, in local memory, or of 32 bits in the table."""
@@ -160,7 +198,7 @@ class HistogramSpec(KernelSpec):
         """Define how edges that a kernel computes are rounded and stored, and the distance of integers."""
         if not self._sought:
             return {}
-        key, edge = self.values[0], edge_dtype(self.inputs[0].dtype)
+        key, edge = self._of_keys, edge_dtype(self.inputs[0].dtype)
         unsigned = f"u{8 * key.itemsize}"
         rounded = {2: "gp_half_value(gp_half_bits((f32)(x)))", 4: "((f32)(x))", 8: "(x)"}[edge.itemsize]
         stored = "((GLOBAL u16 *)(edges))[k] = gp_half_bits(edge)"
@@ -175,10 +213,10 @@ class HistogramSpec(KernelSpec):
 
     def _weights(self) -> dict[str, int | str]:
         """Define a value's weight, and the exponent of a float weight."""
-        if len(self.values) == 1:
+        dtype = self._weight
+        if dtype is None:
             return {"WEIGHT(value)": 1}
-        macros: dict[str, int | str] = {"WEIGHT(value)": "(value).v1"}
-        dtype = self.values[1]
+        macros: dict[str, int | str] = {"WEIGHT(value)": f"(value).v{len(self.values) - 1}"}
         if dtype.kind == "f":
             fraction, mask = (23, 0xFF) if dtype.itemsize == 4 else (52, 0x7FF)
             macros |= {
@@ -190,12 +228,12 @@ class HistogramSpec(KernelSpec):
 
     def text(self) -> list[str]:
         """Write the types of keys, sums and weights, and functions that load bytes."""
-        types = {"key_t": self.values[0], "bin_t": self.group_dtype, "total_t": self.dtype}
+        types = {"key_t": self._of_keys, "bin_t": self.group_dtype, "total_t": self.dtype}
         types["group_t"] = self.group_dtype if not self.digits else self.dtype if self.sums == "relative" else _INT64
         if self._sought:
             types["edge_t"] = edge_dtype(self.inputs[0].dtype)
-        if len(self.values) > 1:
-            types["weight_t"] = self.values[1]
+        if self._weight is not None:
+            types["weight_t"] = self._weight
         return [
             *(fetch_text(self) if self._of_bytes else ()),
             *(f"typedef {c_type(dtype)} {name};" for name, dtype in types.items()),
@@ -204,7 +242,7 @@ class HistogramSpec(KernelSpec):
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""
         kernels = Path(__file__).parent / "kernels"
-        return kernels / "binning.h", kernels / "sums.h"
+        return kernels / "binning.h", kernels / "places.h", kernels / "sums.h"
 
 
 def _from_bits(dtype: Dtype) -> str:

@@ -33,10 +33,12 @@ class HistogramTraits(CallTraits):
     """Facts about a histogram call; ``value_bytes`` are the bytes of a bin in a histogram that groups share.
 
     ``values`` counts the integers between the first and the last edge, or is 0 for floats and too many integers.
+    ``arrays`` find an element's bin.
     """
 
     bins: int = 0
     values: int = 0
+    arrays: int = 1
 
     @classmethod
     def of(cls, call: CallTraits) -> HistogramTraits:
@@ -123,6 +125,8 @@ def counted(capabilities: Capabilities, call: CallTraits) -> str | None:
 
 def counted_bytes(capabilities: Capabilities, call: CallTraits) -> str | None:
     """Refuse weights, and elements larger than a byte."""
+    if (arrays := HistogramTraits.of(call).arrays) > 1:
+        return f"is for bins of one array; this call has {arrays}"
     if call.dtypes[0].itemsize > 1:
         return f"is for elements of one byte; this call has {call.dtypes[0]}"
     return counted(capabilities, call) or lacks_local(256 * 32 * 4, capabilities)  # 32 counts for each value

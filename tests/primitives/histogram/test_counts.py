@@ -11,7 +11,7 @@ from kernel_cases import DTYPES, LAYOUTS, Kernel, assert_equal, on_device, on_ho
 
 import gpuprims
 from gpuprims.errors import ArgumentError, NoVariantError
-from gpuprims.primitives.histogram import plan, reading
+from gpuprims.primitives.histogram import elements, plan, reading
 
 # Bins for bytes: a bin a value, several values a bin, mostly empty bins, bins beyond all values, uneven bins.
 BYTES: tuple[Any, ...] = (
@@ -95,7 +95,8 @@ def test_arrays_on_the_device_stay_there(histogram_kernel: Kernel, rng: np.rando
 def test_counts_of_more_elements_than_32_bits_tell(
     histogram_kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "_MOST_COUNTED", 100)  # in place of 2^31
+    for home in (reading, elements):
+        monkeypatch.setattr(home, "MOST_COUNTED", 100)  # in place of 2^31
     plan.plan_sums.cache_clear()
     x = rng.integers(0, 5, 1000)
     assert_equal(bincount(histogram_kernel, x), np.bincount(x))

@@ -334,16 +334,6 @@ DEVICE void gp_load_whole_tile(INPUTS, const layout_t layout, const i64 o, const
         }                                                                                                              \
     } while (0)
 
-/* Load the first item in doubt and find its bin. Such items are rare, so registers hold one at a time. */
-DEVICE i32 gp_settle_item(INPUTS, const layout_t layout, const i64 o, const i64 base, const int tid, const binning_t b,
-                       u32 *left, value_t *value)
-{
-    const int item = gp_count_bits(~*left & (*left - 1));
-    *left &= *left - 1;
-    *value = MAP(o, ITEM_INDEX(base, item, tid));
-    return gp_settle_bin(KEY(*value), b);
-}
-
 #ifdef LOWEST
 /* The byte values in a bin, or in a place after the last bin: from `from` to before `to`. */
 #define BYTES 256

@@ -5,7 +5,8 @@
  * out     histograms: PLANES sums for each of bins + 2 places, added to the present ones
  * local   `slots` (a power of two) times DIGITS sums, and the place of each slot
  * launch  any number of groups of BLOCK; each takes (output, part) pairs until none are left
- * host    gp_load_whole_tile, gp_guess_bin and gp_settle_item (binning.h); ADD, ADD_GLOBALLY and gp_plane (sums.h); MAP
+ * host    gp_load_whole_tile (binning.h), gp_guess_place and gp_settle_item (places.h); ADD, ADD_GLOBALLY and gp_plane
+ *         (sums.h); MAP
  * order   elements in the order in which work-items take them: sums of integers are the same, of floats maybe not
  *
  * A bin with many elements is likely in the first tile, so few groups conflict in global memory.
@@ -27,7 +28,7 @@
 #define COUNT(value, item)                                                                                             \
     do {                                                                                                               \
         int doubt;                                                                                                     \
-        const i32 place = gp_guess_bin(KEY(value), b, &doubt);                                                         \
+        const i32 place = gp_guess_place(value, b, &doubt);                                                         \
         ADD_IN_SLOT(place, value);                                                                                     \
         left |= (u32)doubt << (item);                                                                                  \
     } while (0)
@@ -40,7 +41,7 @@ void histogram_cached(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outpu
     LOCAL i32 *places = (LOCAL i32 *)(own + DIGITS * slots);
     const i64 width = bins + 2, share = gp_share(n, parts);
     const int tid = get_local_id(0);
-    const binning_t b = gp_read_table(table, bins);
+    const bins_t b = gp_read_bins(table, bins);
 
     for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
         const i64 o = task / parts, part = task % parts, first = part * share, end = min(first + share, n);
@@ -55,7 +56,7 @@ void histogram_cached(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outpu
         for (int item = 0; item < ITEMS; item++) {
             const i64 j = ITEM_INDEX(first, item, tid);
             if (j >= end) break;
-            const i32 place = gp_settle_bin(KEY(MAP(o, j)), b);
+            const i32 place = gp_settle_place(MAP(o, j), b);
             if (COUNTED(place, b)) gp_take_place(places + (place & ((i32)slots - 1)), NO_PLACE, place);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -72,7 +73,7 @@ void histogram_cached(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outpu
         }
         for (i64 j = n - n % VECTOR + tid; part == 0 && j < n; j += BLOCK) {
             const value_t value = MAP(o, j);
-            const i32 place = gp_settle_bin(KEY(value), b);
+            const i32 place = gp_settle_place(value, b);
             ADD_IN_SLOT(place, value);
         }
         barrier(CLK_LOCAL_MEM_FENCE);

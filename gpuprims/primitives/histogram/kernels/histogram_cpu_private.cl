@@ -4,7 +4,7 @@
  * in      INPUTS: n elements for each of `outputs` histograms; the table (binning.h)
  * out     histograms: sums for each of bins + 2 places, for each output, for each of `replicas` of each part
  * launch  any number of groups of one work-item; each takes (part, output) pairs until none are left
- * host    gp_guess_bin, gp_settle_bin and WEIGHT (binning.h), MAP(o, j)
+ * host    gp_guess_place and gp_settle_place (places.h), WEIGHT, MAP(o, j)
  * order   elements in index order, in `replicas` (a power of two) sums in turn
  *
  * An addition waits for the previous one to the same sum, but not for one to another replica.
@@ -18,7 +18,7 @@ void histogram_cpu_private(INPUTS, HISTOGRAMS, const layout_t layout, const i64 
                            const i64 parts, const i64 replicas)
 {
     const i64 width = bins + 2, share = (n + parts - 1) / parts;
-    const binning_t b = gp_read_table(table, bins);
+    const bins_t b = gp_read_bins(table, bins);
 
     for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
         const i64 o = task % outputs, part = task / outputs, end = min((part + 1) * share, n);
@@ -37,7 +37,7 @@ void histogram_cpu_private(INPUTS, HISTOGRAMS, const layout_t layout, const i64 
             EACH_LANE
             {
                 int doubt;
-                const i32 place = gp_guess_bin(KEY(MAP(o, j + lane)), b, &doubt);
+                const i32 place = gp_guess_place(MAP(o, j + lane), b, &doubt);
                 found[lane] = doubt ? OPEN : place;
             }
 
@@ -47,14 +47,14 @@ void histogram_cpu_private(INPUTS, HISTOGRAMS, const layout_t layout, const i64 
                 for (int k = 0; k < CPU_REPLICAS; k++) {
                     const i64 at = j + lane + k;
                     i32 bin = found[lane + k];
-                    if (bin == OPEN) bin = gp_settle_bin(KEY(MAP(o, at)), b);
+                    if (bin == OPEN) bin = gp_settle_place(MAP(o, at), b);
                     rows[k][bin] += WEIGHT(MAP(o, at));
                 }
             }
         }
         for (; j < end; j++) {
             const value_t value = MAP(o, j);
-            rows[0][gp_settle_bin(KEY(value), b)] += WEIGHT(value);
+            rows[0][gp_settle_place(value, b)] += WEIGHT(value);
         }
     }
 }

@@ -4,13 +4,13 @@
  * in      INPUTS: n elements for each of `outputs` histograms; the table (binning.h)
  * out     histograms: PLANES sums for each of bins + 2 places, added to the present ones
  * launch  any number of groups of BLOCK; each takes (output, part) pairs until none are left
- * host    gp_load_whole_tile, gp_guess_bin, gp_settle_item (binning.h), ADD_GLOBALLY (sums.h), MAP
+ * host    gp_load_whole_tile (binning.h); gp_guess_place, gp_settle_item (places.h), ADD_GLOBALLY (sums.h), MAP
  * order   elements in the order in which work-items take them: sums of integers are the same, of floats maybe not
  */
 #define COUNT(value, item)                                                                                             \
     do {                                                                                                               \
         int doubt;                                                                                                     \
-        const i32 place = gp_guess_bin(KEY(value), b, &doubt);                                                         \
+        const i32 place = gp_guess_place(value, b, &doubt);                                                         \
         if (COUNTED(place, b)) ADD_GLOBALLY(own, place, width, value, PEAK(o, place));                                          \
         left |= (u32)doubt << (item);                                                                                  \
     } while (0)
@@ -21,7 +21,7 @@ void histogram_global_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i6
 {
     const i64 width = bins + 2, share = gp_share(n, parts);
     const int tid = get_local_id(0);
-    const binning_t b = gp_read_table(table, bins);
+    const bins_t b = gp_read_bins(table, bins);
 
     for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
         const i64 o = task / parts, part = task % parts, end = min((part + 1) * share, n);
@@ -37,7 +37,7 @@ void histogram_global_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i6
         }
         for (i64 j = n - n % VECTOR + tid; part == 0 && j < n; j += BLOCK) {
             const value_t value = MAP(o, j);
-            const i32 place = gp_settle_bin(KEY(value), b);
+            const i32 place = gp_settle_place(value, b);
             if (COUNTED(place, b)) ADD_GLOBALLY(own, place, width, value, PEAK(o, place));
         }
     }

@@ -7,8 +7,8 @@
  * local   `replicas` (a power of two) times DIGITS * (bins + 2) sums, and the guide if it is LOCAL_GUIDE. WINDOWED sums have
  *         one replica, and WINDOW_WORDS in `replicas` columns for each place
  * launch  any number of groups of BLOCK; each takes (part, output) pairs until none are left
- * host    gp_load_whole_tile, gp_guess_bin, gp_settle_item (binning.h); ADD_IN_PASS, gp_choose_window, gp_add_in_window,
- *         gp_empty_window, gp_plane and gp_finish_merging (sums.h); MAP
+ * host    gp_load_whole_tile (binning.h); gp_guess_place, gp_settle_item (places.h); ADD_IN_PASS, gp_choose_window,
+ *         gp_add_in_window, gp_empty_window, gp_plane and gp_finish_merging (sums.h); MAP
  * order   elements in the order in which work-items take them: sums of integers are the same, of floats maybe not; sums of
  *         replicas in turn
  *
@@ -35,7 +35,7 @@
 #define COUNT(value, item)                                                                                             \
     do {                                                                                                               \
         int doubt;                                                                                                     \
-        const i32 place = gp_guess_bin(KEY(value), b, &doubt);                                                         \
+        const i32 place = gp_guess_place(value, b, &doubt);                                                         \
         ADD_FIRST(place, value, doubt);                                                                                \
         left |= (u32)doubt << (item);                                                                                  \
     } while (0)
@@ -63,7 +63,7 @@ void histogram_local_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i64
     __local u32 votes[EXPONENT_MASK + 2];
 #endif
     const i64 share = gp_share(n, parts);
-    binning_t b = gp_read_table(table, bins);
+    bins_t b = gp_read_bins(table, bins);
     SHARE_GUIDE(b, own, WORDS_BEFORE_GUIDE, tid);
     COPY_EDGES(own, tid);
 
@@ -101,7 +101,7 @@ void histogram_local_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i64
             /* 3. Count the elements after the last whole vector. */
             for (i64 j = n - n % VECTOR + tid; part == 0 && j < n; j += BLOCK) {
                 const value_t value = MAP(o, j);
-                const i32 place = gp_settle_bin(KEY(value), b);
+                const i32 place = gp_settle_place(value, b);
                 ADD_IN_PASS(pass, own, place * copies + replica, stride, value, 0);
             }
 #if WINDOWED

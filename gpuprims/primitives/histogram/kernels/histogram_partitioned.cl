@@ -10,7 +10,7 @@
  * launch  any number of groups of BLOCK, in two launches. PARTITIONS: each takes one of `writers` parts, every so manieth
  *         tile, until none are left. Else each takes a share of a range until none are left; a range of many elements has
  *         several, of every so manieth tile
- * host    gp_load_whole_tile, gp_guess_bin, gp_settle_item (binning.h); gp_scaled, gp_plane, gp_carry (sums.h);
+ * host    gp_load_whole_tile (binning.h); gp_guess_place, gp_settle_item (places.h); gp_scaled, gp_plane, gp_carry (sums.h);
  *         gp_write_entry, gp_last_done, MAP
  * order   elements in any order: sums of integers are the same. Float sums are rounded once for each share of a range, and
  *         then added in the order of the shares
@@ -78,7 +78,7 @@ void histogram_partitioned(INPUTS, HISTOGRAMS, const layout_t layout, const i64 
     LOCAL u32 *ends = counts + copies * row, *own = counts + tid % copies * row;
     LOCAL STORED *weights = (LOCAL STORED *)(ends + (copies * row + ROOM_OF_TOTALS + 3) / 4 * 4 - copies * row);
     LOCAL u16 *sorted = (LOCAL u16 *)(weights + HAS_WEIGHTS * pitch);
-    const binning_t b = gp_read_table(table, bins);
+    const bins_t b = gp_read_bins(table, bins);
 #if COPIES_EDGES
     gp_copy_edges(table, edges, tid);
 #endif
@@ -103,7 +103,7 @@ void histogram_partitioned(INPUTS, HISTOGRAMS, const layout_t layout, const i64 
             {
                 int doubt;
                 const int live = base + BLOCK * ITEMS <= n || ITEM_INDEX(base, item, tid) < n;
-                const i32 place = gp_guess_bin(KEY(values[item]), b, &doubt);
+                const i32 place = gp_guess_place(values[item], b, &doubt);
                 places[item] = live && COUNTED(place, b) ? place : nowhere;
                 left |= (u32)(live && doubt) << item;
             }

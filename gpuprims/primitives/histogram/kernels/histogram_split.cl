@@ -5,7 +5,7 @@
  * out     histograms: PLANES sums for each of bins + 2 places, for each output, for each part
  * local   DIGITS * (span + 1) sums, and the guide if it is LOCAL_GUIDE
  * launch  any number of groups of BLOCK; each takes (part, output, range) triples until none are left
- * host    gp_load_whole_tile, gp_guess_bin, gp_settle_item (binning.h); ADD_IN_PASS and gp_plane (sums.h); MAP
+ * host    gp_load_whole_tile (binning.h); gp_guess_place, gp_settle_item (places.h); ADD_IN_PASS and gp_plane (sums.h); MAP
  * order   elements in the order in which work-items take them: sums of integers are the same, of floats maybe not
  *
  *     places    0 1 2 3 | 4 5 6 7 | 8 9        span = 4; counts of other ranges go to one more place
@@ -17,7 +17,7 @@
 #define COUNT(value, item)                                                                                             \
     do {                                                                                                               \
         int doubt;                                                                                                     \
-        const i32 place = gp_guess_bin(KEY(value), b, &doubt);                                                         \
+        const i32 place = gp_guess_place(value, b, &doubt);                                                         \
         ADD_WITHIN(place, value);                                                                                      \
         left |= (u32)doubt << (item);                                                                                  \
     } while (0)
@@ -30,7 +30,7 @@ void histogram_split(INPUTS, HISTOGRAMS, const layout_t layout, const i64 output
     const i32 width = (i32)bins + 2, size = (i32)span, ranges = (width + size - 1) / size;
     const int tid = get_local_id(0);
     const i64 share = gp_share(n, parts);
-    binning_t b = gp_read_table(table, bins);
+    bins_t b = gp_read_bins(table, bins);
     SHARE_GUIDE(b, own, DIGITS * (size + 1), tid);
 
     for (i64 task = get_group_id(0); task < outputs * parts * ranges; task += get_num_groups(0)) {
@@ -57,7 +57,7 @@ void histogram_split(INPUTS, HISTOGRAMS, const layout_t layout, const i64 output
             /* 3. Count the elements after the last whole vector. */
             for (i64 j = n - n % VECTOR + tid; part == 0 && j < n; j += BLOCK) {
                 const value_t value = MAP(o, j);
-                const i32 place = gp_settle_bin(KEY(value), b);
+                const i32 place = gp_settle_place(value, b);
                 ADD_WITHIN(place, value);
             }
             barrier(CLK_LOCAL_MEM_FENCE);
