@@ -141,7 +141,7 @@ def _recurrence_backward(ctx: Any, above: Tensor) -> tuple[Any, ...]:
 
 
 def _times_earlier(x: Tensor, h: Tensor, dim: int, *, first: bool) -> Tensor:
-    """Return ``x * shifted(h, dim, 0, first)``; it reads views where it can, as products in place have no derivative."""
+    """Return ``x * shifted(h, dim, 0, first)``. Products of views in place have no derivative."""
     if not x.shape[dim] or torch.is_grad_enabled():
         return x * shifted(h, dim, 0, first=first)
     rest, product = x.shape[dim] - 1, torch.empty_like(x)
