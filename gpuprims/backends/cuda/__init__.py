@@ -21,10 +21,15 @@ class CudaBackend(Backend):
 
     def from_dlpack(self, array: Any) -> Any:
         """Return a ``cupy.ndarray`` over a producer's memory, ordered behind the work that fills it."""
+        return self._reader(array)
+
+    @cached_property
+    def _reader(self) -> Callable[[Any], Any]:
         require_cuda()
         import cupy
 
-        return cupy.from_dlpack(array)
+        read: Callable[[Any], Any] = cupy.from_dlpack
+        return read
 
     def viewed(self, integers: Any, dtype: np.dtype[Any]) -> Any:
         """Return a ``cupy.ndarray`` of integers as one of a dtype of ml_dtypes that they hold."""

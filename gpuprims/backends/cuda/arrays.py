@@ -38,6 +38,8 @@ def _float8_class(dtype: Dtype) -> type[cupy.ndarray]:
     class OfDtype(Float8Array):
         """An array of one of the dtypes."""
 
+        __module__ = Float8Array.__module__
+
     OfDtype.__name__ = OfDtype.__qualname__ = Float8Array.__name__
     OfDtype.dtype = property(lambda _: dtype)  # type: ignore[assignment]
     return OfDtype

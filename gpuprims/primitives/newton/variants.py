@@ -44,8 +44,8 @@ def _shared(capabilities: Capabilities, call: CallTraits) -> int:
 
 
 def _compiled(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Refuse PoCL, whose optimiser makes kernels of groups that write beyond their memory (measurements.md, pocl)."""
-    if "portable computing" not in capabilities.vendor.lower():
+    """Refuse PoCL, whose optimiser makes kernels of groups that write beyond their memory."""
+    if "portable computing" not in capabilities.vendor.lower():  # rows: pocl
         return None
     return f"is not for PoCL, whose optimiser compiles it wrongly; {capabilities.name} is one of PoCL's devices"
 
