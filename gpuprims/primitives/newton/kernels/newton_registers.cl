@@ -144,7 +144,7 @@ void newton_registers(INPUTS, OUTPUTS, const layout_t layout, const i64 problems
                     slope *= sign * weight;
                     curvature *= weight;
                     sums[LOSS] += weight * loss;
-                    sums[WRONG] += sign * score >= 0 && weight > 0;
+                    sums[WRONG] += weight > 0 ? sign * score >= 0 : 0; /* not &&: a weight may be the constant 1 */
 #pragma unroll
                     for (int i = 0; i < COLUMNS; i++) {
                         const value_t curved = curvature * x[i];
