@@ -192,7 +192,7 @@ def plan_scan(
     count: int | None = None,
     counted: int | None = None,
     otherwise: LaunchPlan | None = None,
-    kind: type[LaunchPlan] = LaunchPlan,
+    kind: Callable[..., LaunchPlan] = LaunchPlan,
 ) -> LaunchPlan:
     """Return the launch plan of a scan of arrays that broadcast to ``shape``, along ``axes``, the last one fastest.
 

@@ -12,9 +12,8 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
-from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan, nothing
+from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan
 from gpuprims.core.layout import Form, contiguous
-from gpuprims.core.memory import cut_array
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out
 from gpuprims.core.program_cache import keeps_calls
@@ -24,6 +23,7 @@ from gpuprims.errors import ArgumentError, DtypeError, ExpressionError, ShapeErr
 from gpuprims.expressions import Expr, expression, trace, typed
 from gpuprims.operators import Folding, find_op
 from gpuprims.primitives.compact.chunks import prepare
+from gpuprims.primitives.counted import CountedPlan
 from gpuprims.primitives.fold import plan_scan
 from gpuprims.primitives.fold_variants import ScanVariant
 from gpuprims.primitives.pipeline import Slab, boxes, compute_slabs, most_elements, whole_box
@@ -37,47 +37,6 @@ class CompactRequest(NamedTuple):
     """A function that is true for the elements to keep; None for a mask in memory."""
 
     predicate: Expr | None
-
-
-class CompactPlan(LaunchPlan):
-    """A compact; a call waits for the number of elements that are kept."""
-
-    __slots__ = ()
-
-    def run(self, operands: Operands, out: Out | None) -> Any:
-        """Launch, and return the part of the result that has elements."""
-        if out is not None:
-            raise ArgumentError(
-                "compact: no out=, because the length of the result is not known before the call; got one"
-            )
-        if not operands.in_place:
-            return operands.to_caller(self.run_there((operands.placed or operands.place())[1]))
-        _, memories = operands.placed or operands.place()
-        return operands.as_caller_wants(self._on_memories(memories))
-
-    def run_in_place(self, arrays: Sequence[np.ndarray]) -> Any:
-        """See :meth:`LaunchPlan.run_in_place`."""
-        return self._on_memories([self.device.driver.memory(array) for array in arrays])
-
-    def _on_memories(self, memories: Sequence[Any]) -> np.ndarray:
-        launch, driver, (form, _) = self.compiled(), self.device.driver, self.results
-        kept, total = np.empty(form.shape, form.dtype), np.zeros((), _INT64)
-        if launch is not nothing:
-            try:
-                self._start(launch, memories, [driver.memory(kept), driver.memory(total)])
-            finally:
-                driver.wait()  # also before an error frees the memory
-        return cut_array(kept, 0, (total.item(),))
-
-    def run_there(self, arrays: Sequence[Any]) -> Any:
-        """See :meth:`LaunchPlan.run_there`."""
-        launch, driver, (form, _) = self.compiled(), self.device.driver, self.results
-        kept = driver.empty(form.shape, form.dtype)
-        if launch is nothing:
-            return kept
-        total = driver.report()
-        self._start(launch, arrays, [kept, total.memory])
-        return driver.cut(kept, 0, (total.read(),))
 
 
 def bind(
@@ -118,7 +77,7 @@ def plan_call(
     folding, place = _ranking(request.predicate, tuple(form.dtype for form in forms), rank)
     what = device, forms, targets, results, folding, shape, tuple(range(len(shape))), variant
     ranked = partial(plan_scan, *what, commutative=True, inclusive=False, place=place, packed=True, counted=1 - size)
-    plan = ranked(primitive="compact", item_words=partial(_item_words, forms), kind=CompactPlan, otherwise=ranked())
+    plan = ranked(primitive="compact", item_words=partial(_item_words, forms), kind=CountedPlan, otherwise=ranked())
     scanned = plan.compiling
 
     def compiling(variant: Variant) -> Launch:

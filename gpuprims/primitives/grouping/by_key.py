@@ -71,9 +71,10 @@ def groups_for(
     *,
     mapped: Any = None,
     ordered: bool = False,
+    keyed: bool = False,
 ) -> Groups:
     """Return the groups of a fold with an operator; raise if it needs what a sort does not keep."""
-    groups = Groups(label, arrays, keys, device, ordered=ordered or locates(op))
+    groups = Groups(label, arrays, keys, device, ordered=ordered or locates(op), keyed=keyed)
     taken = len(arrays) if mapped is not None else op.elements
     dtypes = tuple(native.dtype for native in groups.operands.natives[:taken])
     if op.prepare is not None and op is not OPERATORS.get(op.name):

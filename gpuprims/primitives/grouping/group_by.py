@@ -75,7 +75,7 @@ def group_by(
     if operator.elements > 1 and len(values) != operator.elements:
         rule = f"group_by with {operator.name}: {operator.elements} arrays of values, its components"
         raise ArgumentError(f"{rule}; got {len(values)}")
-    groups = groups_for("group_by", values, keys, operator, device)
+    groups = groups_for("group_by", values, keys, operator, device, keyed=True)
     together = operator.elements > 1
     calls = [groups.values] if together else [[one] for one in groups.values]
     results: list[Any] = []

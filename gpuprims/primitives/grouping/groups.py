@@ -12,7 +12,9 @@ from gpuprims.core.operands import Operands, as_operands
 from gpuprims.errors import ShapeError
 from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.grouping.indices import numbers
-from gpuprims.primitives.grouping.runs import Runs
+from gpuprims.primitives.grouping.runs import Runs, find_runs
+from gpuprims.primitives.grouping.scanned_runs import Wanted
+from gpuprims.primitives.segments.offsets import MADE
 from gpuprims.primitives.sort.calls import in_order
 from gpuprims.primitives.take import take
 
@@ -33,12 +35,19 @@ class Groups:
         The keys, of the shape of each array.
     device : str, Device or None
         Where to compute, for host arrays.
-    ordered : bool
-        True if the call needs :attr:`order`.
+    ordered, keyed : bool
+        True if the call needs :attr:`order`, or :attr:`keys`.
     """
 
     def __init__(
-        self, label: str, arrays: tuple[Any, ...], keys: Any, device: str | Device | None, *, ordered: bool
+        self,
+        label: str,
+        arrays: tuple[Any, ...],
+        keys: Any,
+        device: str | Device | None,
+        *,
+        ordered: bool = False,
+        keyed: bool = False,
     ) -> None:
         self.operands = as_operands(label, (*arrays, keys), device)
         *values, by = self.operands.natives
@@ -48,22 +57,23 @@ class Groups:
         self._keys, self._values = flat(self.operands, by), [flat(self.operands, one) for one in values]
         self.size = int(self._keys.shape[0])
         self._label = label
+        self._wanted = Wanted(values=keyed, offsets=True)
         self._carries = not ordered and len(values) == 1 and values[0].dtype.itemsize <= _CARRIED
-
-    @cached_property
-    def _indices(self) -> Any:
-        return numbers(self.size + 1, self._keys, self.device)
 
     @cached_property
     def _sorted(self) -> tuple[Any, Any]:
         """The keys in order, and beside them the one array that a sort can move, or the elements' indices."""
-        beside = self._values[0] if self._carries else self.operands.cut(self._indices, 0, (self.size,))
+        beside = self._values[0] if self._carries else numbers(self.size, self._keys, self.device)
         keys, values = in_order(self._label, "pairs", (self._keys, beside), self.device)
         return keys, values
 
     @cached_property
     def _runs(self) -> Runs:
-        return Runs(self.operands, self._sorted[0], indices=self._indices)
+        if not self.size:
+            return Runs(self._keys, np.zeros(1, np.int64), None)
+        runs = find_runs(self.operands, self._sorted[0], self._wanted)
+        MADE.add(runs.offsets)
+        return runs
 
     @property
     def order(self) -> Any:
@@ -73,12 +83,12 @@ class Groups:
     @property
     def keys(self) -> Any:
         """The key of each group."""
-        return self._runs.values if self.size else self._keys
+        return self._runs.values
 
     @property
     def offsets(self) -> Any:
         """Where each group begins, and the end, as in CSR."""
-        return self._runs.offsets if self.size else np.zeros(1, np.int64)
+        return self._runs.offsets
 
     @cached_property
     def values(self) -> list[Any]:

@@ -13,7 +13,8 @@ from gpuprims.errors import ArgumentError, DtypeError, ShapeError
 from gpuprims.expressions import trace
 from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.grouping.indices import index_dtype, numbers, scatter
-from gpuprims.primitives.grouping.runs import Runs
+from gpuprims.primitives.grouping.runs import find_runs
+from gpuprims.primitives.grouping.scanned_runs import Wanted
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.reduce import reduce
 from gpuprims.primitives.scan import scan
@@ -70,8 +71,8 @@ def run_length_encode(x: Any, *, device: str | Device | None = None, **unknown: 
     elements = flat(operands, operands.natives[0])
     if not elements.shape[0]:
         return operands.to_caller(elements), operands.to_caller(operands.empty((0,), _INT64))
-    runs = Runs(operands, elements)
-    return operands.to_caller(runs.values), operands.to_caller(runs.lengths)
+    runs = find_runs(operands, elements, Wanted(values=True, offsets=True))
+    return operands.to_caller(runs.values), operands.to_caller(runs.lengths(operands))
 
 
 @overload

@@ -13,9 +13,9 @@ from gpuprims.errors import ArgumentError, AxisError, quoted
 from gpuprims.expressions import trace
 from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.grouping.indices import numbers, scatter
-from gpuprims.primitives.grouping.runs import Runs
+from gpuprims.primitives.grouping.runs import find_runs
+from gpuprims.primitives.grouping.scanned_runs import Wanted
 from gpuprims.primitives.map import map as map_arrays
-from gpuprims.primitives.scan import scan
 from gpuprims.primitives.signatures import Array, Host, HostArray, UniqueKeywords
 from gpuprims.primitives.sort.calls import in_order
 from gpuprims.primitives.take import take
@@ -114,26 +114,28 @@ def unique(
         nothing = [operands.empty(shape, _INT64) for shape, one in zip(shapes, wanted, strict=True) if one]
         return _returned(operands, elements, nothing)
     if not return_index and not return_inverse:
-        runs = Runs(operands, in_order("unique", "keys", (elements,), operands.device), equal_nan=equal_nan)
-        return _returned(operands, runs.values, [runs.lengths] if return_counts else [])
+        ordered = in_order("unique", "keys", (elements,), operands.device)
+        runs = find_runs(operands, ordered, Wanted(values=True, offsets=return_counts), equal_nan=equal_nan)
+        return _returned(operands, runs.values, [runs.lengths(operands)] if return_counts else [])
     return _with_indices(operands, elements, equal_nan, *wanted)
 
 
 def _with_indices(operands: Operands, elements: Any, equal_nan: bool, *wanted: bool) -> Any:
     """Return the distinct elements, and what needs the elements' indices."""
     device, (n,) = operands.device, elements.shape
-    indices = numbers(n + 1, elements, device)
-    ordered, order = in_order("unique", "pairs", (elements, operands.cut(indices, 0, (n,))), device)
-    runs = Runs(operands, ordered, equal_nan=equal_nan, indices=indices)
-    results = []
+    ordered, order = in_order("unique", "pairs", (elements, numbers(n, elements, device)), device)
     return_index, return_inverse, return_counts = wanted
+    asked = Wanted(values=True, offsets=return_index or return_counts, ranks=return_inverse)
+    runs = find_runs(operands, ordered, asked, equal_nan=equal_nan)
+    results = []
     if return_index:
-        results.append(map_arrays(_AS_INT64, take(order, runs.begins, mode="clip", device=device), device=device))
+        first = take(order, runs.begins(operands), mode="clip", device=device)
+        results.append(map_arrays(_AS_INT64, first, device=device))
     if return_inverse:
-        inverse = scatter(ranks(operands, runs), order, operands.empty((n,), _INT64), device)
+        inverse = scatter(runs.ranks, order, operands.empty((n,), _INT64), device)
         results.append(operands.cut(inverse, 0, operands.natives[0].shape))
     if return_counts:
-        results.append(runs.lengths)
+        results.append(runs.lengths(operands))
     return _returned(operands, runs.values, results)
 
 
@@ -200,24 +202,14 @@ def unique_consecutive(
     if not elements.shape[0]:
         shapes = ((shape, return_inverse), ((0,), return_counts))
         return _returned(operands, elements, [operands.empty(one, _INT64) for one, wanted in shapes if wanted])
-    runs = Runs(operands, elements)
+    runs = find_runs(operands, elements, Wanted(values=True, offsets=return_counts, ranks=return_inverse))
     results = []
     if return_inverse:
-        inverse = map_arrays(_AS_INT64, ranks(operands, runs), device=operands.device)
+        inverse = map_arrays(_AS_INT64, runs.ranks, device=operands.device)
         results.append(operands.cut(inverse, 0, shape))
     if return_counts:
-        results.append(runs.lengths)
+        results.append(runs.lengths(operands))
     return _returned(operands, runs.values, results)
-
-
-def ranks(operands: Operands, runs: Runs) -> Any:
-    """Return the number of each element's run."""
-    dtype, n = runs.indices.dtype, runs.size
-    found = operands.zeros((n,), dtype)  # that of the first is 0
-    if n > 1:
-        later = operands.cut(runs.marks, 1, (n - 1,))
-        scan(later, dtype=dtype, out=operands.cut(found, 1, (n - 1,)), device=operands.device)
-    return found
 
 
 def _returned(operands: Operands, values: Any, more: list[Any]) -> Any:

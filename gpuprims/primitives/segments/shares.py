@@ -29,7 +29,7 @@ from gpuprims.errors import ArgumentError, EmptyReductionError
 from gpuprims.expressions import trace, typed
 from gpuprims.operators import Folding, Op
 from gpuprims.primitives.fold_variants import FoldVariant
-from gpuprims.primitives.segments.offsets import OWN_COPIES, Segments
+from gpuprims.primitives.segments.offsets import MADE, OWN_COPIES, Segments
 from gpuprims.primitives.segments.spec import SharesScanSpec, SharesSpec
 
 _INT64 = np.dtype(np.int64)
@@ -174,10 +174,10 @@ class _Call(NamedTuple):
         def start(memories: Sequence[Any]) -> None:
             driver, offsets = device.driver, memories[place]
             device.faults.check()
+            if offsets in MADE or (offsets in known and offsets in OWN_COPIES):
+                start_known(memories, unread())
+                return
             if offsets in known:
-                if offsets in OWN_COPIES:
-                    start_known(memories, unread())
-                    return
                 report = driver.report()
                 start_known(memories, report.memory)
                 report.leave()
