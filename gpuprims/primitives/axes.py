@@ -41,6 +41,13 @@ def axes_of(axis: int | tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
     return axes
 
 
+def one_axis(axis: Any, ndim: int) -> int:
+    """Return an axis of an array of ``ndim`` dimensions, from 0."""
+    if isinstance(axis, bool) or not isinstance(axis, int | np.integer):
+        raise AxisError(f"axis: an int; got {quoted(axis)}")
+    return axes_of(int(axis), ndim)[0]
+
+
 def flipped(form: Form, ndim: int, axes: Sequence[int]) -> Form:
     """Return the form of the same elements in reverse order along some of ``ndim`` axes; it may lack the first ones."""
     strides, offset, missing = list(form.strides), form.offset, ndim - len(form.shape)

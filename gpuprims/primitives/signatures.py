@@ -48,6 +48,12 @@ class Where(TypedDict, total=False):
     variant: str | None
 
 
+class CompactKeywords(Where, total=False):
+    """Keywords of compact."""
+
+    axis: int | None
+
+
 class ReduceKeywords(Where, total=False):
     """Keywords of reduce, but ``out``."""
 

@@ -140,9 +140,13 @@ MISTAKES: dict[str, Mistake] = {
         lambda: gpuprims.stencil(X, [1, 2, 1], axis=0), errors.UnknownKeywordError,
         ("stencil: keywords among x, weights,", "axis", "the shape of the weights"),
     ),
-    "axis in compact": (
-        lambda: gpuprims.compact(X, "x > 0", axis=0), errors.UnknownKeywordError,
-        ("compact: keywords among x, mask,", "axis", "keep rows by take(x, indices, axis=0)"),
+    "axis beside a function in compact": (
+        lambda: gpuprims.compact(X, "x > 0", axis=0), errors.ArgumentError,
+        ("compact: with axis=, a mask of bools", "a function", "compute it by map"),
+    ),
+    "where in scan": (
+        lambda: gpuprims.scan(X[0], where=X[0] > 1), errors.UnknownKeywordError,
+        ("scan: keywords among op, map,", "where", "scan(m, x, map='where(m, x, 0)')"),
     ),
     "dtype in map": (
         lambda: gpuprims.map("x + 1", X, dtype="float32"), errors.UnknownKeywordError,

@@ -9,18 +9,22 @@ from numpy.typing import NDArray
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
+from gpuprims.core.plans import planner
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.warm_calls import WarmCalls
 from gpuprims.expressions import Expr, expression
 from gpuprims.primitives.compact.plan import bind, plan_call, run_in_slabs, sample
+from gpuprims.primitives.compact.rows import compact_along
 from gpuprims.primitives.compact.variants import VARIANTS
 from gpuprims.primitives.copies import in_index_order
-from gpuprims.primitives.signatures import Array, Element, Host, HostArray, Where
+from gpuprims.primitives.signatures import Array, CompactKeywords, Element, Host, HostArray
 
+_ROWS = "a call finds indices and takes these (make a plan of take)"
 PRIMITIVE = Primitive(
     *("compact", VARIANTS, plan_call, sample, bind),
     tuning_case=f"{__name__}.tuning_case",
     tuned=False,
+    plans={"compact": planner("compact", bind, plan_call, taken=2, refused={"axis": _ROWS})},
     unplanned=dict.fromkeys(
         (
             *("unique", "unique_consecutive", "run_length_encode", "run_length_decode", "group_by"),
@@ -34,11 +38,11 @@ _WARM = WarmCalls()
 
 
 @overload
-def compact(x: NDArray[Element], mask: Any, **keywords: Unpack[Where]) -> NDArray[Element]: ...
+def compact(x: NDArray[Element], mask: Any, **keywords: Unpack[CompactKeywords]) -> NDArray[Element]: ...
 @overload
-def compact(x: Host, mask: Any, **keywords: Unpack[Where]) -> HostArray: ...
+def compact(x: Host, mask: Any, **keywords: Unpack[CompactKeywords]) -> HostArray: ...
 @overload
-def compact(x: Array, mask: Any, **keywords: Unpack[Where]) -> Array: ...
+def compact(x: Array, mask: Any, **keywords: Unpack[CompactKeywords]) -> Array: ...
 
 
 @named_keywords
@@ -46,6 +50,7 @@ def compact(
     x: Any,
     mask: Any,
     *,
+    axis: int | None = None,
     device: str | Device | None = None,
     variant: str | None = None,
     **unknown: Any,
@@ -58,7 +63,11 @@ def compact(
         Of any shape; its elements are taken in C order.
     mask : array_like of bool, callable or str
         The elements to keep: an array of the shape of ``x``, or a function of an element as in :func:`gpuprims.map`,
-        such as ``"x > 0"``. The results of a function are not stored.
+        such as ``"x > 0"``. The results of a function are not stored. With ``axis``, a bool for each place along it;
+        beside an array of a device, also on the host.
+    axis : int, optional
+        Keep whole rows, columns or planes, as :func:`numpy.compress` does with a condition as long as the axis. By
+        default elements are kept.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -67,13 +76,15 @@ def compact(
     Returns
     -------
     array
-        The kept elements along one axis, in an array of the same library as the first array that is not NumPy's. On a
-        device it is the beginning of an array as long as ``x``.
+        The kept elements along one axis, or with ``axis`` the kept part of ``x``, in an array of the same library as
+        the first array that is not NumPy's. On a device it is the beginning of an array as long as ``x``, unless
+        ``axis`` is given.
 
     Raises
     ------
-    ShapeError, DtypeError
-        A mask of another shape than ``x``, or not of bools.
+    ShapeError, DtypeError, AxisError, ArgumentError
+        A mask of another shape than ``x``, or than ``axis``; one not of bools; an axis that ``x`` does not have; with
+        ``axis``, a function or a variant.
     ArrayError, DeviceMismatchError, ExpressionError, NoVariantError
         As :func:`gpuprims.scan`.
 
@@ -81,7 +92,8 @@ def compact(
     -----
     An exclusive scan of the mask, 1 where an element is kept, counts the kept elements before each element. This is
     its place in the result (Blelloch, Prefix sums and their applications, CMU-CS-90-190, 1990). Kernels write each
-    kept element to its place and do not store the scan. The call waits for the number of kept elements.
+    kept element to its place and do not store the scan. The call waits for the number of kept elements. With ``axis``,
+    it finds the indices of the kept places, and takes these.
 
     Examples
     --------
@@ -91,9 +103,14 @@ def compact(
     array([3., 4., 5.], dtype=float32)
     >>> gpuprims.compact(x, np.array([True, True, False, False, True]), device="reference")
     array([ 3., -1.,  5.], dtype=float32)
+    >>> gpuprims.compact(np.float32([[1, 2, 3], [4, 5, 6]]), [True, False, True], axis=1, device="reference")
+    array([[1., 3.],
+           [4., 6.]], dtype=float32)
     """
     if unknown:
         refuse_keywords("compact", keywords_of(compact), unknown)
+    if axis is not None:
+        return compact_along(compact, x, mask, axis, device, variant)
     if type(mask) is not str and callable(mask):
         mask = expression(mask, 1)
     applied = type(mask) in (str, Expr)
