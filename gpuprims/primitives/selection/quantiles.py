@@ -273,7 +273,8 @@ def bind_quantile(
     places = np.clip(METHODS[method](n, fractions.reshape(-1)), 0, n - 1)
     before, shape = np.floor(places), (*fractions.shape, *kept)
     result, asked = None if out is None else as_out(operands, out), asked_by_name(label, variant)
-    if method in OF_ELEMENTS or (method == "linear" and of_q.kind in "iu"):  # as NumPy
+    whole = label == "quantile" and of_q.kind in "iu"  # the least and the largest element, in their own dtype
+    if method in OF_ELEMENTS or (method == "linear" and whole):  # as NumPy
         request = QuantileRequest("element", axes, own, places.size, shape, kept)
         return beside_arrays(operands, before.astype(np.int64)), request, result, asked
     ranks = np.concatenate([before, np.minimum(before + 1, n - 1)]).astype(np.int64)

@@ -79,6 +79,18 @@ def test_every_method(device: gpuprims.Device, method: str, rng: np.random.Gener
     close(gpuprims.percentile(x, 37.0, method=method, device=device), np.percentile(x, 37.0, method=method))
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "float32", "float64"])
+@pytest.mark.parametrize("n", [1, 2, 1000])
+def test_percents_that_are_whole_numbers(device: gpuprims.Device, rng: np.random.Generator, n: int, dtype: str) -> None:
+    need(device, dtype, "float64")
+    x = (200 * rng.random(n)).astype(dtype)
+    for q in (0, 33, 75, 100, [75, 25], np.uint8([7, 90])):
+        got, expected = gpuprims.percentile(x, q, device=device), np.percentile(x, q)
+        assert got.dtype == expected.dtype
+        np.testing.assert_allclose(got, expected, rtol=1e-6)
+
+
+
 def test_warm_calls_tell_quantiles_of_other_types_apart(device: gpuprims.Device) -> None:
     need(device, "float64")
     x = on_device(device, np.arange(5))
