@@ -25,8 +25,8 @@ MISTAKES: dict[str, Mistake] = {
         ("a positive number of bins, or", "10.0", "write 10"),
     ),
     "bins auto": (
-        lambda: gpuprims.histogram(X, bins="auto"), errors.ArgumentError,
-        ("a number of bins, or their edges", "'auto'", "pass numpy.histogram_bin_edges(...)"),
+        lambda: gpuprims.histogram(X, bins="atuo"), errors.ArgumentError,
+        ("bins= a number, edges, or a rule among auto, doane", "'atuo'", "did you mean 'auto'?"),
     ),
     "bins edges decrease": (
         lambda: gpuprims.histogram(X, bins=[3, 2, 1]), errors.ArgumentError,

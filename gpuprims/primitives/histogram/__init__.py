@@ -20,6 +20,7 @@ from gpuprims.primitives.histogram.numbers import find_warm, keep_warm, numbers_
 from gpuprims.primitives.histogram.numbers_plan import bind_numbers, plan_numbers
 from gpuprims.primitives.histogram.plan import plan_call, with_table
 from gpuprims.primitives.histogram.request import COUNTS
+from gpuprims.primitives.histogram.rules import bins_by_rule
 from gpuprims.primitives.histogram.sample import sample
 from gpuprims.primitives.histogram.variants import VARIANTS
 from gpuprims.primitives.signatures import Array, BincountKeywords, HistogramKeywords, Host, HostArray
@@ -79,8 +80,10 @@ def histogram(
     ----------
     x : array_like
         Real numbers, of any shape.
-    bins : int or array_like, default 10
-        The number of bins of equal width, or the bin edges in ascending order.
+    bins : int, array_like or str, default 10
+        The number of bins of equal width, or the bin edges in ascending order; or the rule that finds the number from
+        the elements: ``"auto"``, ``"fd"``, ``"doane"``, ``"scott"``, ``"stone"``, ``"rice"``, ``"sturges"`` or
+        ``"sqrt"``, as in :func:`numpy.histogram_bin_edges`.
     range : (low, high), optional
         The first and the last edge if ``bins`` is a number; by default the smallest and the largest element. Elements
         outside, and NaN, are not counted.
@@ -142,6 +145,7 @@ def histogram(
             return counts, edges
     operands = as_operands("histogram", (x,), device) if weights is None else weighed("histogram", x, weights, device)
     along = axis if axis is None else axes_of(as_axis(axis), operands.natives[0].ndim)
+    bins, range = bins_by_rule(operands, bins, range)  # noqa: A001 - NumPy's name
     seeks = bins if range is None and type(bins) is int else 0
     weighing = COUNTS if weights is None else as_weighing(operands, deterministic, as_floats=bool(density))
     dtype = None if density or weights is None else operands.natives[1].dtype

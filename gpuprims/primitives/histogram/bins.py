@@ -97,7 +97,8 @@ def number_or_edges(label: str, bins: Any) -> int | np.ndarray:
     """Return the number of bins, or their edges on the host."""
     if isinstance(bins, str):
         raise ArgumentError(
-            f"{label}: a number of bins, or their edges; got {quoted(bins)} (pass numpy.histogram_bin_edges(...))"
+            f"{label}: a number of bins, or their edges; got {quoted(bins)} (rules by name are for one array: in NumPy"
+            " too, histogram alone has them)"
         )
     home = device_of(bins)
     if home is None:

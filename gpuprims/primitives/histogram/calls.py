@@ -21,6 +21,7 @@ from gpuprims.primitives.histogram.binning import Table
 from gpuprims.primitives.histogram.bins import table_of
 from gpuprims.primitives.histogram.plan import HistogramPlan, find_sums
 from gpuprims.primitives.histogram.request import COUNTS, HistogramRequest, Weighing
+from gpuprims.primitives.histogram.rules import bins_by_rule
 from gpuprims.primitives.histogram.sought import sought
 from gpuprims.primitives.histogram.variants import HistogramVariant
 from gpuprims.primitives.map import map as map_arrays
@@ -44,7 +45,7 @@ def bind(
     bins, limits = more[0] if more else bins, more[1] if len(more) > 1 else range
     operands = weighed("histogram", x, weights, device)
     along = axis if axis is None else axes_of(as_axis(axis), operands.natives[0].ndim)
-    table = table_of(operands, bins, limits)
+    table = table_of(operands, *bins_by_rule(operands, bins, limits))
     dtype = None if weights is None else operands.natives[1].dtype
     request = HistogramRequest.of(table, along, as_weighing(operands, deterministic), dtype)
     return operands, (request, table), None, asked_by_name("histogram", variant)

@@ -17,7 +17,7 @@ from gpuprims.errors import ArgumentError, AxisError, DeviceMismatchError, Dtype
     [
         (ArgumentError, "a positive number of bins, or their edges; got 0", {"bins": 0}),
         (ArgumentError, "a positive number of bins, or their edges; got 2.5", {"bins": 2.5}),
-        (ArgumentError, "a number of bins, or their edges; got 'auto'", {"bins": "auto"}),
+        (ArgumentError, "a rule among auto, doane, fd, rice, scott, sqrt, stone, sturges; got 'f'", {"bins": "f"}),
         (ArgumentError, "bin edges must not decrease or be NaN", {"bins": [0, 2, 1]}),
         (ArgumentError, "bin edges must not decrease or be NaN", {"bins": [0, np.nan]}),
         (ArgumentError, "two edges or more", {"bins": [1]}),

@@ -90,7 +90,6 @@ def test_percents_that_are_whole_numbers(device: gpuprims.Device, rng: np.random
         np.testing.assert_allclose(got, expected, rtol=1e-6)
 
 
-
 def test_warm_calls_tell_quantiles_of_other_types_apart(device: gpuprims.Device) -> None:
     need(device, "float64")
     x = on_device(device, np.arange(5))
