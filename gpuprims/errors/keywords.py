@@ -54,6 +54,7 @@ ADVICE = (
     ("initial", "op", "combine it with the result, as in result + initial"),
     ("op", "dtype", "write scan(x, op=...)"),
     ("segments", "keys", "take the values by argsort(keys, segments=...)"),
+    ("segments", "minlength", "write histogram(x, range(n + 1), segments=...)"),
     ("total_repeat_length", "lengths", "leave it out: the lengths say it"),
     ("weights", "q", "repeat the elements, for whole weights by run_length_decode(x, weights)"),
     ("origin", "iterations", "pad the weights with zeros on one side"),

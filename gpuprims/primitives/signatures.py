@@ -129,6 +129,7 @@ class HistogramKeywords(Where, total=False):
     """Keywords of histogram that cannot be positional."""
 
     axis: int | tuple[int, ...] | None
+    segments: Any
     deterministic: bool
 
 

@@ -15,12 +15,12 @@ from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.errors import ArgumentError, ArrayError, DtypeError, ShapeError, quoted
 from gpuprims.expressions.masks import plain_array, refuse_masked
-from gpuprims.primitives.histogram.binning import MOST_BINS, check_bins, direct
+from gpuprims.primitives.histogram.binning import MOST_BINS, direct
 from gpuprims.primitives.histogram.plan import count
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
-from gpuprims.primitives.scan import scan
 from gpuprims.primitives.segments.offsets import Segments
+from gpuprims.primitives.segments.rows import rows_of
 
 _LABEL = "hash_counts"
 _INT32 = np.dtype(np.int32)
@@ -183,17 +183,7 @@ def _keys(operands: Operands, words: Any, rows: Segments, features: int, *, hash
         magnitude = np.minimum(hash_, -hash_)  # of a signed hash, also of -2^31
         return row * features + (magnitude % features).astype(_INT32)
 
-    return map_elements(key, words, _rows(operands, rows), device=operands.device)
-
-
-def _rows(operands: Operands, rows: Segments) -> Any:
-    """Return the index of each word's document."""
-    if operands.in_place:
-        return np.repeat(np.arange(rows.count, dtype=_INT32), np.diff(rows.offsets))
-    # Elsewhere a copy would cost more: count the documents that end at or before each word.
-    ends = as_operands(_LABEL, (rows.offsets[1:],), operands.device)
-    ended = count(ends, direct(check_bins(_LABEL, rows.size)), rows.size, 0).sums
-    return scan(ended, dtype=_INT32, device=operands.device)
+    return map_elements(key, words, rows_of(operands, rows), device=operands.device)
 
 
 def _murmurhash3(word: Any) -> Any:

@@ -22,6 +22,8 @@ from gpuprims.primitives.histogram.plan import plan_call, with_table
 from gpuprims.primitives.histogram.request import COUNTS
 from gpuprims.primitives.histogram.rules import bins_by_rule
 from gpuprims.primitives.histogram.sample import sample
+from gpuprims.primitives.histogram.segmented import histogram_of_segments, refuse_beside_segments
+from gpuprims.primitives.histogram.tables import new_edges
 from gpuprims.primitives.histogram.variants import VARIANTS
 from gpuprims.primitives.signatures import Array, BincountKeywords, HistogramKeywords, Host, HostArray
 
@@ -29,7 +31,15 @@ PRIMITIVE = Primitive(
     *("histogram", VARIANTS, plan_call, sample, bind),
     tuning_case=f"{__name__}.tuning_case",
     plans={
-        "histogram": planner("histogram", bind, plan_call, refused={"density": "plans return counts (divide these)"}),
+        "histogram": planner(
+            "histogram",
+            bind,
+            plan_call,
+            refused={
+                "density": "plans return counts (divide these)",
+                "segments": "the host checks the offsets of each call (call the function itself)",
+            },
+        ),
         "bincount": Planner(plan_numbers, bind_numbers),
     },
     unplanned=dict.fromkeys(
@@ -69,6 +79,7 @@ def histogram(
     weights: Any = None,
     *,
     axis: int | tuple[int, ...] | None = None,
+    segments: Any = None,
     deterministic: bool = True,
     device: str | Device | None = None,
     variant: str | None = None,
@@ -93,6 +104,9 @@ def histogram(
         Weight of each element, in the shape of ``x``; the sums have the dtype of the weights.
     axis : int or tuple of int, optional
         Count along these axes only, for a histogram of each row; all have the same edges.
+    segments : array_like of int, optional
+        Row offsets as in CSR, for arrays of one dimension, as in :func:`gpuprims.reduce`: a histogram of each segment;
+        all have the same edges. A call waits for offsets on a device.
     deterministic : bool, default True
         Return the same sums of float weights in every run. False adds them by atomic operations, in any order.
     device : str or Device, optional
@@ -104,7 +118,7 @@ def histogram(
     -------
     counts : array
         Dtype int64, or the dtype of the weights, or float64 for a density. The last axis has the bins; the axes that
-        are not counted along come before it.
+        are not counted along, or that of the segments, come before it.
     edges : array
         The edges, one more than there are bins.
 
@@ -133,12 +147,15 @@ def histogram(
     >>> gpuprims.histogram(np.float32([[0, 1, 1], [2, 2, 9]]), bins=3, range=(0, 3), axis=1, device="reference")[0]
     array([[1, 2, 0],
            [0, 0, 2]])
+    >>> gpuprims.histogram([0, 1, 1, 2, 2, 9], bins=3, range=(0, 3), segments=[0, 1, 6], device="reference")[0]
+    array([[1, 0, 0],
+           [0, 2, 2]])
     """
     if unknown:
         refuse_keywords("histogram", keywords_of(histogram), unknown)
     arrays = (x,) if weights is None else (x, weights)
     key = None
-    if device is None and variant is None and not density:
+    if device is None and variant is None and segments is None and not density:
         key = warm_key(arrays, bins, range, axis, deterministic)
         if (run := _WARM.find(key)) is not None:
             counts, edges = run(arrays)
@@ -149,6 +166,13 @@ def histogram(
     seeks = bins if range is None and type(bins) is int else 0
     weighing = COUNTS if weights is None else as_weighing(operands, deterministic, as_floats=bool(density))
     dtype = None if density or weights is None else operands.natives[1].dtype
+    if segments is not None:
+        refuse_beside_segments(along)
+        counts, table = histogram_of_segments(operands, segments, bins, range, weighing, dtype, variant)
+        edges = table.edges.copy() if operands.on_host else new_edges(operands, table, copied=False)
+        if density:
+            counts = as_density(operands, counts, table.edges)
+        return operands.to_caller(counts), operands.as_caller_wants(edges)
     if operands.on_host and operands.exceed_room:
         counts, table = histogram_in_slabs(operands, bins, range, along, weighing, dtype, variant)
         if density:

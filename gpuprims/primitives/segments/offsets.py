@@ -30,6 +30,7 @@ _USUAL = frozenset({np.dtype(np.int32), _INT64})  # dtypes of most offsets
 # Functions of two neighbouring offsets and the segment's number: marks, and where to write them.
 _TRUE = trace(lambda first, second, j: True, 3)
 _NUMBER = trace(lambda first, second, j: j + 1, 3)
+_INDEX = trace(lambda first, second, j: j, 3)
 _BEGIN = trace(lambda value, j, first, second: np.where(first < second, first.astype(np.int64), -1), 4)
 _END = trace(lambda value, j, first, second: np.where(first < second, second.astype(np.int64) - 1, -1), 4)
 _EVERYWHERE = trace(lambda value, j, first, second: j, 4)
@@ -153,6 +154,10 @@ class Segments:
     def heads(self) -> Any:
         """Return an array of bools, True where a segment begins."""
         return self._marks(_TRUE, _BEGIN, _BOOL)
+
+    def firsts(self) -> Any:
+        """Return an array with the number of each segment, counted from 0, at its first element, and 0 elsewhere."""
+        return self._marks(_INDEX, _BEGIN, end_dtype(self.count))
 
     def ends(self) -> Any:
         """Return an array with the number of each segment, counted from 1, at its last element, and 0 elsewhere."""

@@ -1,0 +1,24 @@
+"""The number of the segment that each element is in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpuprims.core.operands import Operands
+from gpuprims.primitives.scan import scan
+from gpuprims.primitives.segments.offsets import Segments, end_dtype
+
+
+def rows_of(operands: Operands, segments: Segments) -> Any:
+    """Return the number of each element's segment, from 0, on the device, or on the host if kernels work there.
+
+    The offsets are right.
+    """
+    dtype = end_dtype(segments.count)
+    if operands.in_place:
+        return np.repeat(np.arange(segments.count, dtype=dtype), segments.lengths())
+    if not segments.size:
+        return operands.empty((0,), dtype)
+    return scan(segments.firsts(), op="max", device=operands.device)
