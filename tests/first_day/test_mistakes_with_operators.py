@@ -146,11 +146,11 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "segments of a matrix": (
         lambda: gpuprims.reduce(X, segments=[0, 3]), errors.ShapeError,
-        ("arrays of one dimension and one", "(2, 3)"),
+        ("arrays of one dimension and one", "(2, 3)", "write axis="),
     ),
     "segments with axis": (
-        lambda: gpuprims.reduce(X[0], segments=[0, 3], axis=0), errors.ArgumentError,
-        ("neither axis nor keepdims with", "0 and False"),
+        lambda: gpuprims.reduce(X[0], segments=[0, 3], axis=1), errors.AxisError,
+        ("axis: from -1 to 0 for 1 dimension(s)", "1"),
     ),
     "segments a number": (
         lambda: gpuprims.reduce(X[0], segments=3), errors.ShapeError,

@@ -20,11 +20,12 @@ from gpuprims.primitives.reduce.plan import (
     plan_call,
     planned,
     reduce_segments,
-    refuse_axes,
+    refuse_keepdims,
     run_in_slabs,
     sample,
 )
 from gpuprims.primitives.reduce.variants import VARIANTS
+from gpuprims.primitives.segments.along import along_axis
 from gpuprims.primitives.segments.offsets import beside_arrays
 from gpuprims.primitives.segments.shares import WrongOffsetsError
 from gpuprims.primitives.signatures import Out, ReduceKeywords
@@ -101,12 +102,14 @@ def reduce(
         What the fold begins with, also if there are no elements; for several components a tuple. For operators whose
         results are the folded values: not for mean, norm, argmax and the like.
     segments : array_like of int, optional
-        Row offsets as in CSR, for arrays of one dimension: the first is 0, the last the number of elements, and they
-        never decrease. They may lie on the device, where they are checked too. A call waits for this check the first
-        time that it gets an array. If the array's values become wrong after that, the results are undefined, and the
-        next such call or :meth:`Device.synchronize` raises. The result has an element for each segment between two
-        offsets. A kernel for segments runs, or one of :func:`gpuprims.scan`. argmin and argmax count along the whole
-        array.
+        Row offsets as in CSR, for arrays of one dimension, or along ``axis`` of arrays of one shape, each row of which
+        has these segments: the first is 0, the last the number of elements, and they never decrease. They may lie on
+        the device, where they are checked too. A call waits for this check the first time that it gets an array. If the
+        array's values become wrong after that, the results are undefined, and the next such call or
+        :meth:`Device.synchronize` raises. The result has an element for each segment between two offsets. A kernel for
+        segments runs, or one of :func:`gpuprims.scan`. argmin and argmax count along the whole array, or ``axis``. With
+        ``axis`` the call waits for offsets on a device, copies arrays of which it is not the last axis, and takes no
+        ``out``.
     by : array_like, optional
         A key for each element, in any order, of the shape of the arrays. The result has one element for each distinct
         key, in ascending order of keys (:func:`gpuprims.unique` returns these). Elements of one key are folded in their
@@ -154,6 +157,9 @@ def reduce(
     array([3., 1., 2.], dtype=float32)
     >>> gpuprims.reduce(np.float32([3, 1, 4, 1, 5]), by=[7, 2, 7, 7, 2], device="reference")
     array([6., 8.], dtype=float32)
+    >>> gpuprims.reduce(np.float32([[3, 1, 4], [1, 5, 9]]), segments=[0, 2, 3], axis=1, device="reference")
+    array([[4., 4.],
+           [6., 9.]], dtype=float32)
     """
     if unknown:
         refuse_keywords("reduce", keywords_of(reduce), unknown)
@@ -164,6 +170,11 @@ def reduce(
         operator, read, mapped = masked_call(arrays, op, map, ddof, compensated, where, initial)
         how = {"op": operator, "map": mapped, "dtype": dtype, "variant": variant}
         return reduce_by_key(read, by, partial(reduce, **how), operator, mapped, device)
+    if segments is not None and axis is not None and arrays:
+        refuse_keepdims(keepdims)
+        how = {"op": op, "map": map, "dtype": dtype, "ddof": ddof, "compensated": compensated, "initial": initial}
+        call = partial(reduce, variant=variant, **how)
+        return along_axis(call, "reduce", arrays, segments, axis, device, op=op, out=out, where=where, reduces=True)
     key = None
     if map is not None and type(map) is not str and arrays:
         map = expression(map, len(arrays))  # noqa: A001 - the primitive's name
@@ -184,7 +195,7 @@ def reduce(
     )
     back = must_find("reduce", request.operator, operands)
     if segments is not None:
-        refuse_axes(axis, keepdims)
+        refuse_keepdims(keepdims)
         keep = None if key is None else partial(_WARM.keep, key, back=back)
         results = reduce_segments(operands, result, segments, request, chosen, keep)
     elif operands.on_host and operands.exceed_room:

@@ -21,7 +21,7 @@ from gpuprims.core.registry import REGISTRY
 from gpuprims.core.shapes import broadcast_shapes
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
-from gpuprims.errors import ArgumentError, EmptyReductionError, ShapeError
+from gpuprims.errors import ArgumentError, EmptyReductionError, ShapeError, quoted
 from gpuprims.expressions import Expr, computable, expression, trace
 from gpuprims.operators import (
     Folding,
@@ -42,7 +42,7 @@ from gpuprims.primitives.fold import plan_fold, sample_rows
 from gpuprims.primitives.map import plan as map_plan
 from gpuprims.primitives.segments.offsets import Segments
 from gpuprims.primitives.segments.plan import SegmentsRequest, marked_folding, plan_by_marks, plan_by_offsets
-from gpuprims.primitives.segments.planned import filling, own_segments, plan_segments
+from gpuprims.primitives.segments.planned import filling, own_segments, plan_segments, refuse_planned
 from gpuprims.primitives.segments.shares import Keep, check, run_by_offsets, takes_offsets
 from gpuprims.primitives.slabs import FoldSlabs, slab_bytes
 from gpuprims.primitives.texts import refuse_text
@@ -255,7 +255,8 @@ def planned(arrays: tuple[Any, ...], keywords: dict[str, Any]) -> Planned:
     if (offsets := keywords.pop("segments", None)) is None:
         return planned_call("reduce", arrays, keywords)
     operands, request, out, variant = bind(arrays, **keywords)
-    refuse_axes(request.axis, request.keepdims)
+    refuse_keepdims(request.keepdims)
+    refuse_planned("reduce", request.axis)
     segments = own_segments(offsets, operands)
     own = SegmentsRequest(request.operator, request.map, request.dtype, segments.count)
     by_offsets = "segments", plan_by_offsets
@@ -266,7 +267,7 @@ def planned(arrays: tuple[Any, ...], keywords: dict[str, Any]) -> Planned:
     return plan_segments("reduce", by_offsets, by_marks, segments, own, operands, out, variant)
 
 
-def refuse_axes(axis: Any, keepdims: Any) -> None:
-    """Raise for keywords that ``segments=`` does not take."""
-    if axis is not None or keepdims:
-        raise ArgumentError(f"reduce: neither axis nor keepdims with segments; got {axis} and {keepdims}")
+def refuse_keepdims(keepdims: Any) -> None:
+    """Raise for a keyword that ``segments=`` does not take."""
+    if keepdims:
+        raise ArgumentError(f"reduce: no keepdims= with segments=, which keep an axis; got keepdims={quoted(keepdims)}")

@@ -23,11 +23,12 @@ from gpuprims.primitives.scan.plan import (
     bind_cumulative,
     plan_call,
     planned,
-    refuse_beside_segments,
+    refuse_reverse,
     sample,
     scan_segments,
 )
 from gpuprims.primitives.scan.variants import VARIANTS
+from gpuprims.primitives.segments.along import along_axis
 from gpuprims.primitives.segments.offsets import beside_arrays
 from gpuprims.primitives.segments.shares import WrongOffsetsError
 from gpuprims.primitives.signatures import Array, Host, HostArray, Out, ScanKeywords, Where
@@ -104,9 +105,9 @@ def scan(
         Fold, for each element, all elements from the last one back to it: ``scan(x[::-1])[::-1]`` along the axis.
         argmin and argmax give places in ``x``. Not with ``segments`` and ``by``.
     segments : array_like of int, optional
-        Row offsets as in CSR, for arrays of one dimension: the first is 0, the last the number of elements, and they
-        never decrease. They may lie on the device, where they are checked as :func:`gpuprims.reduce` says. Each segment
-        between two offsets is scanned by itself.
+        Row offsets as in CSR, for arrays of one dimension, or along ``axis`` of arrays of one shape: the first is 0,
+        the last the number of elements, and they never decrease. They may lie on the device, where they are checked as
+        :func:`gpuprims.reduce` says. Each segment between two offsets is scanned by itself.
     by : array_like, optional
         A key for each element, in any order, of the shape of the arrays. The result of an element folds the elements
         with the same key up to it, and has its place: the result is of the shape of the arrays. A call waits for the
@@ -164,6 +165,11 @@ def scan(
         check_by_key("scan", arrays, axis=axis, out=out, segments=segments, reverse=reverse or None)
         how = {"op": op, "map": map, "inclusive": inclusive, "dtype": dtype, "initial": initial, "variant": variant}
         return scan_by_key(arrays, by, partial(scan, **how), find_op(op), map, device)
+    if segments is not None and axis is not None and arrays:
+        refuse_reverse(reverse)
+        how = {"op": op, "map": map, "inclusive": inclusive, "dtype": dtype, "initial": initial}
+        call = partial(scan, variant=variant, **how)
+        return along_axis(call, "scan", arrays, segments, axis, device, op=op, out=out, reduces=False)
     key = None
     if map is not None and type(map) is not str and arrays:
         map = expression(map, len(arrays))  # noqa: A001 - the primitive's name
@@ -182,7 +188,7 @@ def scan(
         arrays, op, map, inclusive, axis, dtype, out, initial, reverse, device, variant
     )
     if segments is not None:
-        refuse_beside_segments(axis, reverse)
+        refuse_reverse(reverse)
         keep = None if key is None else partial(_WARM.keep, key)
         return scan_segments(operands, result, segments, request, chosen, keep)
     if operands.gain_by_slabs:

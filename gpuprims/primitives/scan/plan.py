@@ -42,7 +42,7 @@ from gpuprims.primitives.axes import axes_of, flipped, in_fortran_order
 from gpuprims.primitives.fold import plan_fold, plan_scan, sample_rows
 from gpuprims.primitives.segments.offsets import Segments
 from gpuprims.primitives.segments.operator import placed, segmented
-from gpuprims.primitives.segments.planned import own_segments, plan_segments
+from gpuprims.primitives.segments.planned import own_segments, plan_segments, refuse_planned
 from gpuprims.primitives.segments.shares import Keep, run_by_offsets, takes_offsets
 from gpuprims.primitives.segscan.plan import SegmentedScanRequest, plan_segscan
 from gpuprims.primitives.texts import refuse_text
@@ -230,7 +230,8 @@ def planned(arrays: tuple[Any, ...], keywords: dict[str, Any]) -> Planned:
     if (offsets := keywords.pop("segments", None)) is None:
         return planned_call("scan", arrays, keywords)
     operands, request, out, variant = bind(arrays, **keywords)
-    refuse_beside_segments(request.axis, request.reverse)
+    refuse_reverse(request.reverse)
+    refuse_planned("scan", request.axis)
     op = request.operator
     segments = own_segments(offsets, operands)
     own = SegmentedScanRequest(op, request.map, request.inclusive, request.dtype, segments.count)
@@ -243,10 +244,8 @@ def planned(arrays: tuple[Any, ...], keywords: dict[str, Any]) -> Planned:
     return plan_segments("scan", by_offsets, by_marks, segments, own, operands, out, variant, in_place=True)
 
 
-def refuse_beside_segments(axis: Any, reverse: Any) -> None:
-    """Raise for keywords that ``segments=`` does not take."""
-    if axis is not None:
-        raise ArgumentError(f"scan: no axis= with segments=; got axis={axis}")
+def refuse_reverse(reverse: Any) -> None:
+    """Raise for a keyword that ``segments=`` does not take."""
     if reverse:
         hint = "scan x[::-1] by segments=len(x) - offsets[::-1]"
         raise ArgumentError(f"scan: no reverse= with segments=; got reverse={quoted(reverse)} ({hint})")

@@ -87,8 +87,9 @@ def beside_arrays(offsets: Any, arrays: Sequence[Any]) -> Any:
 class Segments:
     """Row offsets of the arrays of a call, checked, and the marks of their segments."""
 
-    def __init__(self, offsets: Any, operands: Operands) -> None:
-        self.size = _flat_size(operands)  # elements of an array
+    def __init__(self, offsets: Any, operands: Operands, size: int | None = None) -> None:
+        """Take offsets for arrays of one dimension, or of a number of elements."""
+        self.size = _flat_size(operands) if size is None else size
         self.label = operands.label
         self._operands = operands
         self._placed_before, self._array = _given(offsets, operands)
@@ -99,6 +100,11 @@ class Segments:
         """Raise unless the offsets rise from 0 to the number of elements."""
         if not self._made:
             _ = self._checked
+
+    @property
+    def on_host(self) -> np.ndarray:
+        """The offsets on the host, checked."""
+        return self._checked
 
     @property
     def has_empty(self) -> bool:
@@ -205,7 +211,9 @@ def _flat_size(operands: Operands) -> int:
     shapes = {native.shape for native in operands.natives if native.shape}
     if len(shapes) != 1 or len(next(iter(shapes))) != 1:
         got = " and ".join(str(native.shape) for native in operands.natives)
-        raise ShapeError(f"{operands.label}: arrays of one dimension and one length with segments=; got {got}")
+        axes = operands.label in ("reduce", "scan") and any(len(shape) > 1 for shape in shapes)
+        hint = " (segments lie along an axis: write axis=)" if axes else ""
+        raise ShapeError(f"{operands.label}: arrays of one dimension and one length with segments=; got {got}{hint}")
     return int(next(iter(shapes))[0])
 
 

@@ -1,0 +1,124 @@
+"""Segments along an axis of arrays of several: each row by itself, as segments of all rows one after the other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpuprims.core.device import Device
+from gpuprims.core.operands import Operands, as_operands
+from gpuprims.errors import ArgumentError, ShapeError
+from gpuprims.expressions import trace
+from gpuprims.operators import OPERATORS, Op, find_op
+from gpuprims.primitives.axes import one_axis
+from gpuprims.primitives.found import must_find
+from gpuprims.primitives.grouping.flat import flat
+from gpuprims.primitives.grouping.indices import numbers
+from gpuprims.primitives.map import contiguous_copy
+from gpuprims.primitives.map import map as map_arrays
+from gpuprims.primitives.segments.offsets import Segments
+
+_OFFSET = trace(lambda row, n, offset: row * n + offset, 3)
+_LAST = trace(lambda offset, total: offset * 0 + total, 2)
+_AS_INT64 = trace(lambda offset: offset.astype(np.int64), 1)
+_PLACE = trace(lambda place, row, n: np.where(place < 0, place, place - row * n), 3)
+_PLACES = ("argmin", "argmax", "nanargmin", "nanargmax")
+
+
+def along_axis(
+    call: Callable[..., Any],
+    label: str,
+    arrays: tuple[Any, ...],
+    offsets: Any,
+    axis: Any,
+    device: str | Device | None,
+    *,
+    op: Any,
+    out: Any,
+    where: Any = None,
+    reduces: bool,
+) -> Any:
+    """Return a fold of segments along an axis by ``call``, a fold of segments of arrays of one dimension.
+
+    Rows that do not lie one after the other in memory are copied.
+    """
+    if out is not None:
+        raise ArgumentError(f"{label}: no out= with segments= along an axis; got one (copy the result: out[...] = ...)")
+    counts_rows = _finds_places(label, op)
+    operands = as_operands(label, arrays if where is None else (*arrays, where), device, stored=True)
+    shape = _common_shape(operands)
+    along = one_axis(axis, len(shape))
+    n, others = shape[along], (*shape[:along], *shape[along + 1 :])
+    segments = Segments(offsets, operands, n)
+    segments.check()
+    lines = [_in_lines(operands, native, along) for native in operands.natives]
+    how = {} if where is None else {"where": lines.pop()}
+    rows = math.prod(others)
+    found = call(*lines, segments=_of_all(operands, segments, rows, n), device=operands.device, **how)
+
+    def shaped(one: Any) -> Any:
+        each = segments.count if reduces else n
+        if counts_rows and one.size:
+            there = operands.cut(one, 0, (rows, each))
+            row = operands.cut(numbers(rows, one, operands.device), 0, (rows, 1))
+            one = map_arrays(_PLACE, there, row, np.int64(n), device=operands.device)
+        whole = operands.cut(one, 0, (*others, each)) if one.size else operands.empty((*others, each), one.dtype)
+        return operands.to_caller(_moved(operands, whole, along))
+
+    results = tuple(map(shaped, found)) if isinstance(found, tuple) else shaped(found)
+    back = must_find(label, find_op(op), operands) if reduces else None
+    return results if back is None else back(results)
+
+
+def _finds_places(label: str, op: Any) -> bool:
+    """Return True for operators whose results are places; refuse those that may ask for an element's place."""
+    found = find_op(op)
+    if isinstance(op, Op) and op.prepare is not None and op not in OPERATORS.values():
+        rule = f"{label}: with segments= along an axis, an operator without prepare=, which may ask for an index"
+        raise ArgumentError(f"{rule}; got {op.name!r} (fold each row in a call of its own)")
+    return found in [OPERATORS[name] for name in _PLACES]
+
+
+def _common_shape(operands: Operands) -> tuple[int, ...]:
+    shapes = {tuple(native.shape) for native in operands.natives if native.shape}
+    if len(shapes) != 1:
+        got = " and ".join(str(tuple(native.shape)) for native in operands.natives)
+        raise ShapeError(f"{operands.label}: arrays of one shape with segments= along an axis; got {got}")
+    return shapes.pop()
+
+
+def _in_lines(operands: Operands, array: Any, axis: int) -> Any:
+    """Return an array along one axis, with the elements along ``axis`` beside each other; a number as it is."""
+    if not array.ndim:
+        return array
+    order = [one for one in range(array.ndim) if one != axis]
+    return flat(operands, array.transpose((*order, axis)) if axis != array.ndim - 1 else array)
+
+
+def _moved(operands: Operands, whole: Any, axis: int) -> Any:
+    """Return an array with its last axis moved to a place, in C order."""
+    last = whole.ndim - 1
+    if axis == last:
+        return whole
+    turned = whole.transpose((*range(axis), last, *range(axis, last)))
+    if not whole.size:
+        return operands.empty(tuple(turned.shape), whole.dtype)
+    return contiguous_copy(turned, operands.device)
+
+
+def _of_all(operands: Operands, segments: Segments, rows: int, n: int) -> Any:
+    """Return the offsets of the segments of all rows, one row after the other."""
+    count = segments.count
+    if operands.in_place or not rows * count:
+        own = segments.on_host[:-1].astype(np.int64)
+        return np.append((np.arange(rows, dtype=np.int64)[:, None] * n + own).ravel(), rows * n)
+    device, given = operands.device, map_arrays(_AS_INT64, segments.offsets, device=operands.device)
+    result = operands.empty((rows * count + 1,), np.dtype(np.int64))
+    row = operands.cut(numbers(rows, given, device), 0, (rows, 1))
+    firsts, end = operands.cut(given, 0, (1, count)), operands.cut(result, rows * count, (1,))
+    map_arrays(_OFFSET, row, np.int64(n), firsts, out=operands.cut(result, 0, (rows, count)), device=device)
+    map_arrays(_LAST, operands.cut(given, 0, (1,)), np.int64(rows * n), out=end, device=device)
+    return result
