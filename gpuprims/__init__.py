@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from gpuprims.primitives.sort import argsort, lexsort, sort, sort_by_key
     from gpuprims.primitives.stencil import stencil
     from gpuprims.primitives.stencil.blur import blur
+    from gpuprims.primitives.stencil.convolve import convolve
     from gpuprims.primitives.take import take
     from gpuprims.primitives.top_k import top_k
     from gpuprims.profiling.profile import Profile, profile
@@ -67,6 +68,7 @@ __all__ = [
     "bincount",
     "blur",
     "compact",
+    "convolve",
     "count_nonzero",
     "cumprod",
     "cumsum",
@@ -149,6 +151,7 @@ _HOMES = {
     "primitives.sort": "argsort lexsort sort sort_by_key",
     "primitives.stencil": "stencil",
     "primitives.stencil.blur": "blur",
+    "primitives.stencil.convolve": "convolve",
     "primitives.take": "take",
     "primitives.top_k": "top_k",
     "profiling.profile": "Profile profile",

@@ -216,6 +216,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "diff": (lambda: gpuprims.plan("diff", X), "got 'diff': a call is one of map on views"),
     "count_nonzero": (lambda: gpuprims.plan("count_nonzero", X), "got 'count_nonzero': a call is one of reduce"),
     "digitize": (lambda: gpuprims.plan("digitize", X, X), "got 'digitize': each call reads its bins on the host"),
+    "convolve": (lambda: gpuprims.plan("convolve", X, X), "got 'convolve': the host reads the weights in each call"),
     **{
         name: (lambda name=name: gpuprims.plan(name, X, X), f"got '{name}': the host finds the bins in each call")
         for name in ("histogram2d", "histogramdd")
@@ -257,7 +258,7 @@ MODULES = {"errors", "models", "ndimage", "xp"}
 FUNCTIONS = {name for name in gpuprims.__all__ if name.islower()} - NO_CALLS - MODULES
 UNPLANNED = {
     *("unique", "unique_consecutive", "run_length_encode", "run_length_decode", "group_by", "nonzero", "argwhere"),
-    *("diff", "count_nonzero", "digitize", "histogram2d", "histogramdd"),
+    *("diff", "count_nonzero", "digitize", "convolve", "histogram2d", "histogramdd"),
 }
 
 

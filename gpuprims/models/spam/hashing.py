@@ -181,7 +181,7 @@ def _keys(operands: Operands, words: Any, rows: Segments, features: int, *, hash
         bits = word.astype(np.uint32)
         hash_ = bits if hashed else _murmurhash3(bits)
         magnitude = np.minimum(hash_, -hash_)  # of a signed hash, also of -2^31
-        return row * features + (magnitude % features).astype(_INT32)
+        return row.astype(_INT32) * features + (magnitude % features).astype(_INT32)
 
     return map_elements(key, words, rows_of(operands, rows), device=operands.device)
 

@@ -163,7 +163,7 @@ class Segments:
 
     def firsts(self) -> Any:
         """Return an array with the number of each segment, counted from 0, at its first element, and 0 elsewhere."""
-        return self._marks(_INDEX, _BEGIN, end_dtype(self.count))
+        return self._marks(_INDEX, _BEGIN, index_dtype(self.count))
 
     def ends(self) -> Any:
         """Return an array with the number of each segment, counted from 1, at its last element, and 0 elsewhere."""
@@ -194,6 +194,11 @@ class Segments:
 def end_dtype(count: int) -> np.dtype[Any]:
     """Return the dtype of :meth:`Segments.ends` for a number of segments."""
     return np.dtype(np.int32 if count < 2**31 else np.int64)
+
+
+def index_dtype(count: int) -> np.dtype[Any]:
+    """Return the dtype of :meth:`Segments.firsts` for a number of segments."""
+    return np.min_scalar_type(max(count - 1, 0))
 
 
 def along_one_axis(*groups: Sequence[Form]) -> tuple[tuple[int], list[list[Form]]]:

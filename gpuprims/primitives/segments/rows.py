@@ -8,15 +8,15 @@ import numpy as np
 
 from gpuprims.core.operands import Operands
 from gpuprims.primitives.scan import scan
-from gpuprims.primitives.segments.offsets import Segments, end_dtype
+from gpuprims.primitives.segments.offsets import Segments, index_dtype
 
 
 def rows_of(operands: Operands, segments: Segments) -> Any:
-    """Return the number of each element's segment, from 0, on the device, or on the host if kernels work there.
+    """Return the number of each element's segment, from 0, in as few bytes as hold it; the offsets are right.
 
-    The offsets are right.
+    It lies on the device, or on the host if kernels work there.
     """
-    dtype = end_dtype(segments.count)
+    dtype = index_dtype(segments.count)
     if operands.in_place:
         return np.repeat(np.arange(segments.count, dtype=dtype), segments.lengths())
     if not segments.size:

@@ -25,6 +25,7 @@ PRIMITIVE = Primitive(
     *("stencil", VARIANTS, plan_call, sample, bind),
     tuning_case=f"{__name__}.tuning_case",
     plans={"blur": planner("blur", bind_blur, plan_call)},
+    unplanned={"convolve": "the host reads the weights in each call (make a plan of stencil)"},
 )
 _WARM = WarmCalls()
 # Weights whose bytes are compared at each call.

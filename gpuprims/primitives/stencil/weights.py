@@ -184,7 +184,7 @@ def _typed_across(across: Neighbours, element: Dtype, value: Dtype) -> TypedExpr
 def _fit_in_pairs(element: Dtype, *factors: np.ndarray) -> bool:
     """Return True if sums of bytes by products of weights fit in 16 bits, and so never overflow into the other half."""
     whole = all((one == np.rint(one)).all() and (one >= 0).all() for one in factors)
-    return element == np.uint8 and whole and 255 * np.prod([one.sum() for one in factors]) < 2**16
+    return element == np.uint8 and whole and 255 * np.prod([one.sum(dtype=np.float64) for one in factors]) < 2**16
 
 
 def _value_of(weights: np.ndarray, element: Dtype, result: Dtype, *, double: bool) -> Dtype | None:

@@ -1,0 +1,153 @@
+"""convolve: the sums of products of two rows of numbers, as numpy.convolve."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from gpuprims.core.device import Device
+from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
+from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.outputs import as_out
+from gpuprims.errors import ArgumentError, DtypeError, ShapeError, did_you_mean, quoted
+from gpuprims.expressions import computable, trace, typed
+from gpuprims.primitives.grouping.flat import flat
+from gpuprims.primitives.map import map as map_arrays
+from gpuprims.primitives.stencil.calls import run
+from gpuprims.primitives.stencil.grids import border_of, grid_along
+from gpuprims.primitives.stencil.request import StencilRequest
+from gpuprims.primitives.stencil.stencils import Dtype, Stencil
+from gpuprims.primitives.stencil.weights import of_sum, of_weights
+
+_LABEL = "convolve"
+_INT64 = np.dtype(np.int64)
+Ends = Literal["full", "same", "valid"]
+
+
+@named_keywords
+def convolve(
+    a: Any,
+    v: Any,
+    mode: Ends = "full",
+    *,
+    device: str | Device | None = None,
+    **unknown: Any,
+) -> Any:
+    """Return the convolution of two arrays of one dimension, as :func:`numpy.convolve` does.
+
+    Parameters
+    ----------
+    a, v : array_like
+        Real numbers, of one dimension. The shorter one is read on the host in each call.
+    mode : {"full", "same", "valid"}, default "full"
+        Which sums to return: all, those in the middle, as many as the longer array has elements, or those in which all
+        elements of the shorter array take part.
+    device : str or Device, optional
+        Where to compute, for host arrays.
+
+    Returns
+    -------
+    array
+        Of the dtype of ``a * v``. Integers have exact sums, which keep their low bits if they overflow, as in NumPy.
+
+    Raises
+    ------
+    ArgumentError, ShapeError, DtypeError
+        Another mode, an empty array, one of other than one dimension, complex numbers.
+    ArrayError, DeviceMismatchError, NoVariantError
+        As :func:`gpuprims.map`.
+
+    Notes
+    -----
+    A stencil adds the products, of floats of 16 bits in float32; ``"full"`` takes a second launch for the sums at the
+    end. The time grows with the product of the lengths: convolve by an FFT where both are long. Zeros of the shorter
+    array keep infinities and NaN out.
+
+    Examples
+    --------
+    >>> import gpuprims
+    >>> gpuprims.convolve([1, 2, 3], [0, 1, 5], device="reference")
+    array([ 0,  1,  7, 13, 15])
+    >>> gpuprims.convolve([1, 2, 3], [0.5, 0.5], "valid", device="reference")
+    array([1.5, 2.5])
+    """
+    if unknown:
+        refuse_keywords(_LABEL, keywords_of(convolve), unknown)
+    if mode not in get_args(Ends):
+        raise ArgumentError(f"{_LABEL}: a mode among full, same, valid; got {quoted(mode)}{_hint(mode)}")
+    given = [np.asarray(one) if isinstance(one, list | tuple) else one for one in (a, v)]
+    first, second = (as_operands(_LABEL, (one,), device) for one in given)
+    for operands in (first, second):
+        _check(operands)
+    long, short = (first, second) if first.natives[0].size >= second.natives[0].size else (second, first)
+    weights = np.asarray(short.to_host(flat(short, short.natives[0])))
+    result = computable(np.result_type(long.natives[0].dtype, weights.dtype), _LABEL)
+    return _full(long, weights, result) if mode == "full" else _inside(long, weights, result, mode)
+
+
+def _check(operands: Operands) -> None:
+    (array,) = operands.natives
+    if array.ndim != 1 or not array.size:
+        raise ShapeError(f"{_LABEL}: two arrays of one dimension, with elements; got shape {tuple(array.shape)}")
+    if array.dtype.kind == "c":
+        raise DtypeError(f"{_LABEL}: real numbers; got dtype {array.dtype} (convolve .real and .imag)")
+
+
+def _hint(mode: Any) -> str:
+    border = mode in ("nearest", "reflect", "mirror", "wrap", "constant")
+    return " (ndimage.convolve1d has borders)" if border else did_you_mean(mode, get_args(Ends))
+
+
+def _inside(long: Operands, weights: np.ndarray, result: Dtype, mode: Ends) -> Any:
+    """Return as many sums as the array has elements, or those of them that all weights take part in."""
+    count = len(weights)
+    if mode == "same":
+        return run(long, _request(long, weights, (count - 1) // 2, result), None, None)
+    there = _there(long)
+    sums = run(there, _request(there, weights, 0, result), None, None)
+    inside = there.cut(sums, count - 1, (there.natives[0].size - count + 1,))
+    return long.to_caller(map_arrays("x", inside, device=long.device) if long.on_host else inside)
+
+
+def _full(long: Operands, weights: np.ndarray, result: Dtype) -> Any:
+    """Return all sums: one for each element, and those behind the last one, in which the last elements take part."""
+    there, beyond = _there(long), len(weights) - 1
+    (array,) = there.natives
+    size = int(array.size)
+    sums = there.empty((size + beyond,), result)
+    run(there, _request(there, weights, 0, result), as_out(there, there.cut(sums, 0, (size,))), None)
+    if beyond:
+        last = there.instead(there.cut(array, size - beyond, (beyond,)))
+        run(last, _request(last, weights, beyond, result), as_out(last, there.cut(sums, size, (beyond,))), None)
+    return long.to_caller(sums)
+
+
+def _there(long: Operands) -> Operands:
+    """Return the array where kernels read it, with its elements beside each other."""
+    return as_operands(_LABEL, (flat(long, long.natives[0]),), long.device)
+
+
+def _request(operands: Operands, weights: np.ndarray, ahead: int, result: Dtype) -> StencilRequest:
+    """Return the stencil of the sums of which the first multiplies element ``ahead`` by the first weight."""
+    (array,) = operands.natives
+    turned = np.ascontiguousarray(weights[::-1])
+    first = ahead - len(weights) + 1
+    double = operands.driver.capabilities.fp64
+    stencil = _stencil(turned.tobytes(), turned.dtype, first, array.dtype, result, double)
+    grid, _ = grid_along(_LABEL, (int(array.size),), (0,))
+    return StencilRequest(_LABEL, stencil, border_of(_LABEL, "constant", 0, array.dtype), grid)
+
+
+@lru_cache(maxsize=256)
+def _stencil(given: bytes, dtype: Dtype, first: int, element: Dtype, result: Dtype, double: bool) -> Stencil:
+    weights = np.frombuffer(given, dtype)
+    reach = max(-first, first + len(weights) - 1)
+    centred = np.pad(weights, (reach + first, reach - first - len(weights) + 1))
+    if result.kind == "f":
+        return of_weights(centred.astype(np.float64), element, result, double=double)
+    # Unsigned sums keep their low bits on every device.
+    value = np.dtype(np.uint64 if result.itemsize == _INT64.itemsize else np.uint32)
+    finish = typed(trace(lambda sums, n: sums.astype(result), 2), (value, _INT64), (result,))
+    return of_sum(centred.astype(value), element, finish)
