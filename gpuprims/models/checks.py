@@ -35,7 +35,7 @@ _RULES = (
 )
 # Values that scikit-learn's LogisticRegression takes.
 _INSTEAD = {
-    "liblinear": "lbfgs", "newton-cg": "newton-cholesky", "newton": "newton-cholesky", "sag": "sgd", "saga": "sgd",
+    "liblinear": "lbfgs", "newton-cg": "newton-cholesky", "newton": "newton-cholesky", "sag": "sgd", "saga": "fista",
     "adam": "minibatch", "gradient": "gd", "half": "float16", "fp16": "float16", "none": "None", "optimal": "auto",
     "adaptive": "auto", "constant": "auto",
 }  # fmt: skip

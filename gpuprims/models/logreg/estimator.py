@@ -17,6 +17,8 @@ from gpuprims.expressions.narrow import STORAGE
 from gpuprims.models.checks import CheckedParameters, check_fitted
 from gpuprims.models.files import SavedModel
 from gpuprims.models.logreg import fitting
+from gpuprims.models.logreg.paths import Path
+from gpuprims.models.logreg.penalties import PENALTIES, SOLVERS
 from gpuprims.models.logreg.prediction import LinearScores
 from gpuprims.models.logreg.progress import Progress
 from gpuprims.models.pictures import loss_curve
@@ -24,6 +26,8 @@ from gpuprims.models.pictures import loss_curve
 # Warnings by ``stop_reason_``.
 _WARNINGS = {
     "max_iter": "a gradient below tol={tol} within max_iter={max_iter} iterations; got a larger one (standardise the"
+    " features, or raise max_iter)",
+    "gap": "a duality gap below tol={tol} within max_iter={max_iter} iterations; got a larger one (standardise the"
     " features, or raise max_iter)",
     "stalled": "a loss within 1e-6 of the minimum; got one that rounding may keep further away (standardise the"
     " features, or pass float64 to a device that supports it)",
@@ -42,13 +46,21 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
         Where to compute, such as ``"cuda"`` or ``"opencl:cpu"``. Default: where the samples are, or the best device.
     device : str or Device, optional
         The same as ``backend``, under the name that functions use. Pass one of them.
+    penalty : {"elasticnet", "l1", "l2"} or None, default "elasticnet"
+        "elasticnet" mixes squares and magnitudes by ``l1_ratio``, "l2" has squares and "l1" magnitudes alone, and None
+        is no penalty.
     C : float, default 1.0
-        Inverse of the penalty. The objective is the sum of log losses plus ``1 / (2 * C)`` times the sum of squared
-        coefficients. Intercepts have no penalty.
-    solver : {"lbfgs", "newton-cholesky", "gd", "minibatch", "sgd", "hogwild"}, default "lbfgs"
-        "lbfgs" suits most data, "newton-cholesky" many samples of few features. "gd" is gradient descent with a fixed
-        step, and "minibatch" descends by batches. "sgd" descends by single samples, one after the other, and "hogwild"
-        by several at a time without locks, so its results differ from run to run; both take two classes only.
+        Inverse of the penalty. The objective is the sum of log losses plus ``1 / C`` times the sum over coefficients of
+        ``(1 - l1_ratio) / 2 * coef**2 + l1_ratio * abs(coef)``. Intercepts have no penalty.
+    l1_ratio : float, default 0.0
+        Share of magnitudes in the penalty. Above 0, some coefficients are exactly zero.
+    solver : {"auto", "lbfgs", "newton-cholesky", "newton-cd", "fista", "gd", "minibatch", "sgd", "hogwild"}
+        By default "auto": "lbfgs", or with a penalty on magnitudes "newton-cd" up to 512 coefficients, else "fista".
+        "newton-cholesky" suits many samples of few features. "gd" is gradient descent with a fixed step, and
+        "minibatch" descends by batches. "sgd" descends by single samples, one after the other, and "hogwild" by several
+        at a time without locks, so its results differ from run to run; both take two classes only. With a penalty on
+        magnitudes, "newton-cd" minimises quadratic models by coordinate descent, and "fista" takes accelerated proximal
+        gradients.
     learning_rate : float or "auto", default "auto"
         The step of "gd", ``weights += learning_rate * X.T @ (labels - sigmoid(X @ weights))``; of "minibatch", the
         same for a batch; of "sgd" and "hogwild", for a sample. "auto" is the inverse of the gradient's largest slope,
@@ -59,7 +71,7 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
         Maximum number of iterations; epochs for "minibatch", "sgd" and "hogwild".
     tol : float, default 1e-4
         Stop when no component of the gradient, per sample, is larger. "gd" checks after 1, 2, 4, ... iterations and at
-        least every 16384.
+        least every 16384. With a penalty on magnitudes: stop when ``dual_gap_`` is at most ``tol * log(n_classes)``.
     fit_intercept : bool, default True
         Add a constant to the scores.
     feature_dtype : {"int8", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"}, optional
@@ -92,6 +104,8 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
         The objective per unit of sample weight after each iteration (each check of "gd").
     loss_iterations_ : list of int
         The iteration of each entry of ``loss_curve_``.
+    dual_gap_ : float
+        With a penalty on magnitudes: the objective per unit of sample weight is at most this far above the minimum.
     validation_errors_ : list of float
         Errors on the validation samples, if there are any.
     n_iter_ : int
@@ -128,7 +142,9 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
         "backend": [str, Device, None],
         "device": [str, Device, None],
         "C": [Interval(Real, 0, None, closed="right")],
-        "solver": [StrOptions(set(fitting.SOLVERS))],
+        "penalty": [StrOptions(set(PENALTIES)), None],
+        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
+        "solver": [StrOptions({"auto", *SOLVERS})],
         "learning_rate": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -148,8 +164,10 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
     backend: str | Device | None = None
     _: KW_ONLY
     device: str | Device | None = None
+    penalty: str | None = "elasticnet"
     C: float = 1.0
-    solver: str = "lbfgs"
+    l1_ratio: float = 0.0
+    solver: str = "auto"
     learning_rate: float | str = "auto"
     batch_size: int = 256
     max_iter: int = 100
@@ -242,12 +260,43 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
             self._warn("diverged")
         return self
 
+    def path(self, X: Any, y: Any, Cs: Any, sample_weight: Any = None) -> Path:
+        """Fit the model for each of several ``C``, and return all weights.
+
+        The samples are copied to the device once, and each fit starts from the weights of the next stronger penalty.
+        The model itself keeps its ``classes_`` only; for cross-validation use :class:`LogRegCV`.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`fit`.
+        Cs : array_like
+            Values of ``C``, in any order.
+
+        Returns
+        -------
+        Path
+            ``Cs``, ``coef``, ``intercept``, ``loss``, ``dual_gap``, ``n_iter`` and ``stop_reason`` of each fit.
+
+        Examples
+        --------
+        >>> from gpuprims.models import LogReg
+        >>> model = LogReg("reference", l1_ratio=1)
+        >>> found = model.path([[-2.0, 0.0], [-1.0, 1.0], [1.0, 0.0], [2.0, 1.0]], [0, 0, 1, 1], Cs=[0.1, 1, 10])
+        >>> (found.coef != 0).sum(axis=(1, 2)).tolist()
+        [0, 1, 1]
+        """
+        self._validate_params()
+        return fitting.path(self, X, y, Cs, sample_weight)
+
     def plot_loss(self, ax: Any = None) -> Any:
         """Plot ``loss_curve_`` with matplotlib and return the axes."""
         check_fitted(self)
         return loss_curve(self.loss_iterations_, self.loss_curve_, f"LogReg, {self.solver}: {self.stop_reason_}", ax)
 
     def _warn(self, reason: str) -> None:
+        if reason == "max_iter" and hasattr(self, "dual_gap_"):
+            reason = "gap"
         if reason in _WARNINGS:
             message = _WARNINGS[reason].format(**self.get_params())
             warnings.warn(f"LogReg: {message}", ConvergenceWarning, stacklevel=3)

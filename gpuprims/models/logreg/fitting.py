@@ -9,23 +9,14 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 
-from gpuprims.errors import ArgumentError
+from gpuprims.errors import ArgumentError, quoted
 from gpuprims.expressions.masks import refuse_masked
-from gpuprims.models.logreg import descent, newton
+from gpuprims.models.logreg import descent
 from gpuprims.models.logreg.objective import Objective
-from gpuprims.models.logreg.progress import Monitor, Settings, Solver
+from gpuprims.models.logreg.paths import Path, fit_path
+from gpuprims.models.logreg.penalties import solver_of, strengths_of
+from gpuprims.models.logreg.progress import Monitor, Settings
 from gpuprims.models.logreg.samples import Samples, samples_of
-
-SOLVERS: dict[str, Solver] = {
-    "lbfgs": newton.lbfgs,
-    "newton-cholesky": newton.newton_cholesky,
-    "gd": descent.gradient_descent,
-    "minibatch": descent.minibatch,
-    "sgd": descent.sgd,
-    "hogwild": descent.hogwild,
-}
-# Solvers by single samples: for two classes and features in their own dtype.
-_SAMPLE_SOLVERS = ("sgd", "hogwild")
 
 
 def fit(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
@@ -37,8 +28,9 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
     if model.target_error is not None:
         held_out = _held_out(model, samples)
         samples = samples.with_zero_weight(held_out)  # they stay in place
-    _check_solver(model)
-    objective = _objective(model, samples)
+    strengths = strengths_of(model.penalty, model.l1_ratio, model.C, samples.total)
+    solver = solver_of(model, strengths, classes=len(model.classes_), features=samples.features.shape[1])
+    objective = _objective(model, samples, strengths.l2)
     start = np.zeros(objective.size)
     if before is not None and before[0].shape == (objective.outputs, objective.features):
         start = objective.join(*before)
@@ -46,18 +38,33 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
     with tqdm(total=model.max_iter, desc="LogReg", unit="it", disable=not model.verbose) as bar:
         monitor = Monitor(objective, start, bar, model.callback, error, model.target_error)
         try:
-            reason = SOLVERS[model.solver](objective, start, _settings(model), monitor)
+            reason = solver(objective, start, _settings(model)._replace(l1=strengths.l1), monitor)
         except KeyboardInterrupt:
             _store(model, objective, monitor.weights, monitor.records, monitor.errors, "interrupted")
             raise
     _store(model, objective, monitor.weights, monitor.records, monitor.errors, reason)
+    if strengths.l1 > 0:
+        model.dual_gap_ = monitor.dual_gap
+
+
+def path(model: Any, X: Any, y: Any, Cs: Any, sample_weight: Any) -> Path:
+    """Fit a path of penalties; see :meth:`LogReg.path`."""
+    given = np.asarray(Cs, np.float64)
+    if given.ndim != 1 or not given.size or not np.all(given > 0):
+        raise ArgumentError(f"LogReg.path: Cs= a sequence of numbers above 0; got {quoted(Cs)}")
+    samples = samples_of(model, X, y, sample_weight)
+    return fit_path(model, samples, given.tolist(), model.l1_ratio, _settings(model))
 
 
 def partial_fit(model: Any, X: Any, y: Any, classes: Any, sample_weight: Any) -> bool:
     """Run one epoch of mini-batches; see :meth:`LogReg.partial_fit`. Return False if it diverged."""
     first = not hasattr(model, "coef_")
     _check_classes(model, classes, first=first)
-    objective = _objective(model, samples_of(model, X, y, sample_weight, reset=first, classes=model.classes_))
+    samples = samples_of(model, X, y, sample_weight, reset=first, classes=model.classes_)
+    strengths = strengths_of(model.penalty, model.l1_ratio, model.C, samples.total)
+    if strengths.l1 > 0:
+        raise ArgumentError("LogReg.partial_fit: l1_ratio=0; got a penalty on magnitudes (use fit)")
+    objective = _objective(model, samples, strengths.l2)
     flat, records, epochs = np.zeros(objective.size), [], 0
     if not first:
         flat, epochs = objective.join(model.coef_, model.intercept_), model.n_iter_
@@ -90,20 +97,6 @@ def _validation_error(objective: Objective, held_out: np.ndarray) -> Callable[[n
     return error
 
 
-def _check_solver(model: Any) -> None:
-    """Raise ArgumentError for a solver that cannot fit these classes or features."""
-    if model.solver not in _SAMPLE_SOLVERS:
-        return
-    others = ", ".join(repr(name) for name in SOLVERS if name not in _SAMPLE_SOLVERS)
-    if len(model.classes_) > 2:
-        raise ArgumentError(
-            f"LogReg: two classes with solver={model.solver!r}; got {len(model.classes_)} (use {others})"
-        )
-    if model.feature_dtype is not None:
-        got = f"got {model.feature_dtype!r} (use {others})"
-        raise ArgumentError(f"LogReg: feature_dtype=None with solver={model.solver!r}; {got}")
-
-
 def _check_classes(model: Any, classes: Any, *, first: bool) -> None:
     """Set the classes in the first partial fit; check later ones against them."""
     label = "LogReg.partial_fit"
@@ -125,10 +118,9 @@ def _settings(model: Any) -> Settings:
     return Settings(int(model.max_iter), float(model.tol), rate, int(model.batch_size), random)
 
 
-def _objective(model: Any, samples: Samples) -> Objective:
+def _objective(model: Any, samples: Samples, l2: float) -> Objective:
     outputs = 1 if len(model.classes_) == 2 else len(model.classes_)
-    penalty = 1 / (float(model.C) * samples.total)
-    return Objective(samples, outputs, penalty, fit_intercept=bool(model.fit_intercept))
+    return Objective(samples, outputs, l2, fit_intercept=bool(model.fit_intercept))
 
 
 def _store(

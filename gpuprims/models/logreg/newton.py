@@ -29,15 +29,15 @@ def lbfgs(objective: Objective, start: np.ndarray, settings: Settings, monitor: 
 
     Source: D. C. Liu and J. Nocedal, "On the limited memory BFGS method for large scale optimization", 1989.
     """
-    return _solve_in_two_precisions(_lbfgs, _lbfgs_standardised, objective, start, settings, monitor)
+    return solve_in_two_precisions(_lbfgs, _lbfgs_standardised, objective, start, settings, monitor)
 
 
 def newton_cholesky(objective: Objective, start: np.ndarray, settings: Settings, monitor: Monitor) -> str:
     """Minimise by Newton's method: the Hessian from the device, its Cholesky factors on the host."""
-    return _solve_in_two_precisions(_newton, _newton, objective, start, settings, monitor)
+    return solve_in_two_precisions(_newton, _newton, objective, start, settings, monitor)
 
 
-def _solve_in_two_precisions(
+def solve_in_two_precisions(
     coarse: Solver, fine: Solver, objective: Objective, start: np.ndarray, settings: Settings, monitor: Monitor
 ) -> str:
     """Minimise in the samples' dtype; if rounding stops that, continue in float64.

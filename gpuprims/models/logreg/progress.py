@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ class Settings(NamedTuple):
     learning_rate: float | None
     batch_size: int
     random: np.random.RandomState
+    l1: float = 0.0  # factor of the sum of magnitudes of coefficients, per unit of sample weight
 
 
 class Progress(NamedTuple):
@@ -43,6 +45,7 @@ class Monitor:
     # Losses and their iterations in one list, so that an interrupt leaves complete pairs.
     records: list[tuple[float, int]] = field(default_factory=list)
     errors: list[float] = field(default_factory=list)
+    dual_gap: float = math.inf  # of solvers that compute it
 
     def record(self, loss: float, weights: np.ndarray, count: int = 1) -> str | None:
         """Record the loss and weights after ``count`` more iterations; return the reason to stop, or None."""

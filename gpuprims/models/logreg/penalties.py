@@ -1,0 +1,65 @@
+"""Penalties by scikit-learn's parameters, and the solvers that serve them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from gpuprims.errors import ArgumentError
+from gpuprims.models.logreg import descent, newton, proximal
+from gpuprims.models.logreg.progress import Solver
+
+PENALTIES = ("elasticnet", "l1", "l2")
+SMOOTH_SOLVERS: dict[str, Solver] = {
+    "lbfgs": newton.lbfgs,
+    "newton-cholesky": newton.newton_cholesky,
+    "gd": descent.gradient_descent,
+    "minibatch": descent.minibatch,
+    "sgd": descent.sgd,
+    "hogwild": descent.hogwild,
+}
+L1_SOLVERS: dict[str, Solver] = {"newton-cd": proximal.newton_cd, "fista": proximal.fista}
+SOLVERS = SMOOTH_SOLVERS | L1_SOLVERS
+# Solvers by single samples: for two classes and features in their own dtype.
+_SAMPLE_SOLVERS = ("sgd", "hogwild")
+# Most coefficients of a Hessian on the host (measurements.md, hessian or gradient).
+_MOST_OF_HESSIAN = 512
+
+
+class Strengths(NamedTuple):
+    """Factors of a penalty per unit of sample weight: of half the sum of squares, and of the sum of magnitudes."""
+
+    l2: float
+    l1: float
+
+
+def strengths_of(penalty: str | None, l1_ratio: float, C: float, total: float) -> Strengths:
+    """Return the factors for samples of this total weight; raise ArgumentError for parameters that disagree."""
+    ratio = {"l1": 1.0, "l2": 0.0}.get(penalty or "", float(l1_ratio))
+    if penalty in ("l1", "l2") and l1_ratio not in (0, ratio):
+        got = f'got {l1_ratio} (use penalty="elasticnet")'
+        raise ArgumentError(f"LogReg: l1_ratio={ratio:g} with penalty={penalty!r}; {got}")
+    factor = 0.0 if penalty is None else 1 / (float(C) * total)
+    return Strengths(factor * (1 - ratio), factor * ratio)
+
+
+def solver_of(model: Any, strengths: Strengths, *, classes: int, features: int) -> Solver:
+    """Return the solver that a model asks for; raise ArgumentError for one that cannot fit these samples."""
+    sparse = strengths.l1 > 0
+    if model.solver == "auto":
+        if not sparse:
+            return newton.lbfgs
+        outputs = 1 if classes == 2 else classes
+        return proximal.newton_cd if outputs * features <= _MOST_OF_HESSIAN else proximal.fista
+    if sparse != (model.solver in L1_SOLVERS):
+        rule, got = "l1_ratio above 0 and a finite C", "no penalty on magnitudes"
+        rule, got = ("l1_ratio=0", "a penalty on magnitudes") if sparse else (rule, got)
+        others = ", ".join(map(repr, ["auto", *(L1_SOLVERS if sparse else SMOOTH_SOLVERS)]))
+        raise ArgumentError(f"LogReg: {rule} with solver={model.solver!r}; got {got} (use {others})")
+    if model.solver in _SAMPLE_SOLVERS:
+        others = ", ".join(repr(name) for name in SMOOTH_SOLVERS if name not in _SAMPLE_SOLVERS)
+        if classes > 2:
+            raise ArgumentError(f"LogReg: two classes with solver={model.solver!r}; got {classes} (use {others})")
+        if model.feature_dtype is not None:
+            got = f"got {model.feature_dtype!r} (use {others})"
+            raise ArgumentError(f"LogReg: feature_dtype=None with solver={model.solver!r}; {got}")
+    return SOLVERS[model.solver]
