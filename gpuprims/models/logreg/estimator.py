@@ -11,13 +11,14 @@ from typing import Any, ClassVar, Self
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
 
 from gpuprims.core.device import Device
 from gpuprims.expressions.narrow import STORAGE
 from gpuprims.models.checks import CheckedParameters, check_fitted
 from gpuprims.models.files import SavedModel
 from gpuprims.models.logreg import fitting
-from gpuprims.models.logreg.paths import Path
+from gpuprims.models.logreg.paths import LogRegPath
 from gpuprims.models.logreg.penalties import PENALTIES, SOLVERS
 from gpuprims.models.logreg.prediction import LinearScores
 from gpuprims.models.logreg.progress import Progress
@@ -227,8 +228,11 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
         self._warn(self.stop_reason_)
         return self
 
+    @available_if(fitting.descends_by_batches)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Run one epoch of mini-batches over the samples, from the current weights.
+
+        There is no such method with a penalty on magnitudes.
 
         Parameters
         ----------
@@ -260,7 +264,7 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
             self._warn("diverged")
         return self
 
-    def path(self, X: Any, y: Any, Cs: Any, sample_weight: Any = None) -> Path:
+    def path(self, X: Any, y: Any, Cs: Any, sample_weight: Any = None) -> LogRegPath:
         """Fit the model for each of several ``C``, and return all weights.
 
         The samples are copied to the device once, and each fit starts from the weights of the next stronger penalty.
@@ -275,7 +279,7 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
 
         Returns
         -------
-        Path
+        LogRegPath
             ``Cs``, ``coef``, ``intercept``, ``loss``, ``dual_gap``, ``n_iter`` and ``stop_reason`` of each fit.
 
         Examples

@@ -13,7 +13,7 @@ from gpuprims.errors import ArgumentError, quoted
 from gpuprims.expressions.masks import refuse_masked
 from gpuprims.models.logreg import descent
 from gpuprims.models.logreg.objective import Objective
-from gpuprims.models.logreg.paths import Path, fit_path
+from gpuprims.models.logreg.paths import LogRegPath, fit_path
 from gpuprims.models.logreg.penalties import solver_of, strengths_of
 from gpuprims.models.logreg.progress import Monitor, Settings
 from gpuprims.models.logreg.samples import Samples, samples_of
@@ -47,7 +47,7 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
         model.dual_gap_ = monitor.dual_gap
 
 
-def path(model: Any, X: Any, y: Any, Cs: Any, sample_weight: Any) -> Path:
+def path(model: Any, X: Any, y: Any, Cs: Any, sample_weight: Any) -> LogRegPath:
     """Fit a path of penalties; see :meth:`LogReg.path`."""
     given = np.asarray(Cs, np.float64)
     if given.ndim != 1 or not given.size or not np.all(given > 0):
@@ -56,14 +56,19 @@ def path(model: Any, X: Any, y: Any, Cs: Any, sample_weight: Any) -> Path:
     return fit_path(model, samples, given.tolist(), model.l1_ratio, _settings(model))
 
 
+def descends_by_batches(model: Any) -> bool:
+    """Return True if mini-batches can fit the model; raise ArgumentError for a penalty on magnitudes."""
+    if strengths_of(model.penalty, model.l1_ratio, model.C, 1.0).l1 > 0:
+        raise ArgumentError("LogReg.partial_fit: l1_ratio=0; got a penalty on magnitudes (use fit)")
+    return True
+
+
 def partial_fit(model: Any, X: Any, y: Any, classes: Any, sample_weight: Any) -> bool:
     """Run one epoch of mini-batches; see :meth:`LogReg.partial_fit`. Return False if it diverged."""
     first = not hasattr(model, "coef_")
     _check_classes(model, classes, first=first)
     samples = samples_of(model, X, y, sample_weight, reset=first, classes=model.classes_)
     strengths = strengths_of(model.penalty, model.l1_ratio, model.C, samples.total)
-    if strengths.l1 > 0:
-        raise ArgumentError("LogReg.partial_fit: l1_ratio=0; got a penalty on magnitudes (use fit)")
     objective = _objective(model, samples, strengths.l2)
     flat, records, epochs = np.zeros(objective.size), [], 0
     if not first:

@@ -15,7 +15,7 @@ from gpuprims.models.logreg.progress import Monitor, Settings
 from gpuprims.models.logreg.samples import Samples
 
 
-class Path(NamedTuple):
+class LogRegPath(NamedTuple):
     """Fits by increasing or decreasing ``Cs``, as given: an entry of each array for each of them.
 
     ``coef`` has the shape (n_cs, 1, n_features) or (n_cs, n_classes, n_features), ``intercept`` (n_cs, 1) or
@@ -34,7 +34,7 @@ class Path(NamedTuple):
 
 def fit_path(
     model: Any, samples: Samples, Cs: Sequence[float], l1_ratio: float, settings: Settings, start: Any = None
-) -> Path:
+) -> LogRegPath:
     """Fit a model's objective for each of some ``Cs``, from the strongest penalty to the weakest.
 
     Second derivatives of one fit serve the next ones too, for as long as their steps converge fast.
@@ -62,4 +62,4 @@ def fit_path(
     columns = zip(*(found[float(C)] for C in Cs), strict=True)
     coef, intercept, *others = (np.array(column) for column in columns)
     dtype = samples.dtype
-    return Path(np.asarray(Cs, np.float64), coef.astype(dtype), intercept.astype(dtype), *others)
+    return LogRegPath(np.asarray(Cs, np.float64), coef.astype(dtype), intercept.astype(dtype), *others)
