@@ -109,12 +109,13 @@ def refuse_elements(label: str, given: Any, array: Any) -> NoReturn:
     """Raise for elements that are neither numbers nor bools; ``array`` is what NumPy makes of what is given."""
     if array.ndim == 0 and array.dtype.kind in "OSU":
         hints = {
-            str: "the contents of a file, such as np.load(name)",
             dict: "list(x.values())",
             type(None): "a list or an array",
         }
         hint = hints.get(type(given), "")
-        if hasattr(given, "toarray"):
+        if isinstance(given, str):
+            hint = "the contents of a file, such as np.load(name)" if {".", "/", "\\"} & set(given) else ""
+        elif hasattr(given, "toarray"):
             hint = "x.toarray(), or x.data for its stored elements"
         elif not hint and hasattr(given, "__iter__") and not isinstance(given, np.ndarray):
             hint = "list(x)"

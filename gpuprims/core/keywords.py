@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NoReturn, TypeVar
+from functools import wraps
+from typing import NoReturn, ParamSpec, TypeVar
 
-from gpuprims.errors import UnknownKeywordError, did_you_mean
+import numpy as np
+
+from gpuprims.errors import ArgumentError, UnknownKeywordError, did_you_mean, quoted
 from gpuprims.errors.keywords import ADVICE, NAMES_HERE
 
 F = TypeVar("F", bound=Callable[..., object])
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def named_keywords(function: F) -> F:
@@ -18,6 +23,20 @@ def named_keywords(function: F) -> F:
     shown = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
     function.__signature__ = signature.replace(parameters=shown)  # type: ignore[attr-defined]  # functions have it
     return function
+
+
+def refusing_keywords(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a function of a room, such as ``xp.sum``, to raise :func:`refuse_keywords` for unknown keywords."""
+    known = keywords_of(function)
+    label = f"{function.__module__.split('.')[1]}.{function.__name__}"
+
+    @wraps(function)
+    def call(*args: P.args, **keywords: P.kwargs) -> R:
+        if keywords and (unknown := {name: one for name, one in keywords.items() if name not in known}):
+            refuse_keywords(label, known, unknown)
+        return function(*args, **keywords)
+
+    return call
 
 
 def keywords_of(function: Callable[..., object]) -> list[str]:
@@ -32,6 +51,13 @@ def refuse_keywords(label: str, known: Iterable[str], unknown: Mapping[str, obje
     instead = {name: meant for name, meant in NAMES_HERE.items() if meant in known}
     hint = (first not in instead and _advice(first, known)) or did_you_mean(first, known, instead)
     raise UnknownKeywordError(f"{label}: keywords among {', '.join(known)}; got {', '.join(unknown)}{hint}")
+
+
+def check_flags(label: str, **flags: object) -> None:
+    """Raise for a flag that is not a bool: a text or a number would count as True."""
+    for name, flag in flags.items():
+        if not isinstance(flag, bool | np.bool_):
+            raise ArgumentError(f"{label}: {name}= True or False; got {quoted(flag)}")
 
 
 def _advice(name: str, known: Sequence[str]) -> str:

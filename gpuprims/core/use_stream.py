@@ -76,7 +76,7 @@ class use_stream:  # noqa: N801 - called like a function, as use_device is
     >>> with gpuprims.use_stream(7):
     ...     pass
     Traceback (most recent call last):
-    gpuprims.errors.ArgumentError: use_stream: an object with __cuda_stream__; got 7
+    gpuprims.errors.ArgumentError: use_stream: an object with __cuda_stream__, such as cupy.cuda.Stream(); got 7
     """
 
     def __init__(self, stream: Any, device: str | Device | None = "cuda") -> None:
@@ -98,7 +98,8 @@ def _handle(stream: Any) -> int:
     """Return the handle of a stream by the protocol: a method, or an attribute of older libraries."""
     told = getattr(stream, "__cuda_stream__", None)
     if told is None:
-        raise ArgumentError(f"use_stream: an object with __cuda_stream__; got {quoted(stream)}")
+        rule = "an object with __cuda_stream__, such as cupy.cuda.Stream()"
+        raise ArgumentError(f"use_stream: {rule}; got {quoted(stream)}")
     told = told() if callable(told) else told
     match told:
         case (0, int(handle)):

@@ -6,14 +6,17 @@ The errors stay a ValueError or TypeError, and their messages keep scikit-learn'
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, TypeVar
 
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from gpuprims.core.keywords import keywords_of, refuse_keywords
 from gpuprims.errors import ArgumentError, DtypeError, GpuprimsError, did_you_mean
 
+T = TypeVar("T")
 # scikit-learn's words, the rule that was broken, and what to do.
 _RULES = (
     ("contains NaN", "finite features", "impute or drop these samples"),
@@ -70,6 +73,21 @@ def check_fitted(model: Any) -> None:
         raise NotFittedModelError(f"{label}: a fitted model; got one that is not fitted (call fit first)") from error
 
 
+def named_parameters(estimator: type[T]) -> type[T]:
+    """Decorate an estimator's class to raise UnknownKeywordError for parameters that it does not have."""
+    create: Callable[..., None] = estimator.__init__
+    known = keywords_of(estimator)
+
+    @wraps(create)
+    def refusing(self: Any, *args: Any, **params: Any) -> None:
+        if unknown := {name: value for name, value in params.items() if name not in known}:
+            refuse_keywords(estimator.__name__, known, unknown)
+        create(self, *args, **params)
+
+    estimator.__init__ = refusing  # type: ignore[method-assign]
+    return estimator
+
+
 class CheckedParameters:
     """Mix-in of scikit-learn estimators, whose errors about parameters become gpuprims' own."""
 
@@ -110,5 +128,6 @@ def _said_of_parameter(message: str, model: Any) -> str:
         names = sorted(one.strip(" '") for one in among[1].split(","))
         rule = rule.replace(among[0], f"one of {', '.join(map(repr, names))}")
     rule = rule.replace("an instance of 'str', an instance of 'gpuprims.core.device.Device'", "a spec, a Device")
+    rule = rule.replace("an instance of 'bool' or an instance of 'numpy.bool'", "True or False")
     rule = re.sub(r"an instance of '(?:[\w]+\.)*(\w+)'", r"a \1", rule)
     return f"{name}= {rule}; got {got}{did_you_mean(getattr(model, name), names, _INSTEAD if names else None)}"

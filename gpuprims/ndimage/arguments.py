@@ -17,7 +17,9 @@ _GRID = {"grid-mirror": "reflect", "grid-constant": "constant", "grid-wrap": "wr
 
 def axis_of(label: str, axis: Any, ndim: int) -> int:
     """Return the number of one axis, counted from the first."""
-    if not _is_whole(axis) or not -ndim <= axis < ndim:
+    if not _is_whole(axis):
+        raise AxisError(f"{label}: axis= one axis, a whole number; got {quoted(axis)}")
+    if not -ndim <= axis < ndim:
         raise AxisError(f"{label}: axis from {-ndim} to {ndim - 1}; got {quoted(axis)}")
     return index(axis) % ndim
 
@@ -74,7 +76,8 @@ def weights_of(label: str, given: Any) -> np.ndarray:
     """Return weights as floats."""
     weights = plain_array(label, given, "weights of one shape", ArgumentError)
     if weights.dtype.kind not in "biuf":
-        raise ArgumentError(f"{label}: real weights; got dtype {weights.dtype}")
+        got = quoted(given) if weights.dtype.kind in "OSUT" else f"dtype {weights.dtype}"
+        raise ArgumentError(f"{label}: real weights; got {got}")
     if not weights.size:
         raise ShapeError(f"{label}: one weight or more; got shape {weights.shape}")
     floats: np.ndarray = weights.astype(np.float64)

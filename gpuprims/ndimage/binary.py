@@ -182,7 +182,7 @@ def _binary(
     if isinstance(iterations, bool) or not isinstance(iterations, int | np.integer):
         raise ArgumentError(f"{label}: iterations= a whole number; got {quoted(iterations)}")
     places = cross(len(along)) if structure is None else structure
-    near = neighbourhood_of(label, len(call.shape), None, places, origin, along, flipped=larger)
+    near = neighbourhood_of(label, len(call.shape), None, places, origin, along, name="structure", flipped=larger)
     if iterations < 1 and (0,) * len(near.axes) not in near.offsets:
         rule = "iterations= from 1 on for a structure without the element itself, which may never come to rest"
         raise ArgumentError(f"{label}: {rule}; got {iterations}")

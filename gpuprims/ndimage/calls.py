@@ -9,13 +9,13 @@ from typing import Any, NamedTuple, ParamSpec
 import numpy as np
 
 from gpuprims.core.arrays import meet, span_of, unchanged
-from gpuprims.core.device import Device
+from gpuprims.core.device import Device, device_of
 from gpuprims.core.keywords import keywords_of, refuse_keywords
 from gpuprims.core.layout import is_contiguous
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out, host_results
 from gpuprims.core.warm_calls import WarmCalls
-from gpuprims.errors import DtypeError, ShapeError
+from gpuprims.errors import ArgumentError, DtypeError, ShapeError, quoted
 from gpuprims.expressions import computable
 from gpuprims.ndimage.arguments import mode_of
 from gpuprims.primitives.map import map as map_arrays
@@ -94,6 +94,10 @@ def begin(label: str, given: Any, output: Any, device: str | Device | None) -> C
         if result.kind == "c":
             raise DtypeError(f"{label}: output= real numbers; got dtype {result}")
         return Call(label, operands, result, None)
+    if device_of(output) is None and not hasattr(output, "__dlpack__"):
+        raise ArgumentError(f"{label}: output= an array or a dtype; got {quoted(output)}")
+    if tuple(output.shape) != tuple(array.shape):
+        raise ShapeError(f"{label}: output= of the array's shape, {tuple(array.shape)}; got {tuple(output.shape)}")
     if type(output) is type(given):  # one that overlaps the input is written at the end
         alone = as_operands(label, (output,), device).natives[0]
         if meet(span_of(operands.driver, alone), span_of(operands.driver, array)):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.errors import ArgumentError, ExpressionError, GpuprimsError, said
+from gpuprims.errors import ArgumentError, ExpressionError, GpuprimsError, quoted, said
 from gpuprims.expressions.trace import Recorder
 from gpuprims.ndimage.calls import Bound, begin, filtering
 from gpuprims.ndimage.neighbourhoods import Index, neighbourhood_of
@@ -25,6 +25,12 @@ from gpuprims.primitives.stencil.weights import float_of
 _MOST = 512
 
 
+# Folds of a row, such as those that np.ptp calls.
+_FOLDED = np.add, np.multiply, np.maximum, np.minimum
+# Filters to use instead of functions that sort.
+_FILTERS = {np.median: "median_filter(x, size)", np.percentile: "percentile_filter(x, percentile, size)"}
+
+
 class TracedNeighbours(np.ndarray):
     """The neighbours that a function gets, as a row of traced numbers.
 
@@ -34,6 +40,8 @@ class TracedNeighbours(np.ndarray):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
         """Apply a function of NumPy to each number, and to numbers beside them."""
+        if method == "reduce" and ufunc in _FOLDED and set(keywords.values()) <= {None, 0}:
+            return _fold(ufunc, inputs[0])
         if method != "__call__" or keywords:
             raise ExpressionError(f"row of neighbours: np.{ufunc.__name__} of each; got np.{ufunc.__name__}.{method}")
         found = np.empty(self.shape, object)
@@ -150,6 +158,11 @@ def _traced(
     label: str, function: Callable[..., Any], count: int, value: Dtype, more: tuple[Any, ...], named: dict[str, Any]
 ) -> Neighbours:
     """Trace a function of a row of numbers, at places of no meaning."""
+    if not callable(function):
+        raise ExpressionError(f"{label}: a function of a row of neighbours; got {quoted(function)}")
+    for sorting, instead in _FILTERS.items():
+        if function is sorting:
+            raise ExpressionError(f"{label}: a function without a sort; got np.{sorting.__name__} (write {instead})")
     recorder = Recorder()
     row = np.empty(count, object)
     for k in range(count):
@@ -162,7 +175,8 @@ def _traced(
         rule = "a function of a row of neighbours, with operators and functions of gpuprims.map"
         raise ExpressionError(f"{label}: {rule}; got {said(error)}") from error
     if isinstance(returned, np.ndarray | tuple | list):
-        raise ExpressionError(f"{label}: a function that returns one number; got a {type(returned).__name__}")
+        got = f"a row of {len(returned)}" if isinstance(returned, np.ndarray) else f"a {type(returned).__name__}"
+        raise ExpressionError(f"{label}: a function that returns one number; got {got} (such as v.max())")
     return finished(recorder, returned, tuple((k,) for k in range(count)))
 
 

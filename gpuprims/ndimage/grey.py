@@ -161,9 +161,10 @@ def _grey(
     call = begin(f"ndimage.{name}", given, output, device)
     larger, ndim = name == "grey_dilation", len(call.shape)
     heights = None if structure is None else weights_of(call.label, structure)
+    named = "footprint"
     if heights is not None and footprint is None:
-        footprint = np.ones(heights.shape, bool)
-    near = neighbourhood_of(call.label, ndim, size, footprint, origin, axes, flipped=larger)
+        footprint, named = np.ones(heights.shape, bool), "structure"
+    near = neighbourhood_of(call.label, ndim, size, footprint, origin, axes, name=named, flipped=larger)
     if heights is None:
         return ranked(call, near, near.size - 1 if larger else 0, mode, cval)
     places = footprint_of(call.label, footprint, heights.ndim)

@@ -37,16 +37,28 @@ class Neighbourhood(NamedTuple):
 
 
 def neighbourhood_of(
-    label: str, ndim: int, size: Any, footprint: Any, origin: Any, axes: Any, *, flipped: bool = False
+    label: str,
+    ndim: int,
+    size: Any,
+    footprint: Any,
+    origin: Any,
+    axes: Any,
+    *,
+    name: str = "footprint",
+    flipped: bool = False,
 ) -> Neighbourhood:
-    """Return the neighbours that ``size=`` or ``footprint=`` names; ``flipped`` ones lie on the other side."""
+    """Return the neighbours that ``size=`` or ``footprint=`` gives; ``flipped`` ones lie on the other side.
+
+    ``name`` is what messages call the footprint.
+    """
     along = axes_of(label, axes, ndim)
+    if (size is None) == (footprint is None):
+        got = "neither" if size is None else "both"
+        raise ArgumentError(f"{label}: size= or {name}=; got {got} (size=3 is a box of 3 elements along each axis)")
     if footprint is None:
-        if size is None:
-            raise ArgumentError(f"{label}: size= or footprint=; got neither")
         lengths, places = [whole(label, "size", one, 1) for one in each_axis(label, "size", size, len(along))], None
     else:
-        places = footprint_of(label, footprint, len(along))
+        places = footprint_of(label, footprint, len(along), name)
         lengths = list(places.shape)
     origins = each_axis(label, "origin", origin, len(along))
     if flipped:

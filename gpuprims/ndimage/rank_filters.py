@@ -157,5 +157,5 @@ def _ranked(
     elif name == "percentile_filter":
         rank = count - 1 if rank == 100 else int(count * rank / 100)
     elif isinstance(rank, bool) or not hasattr(rank, "__index__") or not -count <= rank < count:
-        raise ArgumentError(f"{call.label}: rank= from {-count} to {count - 1}; got {quoted(rank)}")
+        raise ArgumentError(f"{call.label}: rank= a whole number from {-count} to {count - 1}; got {quoted(rank)}")
     return ranked(call, near, int(rank) % count, mode, cval)

@@ -104,7 +104,7 @@ def _finish(op: Op, values: Dtypes) -> Callable[..., Any]:
     """Return the function from a folded value to the results of an operator without one: with what folds begin with."""
     if op.initial is None:
         return lambda *folded: folded[:-1]
-    first = op.held(values, op.initial, "initial=, a number")
+    first = op.held(values, op.initial, "initial=")
     return lambda *folded: op.fold(*first, *folded[:-1])
 
 

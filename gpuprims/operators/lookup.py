@@ -6,6 +6,7 @@ import builtins
 import math
 import operator
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,12 @@ INSTEAD = {
     "count": "count_nonzero", "l2": "norm",
     "fmax": "nanmax", "fmin": "nanmin", "range": "ptp", "aminmax": "minmax", "nancumsum": "nansum",
     "nancumprod": "nanprod",
+}  # fmt: skip
+# Functions that no operator computes, and the calls that do.
+_OTHER_CALLS = {
+    "median": "median(x)", "quantile": "quantile(x, q)", "percentile": "percentile(x, q)", "sort": "sort(x)",
+    "sorted": "sort(x)", "argsort": "argsort(x)", "unique": "unique(x)", "set": "unique(x)", "topk": "top_k(x, k)",
+    "top_k": "top_k(x, k)", "histogram": "histogram(x)", "bincount": "bincount(x)", "diff": "diff(x)",
 }  # fmt: skip
 # Functions that fold as an operator does, by its name.
 _FUNCTIONS: Mapping[str, tuple[Callable[..., Any], ...]] = {
@@ -68,9 +75,19 @@ def as_op(op: object) -> str | Op:
     name = op if isinstance(op, str) else _NAMES.get(id(op), "")
     if name in OPERATORS:
         return name
-    hint = did_you_mean(op, OPERATORS, INSTEAD)
-    if not hint and callable(op):
-        hint = " (make an operator of a function: gpuprims.Op(fn, identity=...))"
+    called: object = op
+    if not isinstance(op, str):
+        with suppress(Exception):  # whatever the caller's object raises
+            called = getattr(op, "__name__", None)
+    if isinstance(called, str) and called in _OTHER_CALLS:
+        hint = f" (write gpuprims.{_OTHER_CALLS[called]})"
+    elif callable(op):  # a function is meant as it is called, so only other libraries' names tell an operator
+        hint = did_you_mean(op, (), INSTEAD | {known: known for known in OPERATORS})
+        hint = hint or " (make an operator of an associative function: gpuprims.Op(fn, identity=...))"
+    elif isinstance(op, list | tuple):
+        hint = " (one operator in each call)"
+    else:
+        hint = did_you_mean(op, OPERATORS, INSTEAD)
     rule = f"op: an Op or one of {', '.join(OPERATORS)}, or NumPy's function for one"
     raise UnknownOperatorError(f"{rule}; got {quoted(op)}{hint}")
 

@@ -167,7 +167,8 @@ class Op:
         except (OverflowError, ValueError, TypeError) as error:
             cause = error
         names = ", ".join(dtype.name for dtype in dtypes)
-        raise DtypeError(f"Op {self.name!r}: {what} that ({names}) can hold; got {quoted(given)}") from cause
+        value = components[0] if len(components) == 1 else given
+        raise DtypeError(f"Op {self.name!r}: {what} that {names} can hold; got {quoted(value)}") from cause
 
     def altered(self, **attributes: Any) -> Op:
         """Return a copy with other attributes."""

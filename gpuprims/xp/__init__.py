@@ -15,6 +15,8 @@ Examples
 
 from typing import Any
 
+from gpuprims.errors import did_you_mean
+from gpuprims.expressions.functions import ALIASES
 from gpuprims.xp.elementwise import (
     abs,
     acos,
@@ -229,7 +231,19 @@ REFUSED = {
 }
 
 
+# NumPy's names of functions that have another one here.
+_INSTEAD = {known: name for name, known in ALIASES.items() if name in __all__} | {
+    "invert": "bitwise_invert", "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift",
+    "true_divide": "divide", "mod": "remainder", "rint": "round", "amax": "max", "amin": "min", "average": "mean",
+    "cumsum": "cumulative_sum", "cumprod": "cumulative_prod", "unique": "unique_values", "concatenate": "concat",
+    "array": "asarray", "transpose": "permute_dims", "swapaxes": "moveaxis", "dot": "matmul", "einsum": "matmul",
+}  # fmt: skip
+
+
 def __getattr__(name: str) -> Any:
-    instead = next((reason for reason, names in REFUSED.items() if name in names.split()), None)
-    hint = f" ({instead})" if instead else ""
+    if name.startswith("__"):  # protocols that tools look for
+        raise AttributeError(f"module 'gpuprims.xp' has no attribute {name!r}", name=name)
+    meant = _INSTEAD.get(name, name)
+    refused = next((reason for reason, names in REFUSED.items() if meant in names.split()), None)
+    hint = f" ({refused})" if refused else did_you_mean(name, __all__, _INSTEAD)
     raise AttributeError(f"module 'gpuprims.xp' has no attribute {name!r}{hint}", name=name)

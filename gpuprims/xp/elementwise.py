@@ -6,6 +6,7 @@ import builtins
 from collections.abc import Callable
 from typing import Any
 
+from gpuprims.core.keywords import refusing_keywords
 from gpuprims.expressions import expression
 from gpuprims.expressions.functions import ALIASES
 from gpuprims.primitives.map import map as map_elements
@@ -69,6 +70,7 @@ pow, remainder, subtract = _of_two("pow"), _of_two("remainder"), _of_two("subtra
 logaddexp = _of_two("logaddexp", "where(x == y, x + log(2), maximum(x, y) + log1p(exp(-abs(x - y))))")
 
 
+@refusing_keywords
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     """Return elements within bounds, as :func:`numpy.clip` does.
 
@@ -97,6 +99,7 @@ def where(condition: Any, x1: Any, x2: Any, /) -> Any:
     return map_elements("where(c, x, y)", condition, x1, x2)
 
 
+@refusing_keywords
 def astype(x: Any, dtype: Any, /, *, copy: builtins.bool = True) -> Any:
     """Return the elements in another dtype; without ``copy``, the array itself if it has this dtype.
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.device import device_of
+from gpuprims.core.keywords import refusing_keywords
 from gpuprims.errors import ArgumentError
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
@@ -17,6 +18,7 @@ from gpuprims.primitives.scan import scan
 Axis = int | tuple[int, ...] | None
 
 
+@refusing_keywords
 def sum(x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """Return sums; those of small integers have 64 bits.
 
@@ -30,61 +32,73 @@ def sum(x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = Fal
     return reduce(x, op="sum", axis=axis, dtype=dtype, keepdims=keepdims)
 
 
+@refusing_keywords
 def prod(x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """Return products; those of small integers have 64 bits."""
     return reduce(x, op="prod", axis=axis, dtype=dtype, keepdims=keepdims)
 
 
+@refusing_keywords
 def max(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     """Return the largest elements; NaN if there is one."""
     return reduce(x, op="max", axis=axis, keepdims=keepdims)
 
 
+@refusing_keywords
 def min(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     """Return the smallest elements; NaN if there is one."""
     return reduce(x, op="min", axis=axis, keepdims=keepdims)
 
 
+@refusing_keywords
 def mean(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     """Return means."""
     return reduce(x, op="mean", axis=axis, keepdims=keepdims)
 
 
+@refusing_keywords
 def std(x: Any, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     """Return standard deviations; ``correction`` is NumPy's ``ddof``."""
     return reduce(x, op="std", axis=axis, ddof=correction, keepdims=keepdims)
 
 
+@refusing_keywords
 def var(x: Any, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     """Return variances; ``correction`` is NumPy's ``ddof``."""
     return reduce(x, op="var", axis=axis, ddof=correction, keepdims=keepdims)
 
 
+@refusing_keywords
 def all(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     """Return True where all elements are true."""
     return reduce(x, op="all", axis=axis, keepdims=keepdims)
 
 
+@refusing_keywords
 def any(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     """Return True where an element is true."""
     return reduce(x, op="any", axis=axis, keepdims=keepdims)
 
 
+@refusing_keywords
 def count_nonzero(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     """Return how many elements are not zero."""
     return reduce(x, op="count_nonzero", axis=axis, keepdims=keepdims)
 
 
+@refusing_keywords
 def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
     """Return the index of the first largest element, or of the first NaN."""
     return reduce(x, op="argmax", axis=axis, keepdims=keepdims)
 
 
+@refusing_keywords
 def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
     """Return the index of the first smallest element, or of the first NaN."""
     return reduce(x, op="argmin", axis=axis, keepdims=keepdims)
 
 
+@refusing_keywords
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """Return inner products along an axis, of the conjugate of the first array.
 
@@ -101,6 +115,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     return reduce(x1, x2, map="conj(x) * y", axis=axis)
 
 
+@refusing_keywords
 def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
     """Return running sums along an axis, which an array of one axis need not name; ``include_initial`` puts 0 first.
 
@@ -114,6 +129,7 @@ def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, inc
     return _running("cumulative_sum", "sum", x, axis, dtype, include_initial=include_initial)
 
 
+@refusing_keywords
 def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
     """Return running products along an axis; ``include_initial`` puts 1 first."""
     return _running("cumulative_prod", "prod", x, axis, dtype, include_initial=include_initial)
@@ -131,6 +147,7 @@ def _running(label: str, op: Any, x: Any, axis: int | None, dtype: Any, *, inclu
     return concatenated([reduce(nothing, op=op, axis=axis, dtype=dtype, keepdims=True), running], axis)
 
 
+@refusing_keywords
 def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
     """Return differences of neighbours along an axis, ``n`` times; of bools whether they differ.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
+from gpuprims.core.keywords import refusing_keywords
 from gpuprims.errors import ArgumentError
 from gpuprims.primitives.grouping.unique import unique
 from gpuprims.primitives.searchsorted import searchsorted as search
@@ -36,6 +37,7 @@ class UniqueInverse(NamedTuple):
     inverse_indices: Any
 
 
+@refusing_keywords
 def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
     """Return the elements in order along an axis; every order is stable.
 
@@ -49,21 +51,25 @@ def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = 
     return in_order(x, axis, descending=descending, stable=stable)
 
 
+@refusing_keywords
 def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
     """Return the places of the elements in order."""
     return places_in_order(x, axis, descending=descending, stable=stable)
 
 
+@refusing_keywords
 def searchsorted(x1: Any, x2: Any, /, *, side: Literal["left", "right"] = "left", sorter: Any = None) -> Any:
     """Return where elements of ``x2`` belong in ``x1``, which is sorted or has a ``sorter``."""
     return search(x1, x2, side, sorter)
 
 
+@refusing_keywords
 def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
     """Return True for each element of ``x1`` that is among those of ``x2``."""
     return among(x1, x2, invert=invert)
 
 
+@refusing_keywords
 def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
     """Return the elements of an axis at some indices; an array of one axis need not name it.
 

@@ -74,7 +74,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "weights strings": (
         lambda: gpuprims.histogram(X, weights="ab"), errors.ArrayError,
-        ("an array of numbers or bools", "str 'ab'", "pass the contents of a file, such as"),
+        ("an array of numbers or bools", "str 'ab'"),
     ),
     "histogram of complex": (
         lambda: gpuprims.histogram(X + 1j), errors.DtypeError,

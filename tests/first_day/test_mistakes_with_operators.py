@@ -42,7 +42,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "lambda as operator": (
         lambda: gpuprims.reduce(X, op=lambda a, b: a + b), errors.UnknownOperatorError,
-        ("an Op or one of sum,", "<lambda>>", "make an operator of a function: gpuprims.Op(fn, identity=...)"),
+        ("an Op or one of sum,", "<lambda>>", "make an operator of an associative function: gpuprims.Op(fn,"),
     ),
     "no operator": (
         lambda: gpuprims.reduce(X, op=None), errors.UnknownOperatorError,
@@ -98,7 +98,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "Op identity string": (
         lambda: gpuprims.reduce(X, op=gpuprims.Op(lambda a, b: a + b, "0")), errors.DtypeError,
-        ("an identity that (float64) can", "'0'"),
+        ("an identity that float64 can", "'0'"),
     ),
     "Op with wrong components": (
         lambda: gpuprims.Op(lambda a, b: (a, b), 0), errors.ArgumentError,

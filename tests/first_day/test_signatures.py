@@ -12,8 +12,10 @@ import pytest
 import gpuprims
 import gpuprims.models
 import gpuprims.testing
+from gpuprims import ndimage, xp
 from gpuprims.core import keywords
 from gpuprims.core.keywords import keywords_of
+from gpuprims.models import LogReg, LogRegBatch
 
 HOMES = gpuprims, gpuprims.models, gpuprims.testing
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -52,6 +54,8 @@ def test_overloads_have_the_keywords_of_the_function(name: str) -> None:
 
 def test_every_advice_about_keywords_is_for_some_call() -> None:
     calls = [[*keywords_of(one), "x"] if name == "map" else keywords_of(one) for name, one in FUNCTIONS.items()]
+    calls += [keywords_of(getattr(home, name)) for home in (ndimage, xp) for name in home.__all__]
+    calls += map(keywords_of, (LogReg, LogRegBatch))
     reached = {keywords._advice(name, known) for known in calls for name in NAMES if name not in known}
     assert [advice for _, _, advice in keywords.ADVICE if f" ({advice})" not in reached] == []
     for name, meant in keywords.NAMES_HERE.items():

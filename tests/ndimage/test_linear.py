@@ -85,7 +85,7 @@ def test_arrays_without_elements(device: gpuprims.Device) -> None:
         (lambda x: ndimage.laplace(x[0, 0]), r"one axis or more; got shape \(\)"),
         (lambda x: ndimage.laplace(x, axes=(0, 0)), "each axis once"),
         (lambda x: ndimage.laplace(x.astype(np.uint8), mode="constant", cval=-1), "uint8 holds; got -1"),
-        (lambda x: ndimage.laplace(x, np.empty((3, 3))), r"of the result's shape, \(4, 5\); got \(3, 3\)"),
+        (lambda x: ndimage.laplace(x, np.empty((3, 3))), r"of the array's shape, \(4, 5\); got \(3, 3\)"),
     ],
 )
 def test_errors_say_what_to_do(call: object, said: str) -> None:

@@ -76,8 +76,8 @@ def test_bools_and_halves(device: gpuprims.Device, rng: np.random.Generator) -> 
         (lambda x: ndimage.median_filter(x), r"ndimage.median_filter: size= or footprint=; got neither"),
         (lambda x: ndimage.median_filter(x, footprint=np.zeros((3, 3))), "with an element that counts"),
         (lambda x: ndimage.median_filter(x, footprint=[True]), r"footprint= of 2 axes; got shape \(1,\)"),
-        (lambda x: ndimage.rank_filter(x, 9, 3), "rank= from -9 to 8; got 9"),
-        (lambda x: ndimage.rank_filter(x, 1.5, 3), "rank= from -9 to 8; got 1.5"),  # type: ignore[arg-type]  # not a rank
+        (lambda x: ndimage.rank_filter(x, 9, 3), "rank= a whole number from -9 to 8; got 9"),
+        (lambda x: ndimage.rank_filter(x, 1.5, 3), "rank= a whole number from -9 to 8; got 1.5"),  # type: ignore[arg-type]  # not a rank
         (lambda x: ndimage.percentile_filter(x, 101, 3), "percentile= from -100 to 100; got 101"),
         (lambda x: ndimage.minimum_filter(x, (3, 3, 3)), "one for each of 2 axes"),
         (lambda x: ndimage.maximum_filter1d(x, 2, origin=1), "origin= from -1 to 0 for 2 neighbours; got 1"),

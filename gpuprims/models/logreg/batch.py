@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval
 
 from gpuprims.core.device import Device
 from gpuprims.errors import ArgumentError
-from gpuprims.models.checks import CheckedParameters, check_fitted
+from gpuprims.models.checks import CheckedParameters, check_fitted, named_parameters
 from gpuprims.models.logreg.batch_arrays import Batch, batch_of, predicted_scores
 from gpuprims.primitives.logistic.labelled import sigmoid
 from gpuprims.primitives.map import map as map_elements
@@ -25,8 +25,8 @@ _LABEL = "LogRegBatch"
 # Rules by the ends of problems with invalid samples, and what to do about them.
 _INVALID = {
     "bad_feature": ("finite features", "NaN or infinity", "impute them first"),
-    "bad_label": ("labels 0 and 1, or bools", "other ones", 'such as y == "yes"'),
-    "bad_weight": ("sample_weight= that are finite and not negative", "other ones", "0 leaves a sample out"),
+    "bad_label": ("labels 0 and 1, or bools", "other ones", "compare with a class, such as y == 1"),
+    "bad_weight": ("sample_weight= of finite numbers that are not negative", "other ones", "0 leaves a sample out"),
 }
 # Warnings by the ends of problems.
 _WARNINGS = {
@@ -57,6 +57,7 @@ class Inference(NamedTuple):
     intercept_p_values: np.ndarray
 
 
+@named_parameters
 @dataclass(eq=False, repr=False)  # scikit-learn has its own
 class LogRegBatch(CheckedParameters, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Many independent logistic regressions of two classes, fitted in one launch.
@@ -185,6 +186,7 @@ class LogRegBatch(CheckedParameters, BaseEstimator):  # type: ignore[misc]  # sc
             tol=float(self.tol),
             max_iter=int(self.max_iter),
             device=self.device,
+            label=_LABEL,
         )
         self._store(batch, *(batch.to_host(one) for one in found))
         return self

@@ -10,8 +10,9 @@ import numpy as np
 from sklearn.utils import check_array
 
 from gpuprims.core.device import Device, pick_device
+from gpuprims.core.interop import short
 from gpuprims.core.operands import Operands
-from gpuprims.errors import ArgumentError, DtypeError, ShapeError
+from gpuprims.errors import ArgumentError, ArrayError, DtypeError, ShapeError
 from gpuprims.expressions.masks import refuse_masked
 from gpuprims.models.checks import OwnErrors
 from gpuprims.models.device_arrays import device_operands
@@ -46,7 +47,7 @@ def batch_of(model: Any, X: Any, y: Any, sample_weight: Any, offsets: Any) -> Ba
     labels = _beside(device, operands, y, "y")
     given = np.dtype(labels.dtype)
     if given.kind not in "biuf":
-        raise DtypeError(f'{_LABEL}: labels 0 and 1, or bools; got dtype {given} (such as y == "yes")')
+        raise DtypeError(f'{_LABEL}: labels 0 and 1, or bools; got dtype {given} (compare with a class: y == "yes")')
     if given.kind == "f" and given != dtype:
         labels = _cast(labels, dtype, device)
     weights = None
@@ -92,10 +93,12 @@ def _samples(model: Any, X: Any) -> tuple[Operands | None, Any]:
     """Return the operands of samples on a device, or None, and the samples in float32 or float64."""
     refuse_masked(f"{_LABEL}: X", X)
     operands = device_operands(_LABEL, X, model.device)
+    if hasattr(X, "toarray"):
+        raise ArrayError(f"{_LABEL}: dense samples; got {short(X)} (pass X.toarray(), or fit each problem by LogReg)")
     if operands is None:
         with OwnErrors(_LABEL):
-            how = {"dtype": (np.float64, np.float32), "order": "C", "allow_nd": True, "ensure_all_finite": False}
-            return None, _three(check_array(X, **how))
+            how = {"dtype": (np.float64, np.float32), "order": "C", "allow_nd": True, "ensure_2d": False}
+            return None, _three(check_array(X, **how, ensure_all_finite=False))
     array = operands.natives[0]
     kept = np.dtype(np.float32) if array.dtype in (np.float32, np.float16) else np.dtype(np.float64)
     return operands, _three(_cast(array, kept, operands.device))

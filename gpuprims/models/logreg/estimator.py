@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 
 from gpuprims.core.device import Device
 from gpuprims.expressions.narrow import STORAGE
-from gpuprims.models.checks import CheckedParameters, check_fitted
+from gpuprims.models.checks import CheckedParameters, check_fitted, named_parameters
 from gpuprims.models.files import SavedModel
 from gpuprims.models.logreg import fitting
 from gpuprims.models.logreg.paths import LogRegPath
@@ -37,6 +37,7 @@ _WARNINGS = {
 }
 
 
+@named_parameters
 @dataclass(eq=False, repr=False)  # scikit-learn has its own
 class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Logistic regression of two or more classes, on any device.

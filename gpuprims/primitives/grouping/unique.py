@@ -7,9 +7,9 @@ from typing import Any, NoReturn, Unpack, overload
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
+from gpuprims.core.keywords import check_flags, keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.errors import ArgumentError, AxisError, quoted
+from gpuprims.errors import AxisError, quoted
 from gpuprims.expressions import trace
 from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.grouping.indices import numbers, scatter
@@ -105,7 +105,7 @@ def unique(
         refuse_keywords("unique", keywords_of(unique), unknown)
     if axis is not None:
         _refuse_axis(axis)
-    _check_flags("unique", return_index=return_index, return_inverse=return_inverse, return_counts=return_counts)
+    check_flags("unique", return_index=return_index, return_inverse=return_inverse, return_counts=return_counts)
     operands = as_operands("unique", (x,), device)
     elements = flat(operands, operands.natives[0])
     wanted = return_index, return_inverse, return_counts
@@ -196,7 +196,7 @@ def unique_consecutive(
     """
     if unknown:
         refuse_keywords("unique_consecutive", keywords_of(unique_consecutive), unknown)
-    _check_flags("unique_consecutive", return_inverse=return_inverse, return_counts=return_counts)
+    check_flags("unique_consecutive", return_inverse=return_inverse, return_counts=return_counts)
     operands = as_operands("unique_consecutive", (x,), device)
     elements, shape = flat(operands, operands.natives[0]), operands.natives[0].shape
     if not elements.shape[0]:
@@ -216,13 +216,6 @@ def _returned(operands: Operands, values: Any, more: list[Any]) -> Any:
     """Return arrays to the caller: one bare, several as a tuple."""
     results = tuple(operands.to_caller(result) for result in (values, *more))
     return results if more else results[0]
-
-
-def _check_flags(label: str, **flags: object) -> None:
-    """Raise for a flag that is not a bool: a text or a number would count as True."""
-    for name, flag in flags.items():
-        if not isinstance(flag, bool | np.bool_):
-            raise ArgumentError(f"{label}: {name}= True or False; got {quoted(flag)}")
 
 
 def _refuse_axis(axis: object) -> NoReturn:

@@ -7,7 +7,7 @@ from typing import Any, Unpack, overload
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
+from gpuprims.core.keywords import check_flags, keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.operands import as_operands
 from gpuprims.core.plans import planner
 from gpuprims.core.primitive import Planner, Primitive
@@ -155,6 +155,8 @@ def histogram(
         refuse_keywords("histogram", keywords_of(histogram), unknown)
     arrays = (x,) if weights is None else (x, weights)
     key = None
+    if density is not None:
+        check_flags("histogram", density=density)
     if device is None and variant is None and segments is None and not density:
         key = warm_key(arrays, bins, range, axis, deterministic)
         if (run := _WARM.find(key)) is not None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
+from gpuprims.core.keywords import check_flags, keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError, quoted
@@ -194,6 +194,8 @@ def _histogram(
 ) -> tuple[Any, list[Any]]:
     """Count the points of a call, whose first arrays are their coordinates."""
     label = operands.label
+    if density is not None:
+        check_flags(label, density=density)
     if not 0 < axes <= _MOST_AXES:
         raise ArgumentError(f"{label}: from 1 to {_MOST_AXES} axes; got {axes}")
     for native in operands.natives:
@@ -246,6 +248,8 @@ def _each(label: str, name: str, given: Any, axes: int) -> list[Any]:
         found = list(given)
     except TypeError as error:
         raise ArgumentError(f"{label}: {name} for each axis; got {quoted(given)}") from error
+    if name == "range" and not all(one is None or hasattr(one, "__len__") for one in found):
+        raise ArgumentError(f"{label}: range= a pair (low, high), or None, for each axis; got {quoted(given)}")
     if len(found) != axes:
         raise ArgumentError(f"{label}: {name} for {axes} axes; got {quoted(given)} for {len(found)}")
     return found

@@ -148,7 +148,9 @@ def _bound(expr: Expr, arrays: tuple[Any, ...], named: dict[str, Any], indices: 
         refuse_keywords("map", known, dict.fromkeys(unknown))
     if len(left) != len(arrays):
         hint = ""
-        if 0 < len(arrays) < len(left):
+        if not left and indices:
+            hint = " (index= names a parameter of its own beside those of the arrays, such as i in 'x + i')"
+        elif 0 < len(arrays) < len(left):
             hint = f" (pass the others too, such as {left[len(arrays)]}=2.0)"
         raise ArgumentError(f"map: one array for each of ({shortened(', '.join(left))}); got {len(arrays)}{hint}")
     bound = dict(zip(left, arrays, strict=True)) | named

@@ -10,6 +10,7 @@ from gpuprims.core.counters import with_scratch
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import unchanged
+from gpuprims.core.keywords import check_flags
 from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn, nothing
 from gpuprims.core.layout import Form, contiguous, plan_layout
 from gpuprims.core.operands import Operands, as_operands
@@ -18,7 +19,7 @@ from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
-from gpuprims.errors import ArgumentError, ShapeError, quoted
+from gpuprims.errors import ArgumentError, ShapeError
 from gpuprims.primitives.merge.spec import MergeSpec, PathSpec
 from gpuprims.primitives.segments.offsets import along_one_axis
 
@@ -39,8 +40,7 @@ def bind(
     """Find the device of a call, and check its arguments but the order of the arrays."""
     if len(arrays) != 2:
         raise ArgumentError(f"merge: two sorted arrays; got {len(arrays)} argument(s)")
-    if not isinstance(descending, bool | np.bool_):
-        raise ArgumentError(f"merge: descending= True or False; got {quoted(descending)}")
+    check_flags("merge", descending=descending)
     operands = as_operands("merge", arrays, device)
     shapes = [native.shape for native in operands.natives]
     if any(len(shape) != 1 for shape in shapes):

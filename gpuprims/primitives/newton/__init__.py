@@ -37,6 +37,7 @@ def logistic_newton(
     max_iter: int = 100,
     device: str | Device | None = None,
     variant: str | None = None,
+    label: str = "newton",
 ) -> tuple[Any, Any, Any]:
     """Fit many binary logistic regressions by Newton's method, all iterations in one launch.
 
@@ -64,6 +65,8 @@ def logistic_newton(
         Where to compute, for host arrays.
     variant : str, optional
         The kernel to use, instead of the best one.
+    label : str, default "newton"
+        The call that messages name.
 
     Returns
     -------
@@ -99,12 +102,12 @@ def logistic_newton(
     [[1.007, 0.0], [0.291, 0.0]]
     """
     if not tol >= 0:
-        raise ArgumentError(f"newton: tol, a number of 0 or more; got {quoted(tol)}")
+        raise ArgumentError(f"{label}: tol, a number of 0 or more; got {quoted(tol)}")
     if operator.index(max_iter) < 1:
-        raise ArgumentError(f"newton: max_iter, one or more; got {quoted(max_iter)}")
+        raise ArgumentError(f"{label}: max_iter, one or more; got {quoted(max_iter)}")
     given = tuple(one for one in (X, y, sample_weight) if one is not None)
-    operands = as_operands("newton", given, device)
-    problems, penalties, rows = check_batch(operands.natives, C, offsets, weighted=sample_weight is not None)
+    operands = as_operands(label, given, device)
+    problems, penalties, rows = check_batch(label, operands.natives, C, offsets, weighted=sample_weight is not None)
     settings = np.concatenate([[tol], penalties]).astype(operands.natives[0].dtype)
     more = [settings] if rows is None else [settings, rows]
     if not operands.on_host:

@@ -29,6 +29,11 @@ from gpuprims.primitives.philox.spec import PhiloxSpec
 
 Kind = Literal["uniform", "normal", "bits", "integers"]
 _FLOATS, _WORDS = ("float64", "float32"), ("uint64", "uint32")
+# Other libraries' names of kinds.
+_INSTEAD = {
+    "gaussian": "normal", "gauss": "normal", "randn": "normal", "standard_normal": "normal", "rand": "uniform",
+    "random": "uniform", "randint": "integers", "int": "integers", "words": "bits", "bytes": "bits",
+}  # fmt: skip
 # By kind, the dtypes of its numbers; the first is the default.
 _DTYPES: dict[str, Sequence[str]] = {
     "uniform": _FLOATS,
@@ -131,27 +136,32 @@ def _shape(shape: Any) -> tuple[int, ...]:
     except TypeError:
         lengths = (-1,)
     if any(length < 0 for length in lengths):
-        raise ShapeError(f"random: a shape of integers that are not negative; got {quoted(shape)}")
+        whole = isinstance(shape, float) and shape.is_integer() and shape > 0
+        hint = f" (write {int(shape)})" if whole else ""
+        raise ShapeError(f"random: a shape of integers that are not negative; got {quoted(shape)}{hint}")
     return lengths
 
 
 def _request(shape: tuple[int, ...], kind: Any, dtype: Any, low: Any, high: Any) -> RandomRequest:
     if kind not in get_args(Kind):
-        hint = did_you_mean(kind, get_args(Kind))
+        hint = did_you_mean(kind, get_args(Kind), _INSTEAD)
+        if hasattr(kind, "__index__"):
+            hint = f" (a shape of several axes is a tuple: ({', '.join(map(str, shape))}, {kind}))"
         raise ArgumentError(f"random: kind= 'uniform', 'normal', 'bits' or 'integers'; got {quoted(kind)}{hint}")
     wanted = computable(_DTYPES[kind][0] if dtype is None else dtype, "random: dtype=")
     if wanted.name not in _DTYPES[kind]:
         raise DtypeError(f"random: dtype= of {kind} one of {', '.join(_DTYPES[kind])}; got {wanted}")
     if kind != "integers":
         if low is not None or high is not None:
-            raise ArgumentError(f"random: low= and high= with kind='integers'; got them with {kind!r}")
+            rule = "low= and high= for kind='integers' only"
+            raise ArgumentError(f"random: {rule}; got kind={kind!r} (scale the numbers)")
         return RandomRequest(shape, kind, wanted)
     least, most = int(np.iinfo(wanted).min), int(np.iinfo(wanted).max) + 1
     try:
         first, end = operator.index(0 if low is None else low), operator.index(high)
     except TypeError as error:
-        rule = "high=, and low= or 0, integers with kind='integers'"
-        raise ArgumentError(f"random: {rule}; got {quoted(low)} and {quoted(high)}") from error
+        rule = "high= an integer, and low= an integer or 0, for kind='integers'"
+        raise ArgumentError(f"random: {rule}; got high={quoted(high)} and low={quoted(low)}") from error
     if not least <= first < end <= most or end - first > _MOST:
         rule = f"low= less than high=, both from {least} to {most} for {wanted}, and at most 2**32 apart"
         raise ArgumentError(f"random: {rule}; got {first} and {end} (kind='bits' gives whole words)")

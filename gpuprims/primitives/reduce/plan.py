@@ -21,7 +21,7 @@ from gpuprims.core.registry import REGISTRY
 from gpuprims.core.shapes import broadcast_shapes
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
-from gpuprims.errors import ArgumentError, EmptyReductionError, ShapeError, quoted
+from gpuprims.errors import ArgumentError, ArrayError, EmptyReductionError, ShapeError, quoted
 from gpuprims.expressions import Expr, computable, expression, trace
 from gpuprims.operators import (
     Folding,
@@ -93,6 +93,7 @@ def bind(
     if type(ddof) is not int:
         ddof = as_ddof(ddof)
     mapped = map if map is None or type(map) is str else expression(map, len(arrays))
+    _refuse_function(where)
     operands = as_operands("reduce", arrays if where is None else (*arrays, where), device, stored=True)
     if where is not None:
         mapped = masked_map("reduce", mapped, len(arrays))
@@ -104,6 +105,13 @@ def bind(
     begins = None if initial is None else as_initial("reduce", find_op(op), initial)
     how = op, mapped, along, keepdims, chosen, ddof, compensated, where is not None, begins
     return operands, ReduceRequest(*how), result, asked
+
+
+def _refuse_function(where: Any) -> None:
+    """Raise for a condition that is not computed yet."""
+    if callable(where) or isinstance(where, str):
+        how = quoted(where) if isinstance(where, str) else "fn"
+        raise ArrayError(f"reduce: where= an array of bools; got {quoted(where)} (write where=gpuprims.map({how}, x))")
 
 
 def _check_mask(operands: Operands) -> None:
@@ -118,6 +126,7 @@ def masked_call(
     arrays: tuple[Any, ...], op: Any, mapped: Any, ddof: float, compensated: bool, where: Any, initial: Any
 ) -> tuple[Op, tuple[Any, ...], Any]:
     """Return the operator, the arrays and the map of a call as one without where= and initial=."""
+    _refuse_function(where)
     plain = find_op(op, ddof=ddof, compensated=compensated)
     operator = altered("reduce", plain, where=where is not None, initial=as_initial("reduce", plain, initial))
     if where is None:

@@ -173,11 +173,12 @@ def scan(
     key = None
     if map is not None and type(map) is not str and arrays:
         map = expression(map, len(arrays))  # noqa: A001 - the primitive's name
-    decides = type(map) in AS_GIVEN and type(axis) in AS_GIVEN and type(initial) in BEGINS
+    flags = type(inclusive), type(reverse)
+    decides = flags == (bool, bool) and type(map) in AS_GIVEN and type(axis) in AS_GIVEN and type(initial) in BEGINS
     if decides and (segments is None or out is None):
         given = arrays if segments is None else (*arrays, beside_arrays(segments, arrays))
         begins = None if initial is None else repr(initial)  # 0 is equal to 0.0 and -0.0
-        keywords = op, map, inclusive, axis, dtype, begins, bool(reverse), segments is None, variant
+        keywords = op, map, inclusive, axis, dtype, begins, reverse, segments is None, variant
         key, given, run = _WARM.find_into(keywords, given, out, device)
         if run is not None:
             try:

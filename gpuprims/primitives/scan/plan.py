@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.core.keywords import check_flags
 from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan
 from gpuprims.core.layout import Form, contiguous, turned
 from gpuprims.core.operands import Operands, as_operands
@@ -103,6 +104,7 @@ def bind(
             raise AxisError(f"axis: an int; got {quoted(axis)} (a scan goes along one axis)")
         axis = int(axis)
     asked = None if variant is None else asked_by_name("scan", variant)
+    check_flags("scan", inclusive=inclusive, reverse=reverse)
     begins = None if initial is None else as_initial("scan", find_op(op), initial)
     request = ScanRequest(op, mapped, bool(inclusive), axis, chosen, initial=begins, reverse=bool(reverse))
     return operands, request, result, asked

@@ -8,7 +8,7 @@ import numpy as np
 
 from gpuprims.core.arrays import copy_on
 from gpuprims.core.device import Device
-from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
+from gpuprims.core.keywords import check_flags, keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.operands import as_operands
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError
 from gpuprims.primitives.map import map as map_arrays
@@ -57,6 +57,7 @@ def digitize(
     """
     if unknown:
         refuse_keywords("digitize", keywords_of(digitize), unknown)
+    check_flags("digitize", right=right)
     operands = as_operands("digitize", (x,), device)
     given = as_operands("digitize", (bins,), operands.device)
     edges, elements = np.asarray(given.to_host(given.natives[0])), operands.natives[0]
@@ -64,9 +65,12 @@ def digitize(
         raise ShapeError(f"digitize: bins of one dimension; got shape {edges.shape}")
     if "c" in (elements.dtype.kind, edges.dtype.kind):
         raise DtypeError(f"digitize: real numbers; got {elements.dtype} and bins of {edges.dtype} (pass real(x))")
-    rises, falls = bool((edges[1:] >= edges[:-1]).all()), bool((edges[1:] <= edges[:-1]).all())
-    if not rises and not falls:
-        raise ArgumentError("digitize: bins in ascending or descending order, without NaN; got others (sort them)")
+    rising, falling = edges[1:] >= edges[:-1], edges[1:] <= edges[:-1]
+    rises = bool(rising.all())
+    if not rises and not falling.all():
+        at = int(np.flatnonzero(~(falling if falling[:1].all() else rising))[0])
+        got = f"{edges[at]} before {edges[at + 1]}, numbers {at} and {at + 1} (sort them)"
+        raise ArgumentError(f"digitize: bins in ascending or descending order, without NaN; got {got}")
     ordered = edges if rises else np.ascontiguousarray(edges[::-1])
     there = ordered if operands.on_host else copy_on(operands.device, ordered)
     found = searchsorted(there, elements, "left" if right else "right", device=operands.device)

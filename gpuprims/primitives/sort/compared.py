@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.core.keywords import check_flags
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.errors import ArgumentError, DtypeError, LawError, quoted
 from gpuprims.expressions import Expr, expression, typed
@@ -24,8 +25,7 @@ def check_less(
     label: str, less: Function | None, x: Any, device: str | Device | None, *, check: bool, **excluded: Any
 ) -> None:
     """Raise for keywords that do not go with ``less=``; with ``check``, for elements that break a law of orders."""
-    if type(check) is not bool and not isinstance(check, np.bool_):
-        raise ArgumentError(f"{label}: check= True or False; got {quoted(check)}")
+    check_flags(label, check=check)
     if less is None:
         if check:
             raise ArgumentError(f"{label}: check= with less=, whose laws it tries; got check=True alone")

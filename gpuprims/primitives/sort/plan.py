@@ -10,6 +10,7 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
+from gpuprims.core.keywords import check_flags
 from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing
 from gpuprims.core.layout import Form, contiguous, is_contiguous
 from gpuprims.core.operands import Operands, as_operands
@@ -73,8 +74,7 @@ def bind(
     for other in operands.natives[1:]:
         if other.shape != first.shape:
             raise ShapeError(f"{label}: values of the keys' shape, {first.shape}; got {other.shape}")
-    if not isinstance(descending, bool | np.bool_):
-        raise ArgumentError(f"{label}: descending= True or False; got {quoted(descending)}")
+    check_flags(label, descending=descending)
     result = None if out is None else as_out(operands, out)
     asked = None if variant is None else asked_by_name("sort", variant)
     order = None if less is None else comparison(label, less, first.dtype)

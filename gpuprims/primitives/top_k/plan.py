@@ -11,6 +11,7 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import Dtype
+from gpuprims.core.keywords import check_flags
 from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing
 from gpuprims.core.layout import Form, contiguous, plan_layout
 from gpuprims.core.operands import Operands, as_operands
@@ -52,8 +53,7 @@ def bind(
     if len(given) != 2:
         raise ArgumentError(f"top_k: an array and k; got {len(given)} argument(s)")
     x, k = given
-    if not isinstance(largest, bool | np.bool_):
-        raise ArgumentError(f"top_k: largest= True or False; got {quoted(largest)}")
+    check_flags("top_k", largest=largest)
     along = as_axis(axis)
     if isinstance(along, tuple):
         raise AxisError(f"top_k: axis= one axis, or None for all elements; got {quoted(axis)}")
