@@ -35,6 +35,9 @@ FAULTS = """() => {
         if (box.width && (box.right > width + 1 || box.left < -1) && !scrolls(element))
             faults.push(`${element.tagName} from ${Math.round(box.left)} to ${Math.round(box.right)} px`);
     }
+    for (const element of document.querySelectorAll(".prev-next-area *"))
+        if (getComputedStyle(element).overflowX === "hidden" && element.scrollWidth > element.clientWidth + 1)
+            faults.push(`cut off: ${element.textContent.trim()}`);
     return faults;
 }"""
 
@@ -98,11 +101,12 @@ def test_faults_are_found(browser: Any, site: str) -> None:
     page.set_content(
         f'<base href="{site}/"><article><p style="width: 700px">wide</p><img src="absent.png">'
         '<div style="overflow-x: auto"><table style="width: 900px"><tr><td>scrolls</td></tr></table></div></article>'
+        '<div class="prev-next-area"><p style="width: 50px; overflow: hidden">gaussian_gradient_magnitude</p></div>'
         '<script src="https://example.invalid/away.js"></script><script>console.error("a fault")</script>'
     )
     found = page.evaluate(FAULTS)
     page.close()
-    assert [fault.partition(" ")[0] for fault in found] == ["the", "no", "P"], found
+    assert [fault.partition(" ")[0] for fault in found] == ["the", "no", "P", "cut"], found
     assert "a fault" in said
     assert any(one.startswith("away: https://example.invalid") for one in said)
 
