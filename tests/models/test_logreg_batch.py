@@ -141,7 +141,7 @@ def test_invalid_samples_are_refused(device: gpuprims.Device, rng: np.random.Gen
         model.fit(X, y + 1)
     with pytest.raises(DtypeError, match="labels 0 and 1, or bools; got dtype <U3"):
         model.fit(X, np.where(y, "yes", "no"))
-    with pytest.raises(ArgumentError, match="sample_weight= that are finite and not negative"):
+    with pytest.raises(ArgumentError, match="sample_weight= of finite numbers that are not negative"):
         model.fit(X, y, -np.ones(40))
     with pytest.raises(ShapeError, match=r"y of shape \(3, 40\) or \(40,\), for X of \(3, 40, 2\); got \(3, 39\)"):
         model.fit(X, y[:, :-1])
