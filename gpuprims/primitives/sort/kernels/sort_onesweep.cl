@@ -11,7 +11,7 @@
  * launch  TRIES: any number of groups of BLOCK; `faults` counts work-items that saw lanes out of order. COUNTS: any
  *         number of groups, the same for each row. Else any number; each takes the next tile until
  *         none are left, so groups that run have taken the tiles before it
- * host    gp_sort_key, DIGITS, DIGIT_OF (sort_keys.h), gp_ballot, tile statuses
+ * host    gp_sort_key, DIGITS, DIGIT_OF (sort_keys.h), gp_ballot, gp_prefetch, tile statuses
  * order   stable: places within a tile follow the order of warps, items and lanes, which is that of memory
  *         If LANES_IN_ORDER, one atomic addition of a warp returns lower lanes lower numbers. No vendor promises that, so
  *         a launch of TRIES finds out; else lanes vote on each bit
@@ -30,6 +30,8 @@
 #define TILE ((i64)BLOCK * ITEMS)
 /* Statuses of earlier tiles that a work-item reads at once. */
 #define WINDOW 4
+/* Values of a line of the cache, of 128 bytes. */
+#define LINE (128 / (int)sizeof(carried_t))
 #define TAG_OF(entry) ((u32)((entry) >> 32))
 
 /* Turn counts of the digit's values, one for each of the first DIGITS work-items, into sums of those before. */
@@ -212,13 +214,17 @@ void sort_onesweep(GLOBAL const element_t *keys, GLOBAL const carried_t *values,
         GLOBAL const element_t *from = keys + keys_at + row * n + base;
         for (int digit = tid; digit < WARPS * DIGITS; digit += BLOCK) counts[digit] = 0;
 
-        /* 2. Load. */
+        /* 2. Load. Values are needed after the look-back; they come as far as the cache (rows: onesweep-values). */
         element_t elements[ITEMS];
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) {
             const int j = begin + item * WARP;
             elements[item] = j < live ? from[j] : 0;
         }
+#if CARRIES
+        if (!(INDICES ? first : 0))
+            for (int j = tid * LINE; j < live; j += BLOCK * LINE) gp_prefetch(values + values_at + row * n + base + j);
+#endif
         barrier(CLK_LOCAL_MEM_FENCE);
 
         /* 3. Rank each element among those of its warp with its digit. Places past the end rank last. */
