@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gpuprims.cli.arguments import Subparsers, add_command, add_device, count
 from gpuprims.cli.terminal import show, table
 from gpuprims.core.device import pick_device
-from gpuprims.core.explain import explain
+from gpuprims.core.explain import computed_by, explain
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Explanation
 
@@ -33,7 +33,12 @@ def add_parser(commands: Subparsers) -> None:
     )
     known = ", ".join(REGISTRY.primitive_names)
     parser.add_argument(
-        "primitive", choices=REGISTRY.primitive_names, nargs="?", metavar="PRIMITIVE", help=f"{known} (default: all)"
+        "primitive",
+        type=computed_by,
+        choices=REGISTRY.primitive_names,
+        nargs="?",
+        metavar="PRIMITIVE",
+        help=f"{known}; or a function that one computes, as argsort (default: all)",
     )
     parser.add_argument("-v", "--verbose", action="store_true", help="every variant, and why it refuses")
     add_device(parser)

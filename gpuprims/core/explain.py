@@ -29,7 +29,8 @@ def explain(
     Parameters
     ----------
     primitive : str
-        The name of a primitive; the error for any other name lists them. A primitive that also runs by kernels of
+        The name of a primitive, or of a function that one computes, such as ``"random"``; the error for any other name
+        lists the primitives. A primitive that also runs by kernels of
         another lists its own first.
     device : str or Device, optional
         By default the device that host arrays go to.
@@ -58,7 +59,7 @@ def explain(
     reduce on <gpuprims.Device reference:0 ...>:
       chosen  numpy          rank 0   Fold neighbours until one value is left of each row, ...
     """
-    known = REGISTRY.primitive(primitive)
+    known = REGISTRY.primitive(computed_by(primitive))
     if known is None:
         names = REGISTRY.primitive_names
         hint = did_you_mean(primitive, names)
@@ -71,3 +72,12 @@ def explain(
     call = Sample(found, element, size, outputs, side_by_side, op, bins)
     plan: LaunchPlan = known.sample(call)
     return plan.explanation
+
+
+def computed_by(function: str) -> str:
+    """Return the primitive that computes a function, such as sort for argsort; any other name unchanged."""
+    names = REGISTRY.primitive_names
+    if function in names or not isinstance(function, str):
+        return function
+    rooms = filter(None, map(REGISTRY.primitive, names))
+    return next((room.name for room in rooms if function in room.plans), function)

@@ -211,6 +211,15 @@ def test_explain_tells_each_kernel_in_a_sentence(capsys: pytest.CaptureFixture[s
     assert re.search(r"^chosen +numpy +0  Fold neighbours until one value is left of each row", out, re.MULTILINE)
 
 
+@pytest.mark.parametrize(("function", "primitive"), [("argsort", "sort"), ("random", "philox"), ("cumsum", "scan")])
+def test_explain_takes_the_name_of_a_function(
+    function: str, primitive: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, _ = run(capsys, "explain", function, "--device", "reference")
+    assert (status, out.splitlines()[2].split()[0]) == (0, primitive)
+    assert gpuprims.explain(function, "reference").primitive == primitive
+
+
 def test_explain_takes_the_shape_of_a_call(device: gpuprims.Device, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ("--size", "16", "--outputs", "1e5", "--side-by-side", "-v")
     status, out, _ = run(capsys, "explain", "reduce", "--device", device.spec, *asked)
