@@ -27,15 +27,20 @@ def built(folder: Path, home: str) -> list[Message]:
     for part in PARTS:
         (folder / part).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / part, folder / part)
+    (folder / "bench" / "results").mkdir()
+    (folder / "bench" / "results" / "page.html").write_text("a report")
     project = folder / "pyproject.toml"
     project.write_text(re.sub(r'^home = ".*"$', f'home = "{home}"', project.read_text(), flags=re.MULTILINE))
     (archive,) = SdistBuilder(str(folder)).build(directory=str(folder / "dist"))
     (wheel,) = WheelBuilder(str(folder)).build(directory=str(folder / "dist"), versions=["standard"])
     with tarfile.open(archive) as packed:
+        assert [name for name in packed.getnames() if "results" in name] == []
         told = packed.extractfile(next(name for name in packed.getnames() if name.endswith("/PKG-INFO")))
         assert told is not None
         source = told.read()
+        assert any(name.endswith("/bench/__init__.py") for name in packed.getnames())
     with zipfile.ZipFile(wheel) as packed_wheel:
+        assert [name for name in packed_wheel.namelist() if "results" in name] == []
         name = next(name for name in packed_wheel.namelist() if name.endswith(".dist-info/METADATA"))
         return [message_from_bytes(source), message_from_bytes(packed_wheel.read(name))]
 
