@@ -149,7 +149,8 @@ def load(path: Path) -> Report:
     try:
         report = json.loads(path.read_text())
     except (OSError, ValueError) as error:
-        raise ReportError(f"{path}: a report that gpuprims bench wrote; got {error}") from error
+        got = error.strerror if isinstance(error, OSError) else error
+        raise ReportError(f"{path}: a report that gpuprims bench wrote; got {got}") from error
     if isinstance(report, dict) and report.get("kind") == "landscape":
         raise ReportError(f"{path}: a report of the suite's cases; got one of random calls")
     if not isinstance(report, dict) or report.get("schema") != SCHEMA:

@@ -10,11 +10,12 @@ import textwrap
 from collections.abc import Sequence
 from contextlib import suppress
 from decimal import Decimal
+from pathlib import Path
 from typing import TypeAlias
 
 from typing_extensions import override
 
-from gpuprims.errors import quoted
+from gpuprims.errors import ArgumentError, quoted
 
 # The object that commands add their parsers to.
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -75,6 +76,15 @@ def add_device(parser: argparse.ArgumentParser, otherwise: str = "the fastest; s
     """Add ``--device``."""
     known = "a spec such as cuda:0, opencl:gpu, opencl:cpu or reference"
     parser.add_argument("--device", help=f"{known} (default: {otherwise})")
+
+
+def make_folder(command: str, folder: Path) -> None:
+    """Make the folder of ``--out``, or raise before a command spends its time."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        got = f"{str(folder)!r} ({error.strerror})"
+        raise ArgumentError(f"{command}: --out with a folder to write to; got {got}") from error
 
 
 def positive(text: str) -> float:

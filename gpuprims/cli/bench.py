@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from gpuprims.cli.arguments import Subparsers, add_command, add_device, count, positive
+from gpuprims.cli.arguments import Subparsers, add_command, add_device, count, make_folder, positive
 from gpuprims.errors import ArgumentError, GpuprimsError
 
 # Options that select or show the suite's cases.
@@ -68,12 +68,16 @@ def run(chosen: argparse.Namespace) -> int:
         given = [name for name in _OF_THE_SUITE if getattr(chosen, name)]
         if given:
             raise ArgumentError(f"bench: --landscape without options of the suite; got {', '.join(given)}")
+        if chosen.out:
+            make_folder("bench", chosen.out)
         return int(_suite("landscape.command").run(chosen))
     if chosen.known:
         raise ArgumentError("bench: --known with --landscape; got no --landscape")
     missing = [package for module, package in _NEEDED.items() if find_spec(module) is None]
     if missing:
         raise GpuprimsError(f"bench: {' and '.join(missing)} installed; got none: pip install 'gpuprims[bench]'")
+    if chosen.out and not chosen.report:
+        make_folder("bench", chosen.out)
     suite = _suite("command")
     try:
         return int(suite.run(chosen))

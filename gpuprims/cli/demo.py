@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 import gpuprims
-from gpuprims.cli.arguments import Subparsers, add_command, add_device
+from gpuprims.cli.arguments import Subparsers, add_command, add_device, make_folder
 from gpuprims.cli.terminal import progress, show, table
 from gpuprims.core.device import Device, pick_device
-from gpuprims.errors import ArgumentError, MissingExtraError
+from gpuprims.errors import MissingExtraError
 
 _ABOUT = """\
 The data are a photograph, repeated until it has as many pixels as a camera's, and generated samples of two classes.
@@ -70,7 +70,7 @@ def run(chosen: argparse.Namespace) -> int:
     """Run the demo and print its results."""
     device = pick_device(None, chosen.device)
     if chosen.out is not None:
-        _make(chosen.out)
+        make_folder("demo", chosen.out)
     photo = _load_photo()
     copies = 1 if device.backend == "reference" else _COPIES
     large = np.tile(photo, (copies, copies, 1))
@@ -94,13 +94,6 @@ def run(chosen: argparse.Namespace) -> int:
     _pictures(bench, photo.shape, chosen.out)
     print("\nWhich kernel ran, and why: gpuprims explain. More, and larger: gpuprims bench --peers")
     return 0
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ArgumentError(f"demo: --out with a folder to write to; got {str(folder)!r} ({error.strerror})") from error
 
 
 def _load_photo() -> np.ndarray:

@@ -40,6 +40,18 @@ def test_the_command_refuses_what_is_no_report(
     assert "a report that gpuprims bench wrote" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("suite", [[], ["--landscape"]])
+def test_the_command_refuses_a_folder_that_it_cannot_make(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, suite: list[str]
+) -> None:
+    monkeypatch.setattr(benching, "find_spec", lambda name: True)
+    monkeypatch.setattr(benching, "_suite", lambda name: pytest.fail("it measured first"))
+    (tmp_path / "file").touch()
+    assert cli.main(["bench", *suite, "--out", str(tmp_path / "file")]) == 1
+    said = f"gpuprims: bench: --out with a folder to write to; got '{tmp_path / 'file'}' (File exists)\n"
+    assert capsys.readouterr().err == said
+
+
 @pytest.mark.parametrize("cases", ["nothinglikeit", "reduce sum; nothinglikeit"])
 def test_the_command_refuses_cases_that_there_are_not(tmp_path: Path, cases: str) -> None:
     pytest.importorskip("pytest_benchmark", reason="pytest-benchmark, which gpuprims bench needs, is not installed")
