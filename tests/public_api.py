@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 import gpuprims
 from gpuprims import errors, ndimage
-from gpuprims.models import LogReg, SpamFilter
+from gpuprims.models import LogReg, LogRegBatch, SpamFilter
 
 HostArray = npt.NDArray[Any]
 x = np.arange(12.0).reshape(3, 4)
@@ -130,6 +130,15 @@ def results(tensor: Tensor, a: npt.NDArray[np.float64], small: np.ndarray[tuple[
     assert_type(gpuprims.stencil(tensor, lambda n: n[0] - n[1], mode="wrap"), Tensor)
     assert_type(gpuprims.histogram(a, 10, (0, 1)), tuple[HostArray, HostArray])
     assert_type(gpuprims.bincount(tensor), Tensor)
+    assert_type(gpuprims.diff(a, 2), HostArray)
+    assert_type(gpuprims.diff(tensor, axis=0), Tensor)
+    assert_type(gpuprims.digitize([0.5, 2.5], [1, 2, 3]), HostArray)
+    assert_type(gpuprims.digitize(tensor, [1, 2, 3]), Tensor)
+    assert_type(gpuprims.nonzero(a), tuple[HostArray, ...])
+    assert_type(gpuprims.argwhere(tensor), Tensor)
+    assert_type(gpuprims.random((7, 1), (3, 4), "normal", dtype=np.float32), HostArray)
+    assert_type(gpuprims.random(tensor, 5), Tensor)
+    assert_type(gpuprims.random(7, out=small), np.ndarray[tuple[int], np.dtype[np.float32]])
     assert_type(gpuprims.reduce(a, axis=0, out=tensor), Tensor)
     number: int | float | bool | complex = gpuprims.plan("reduce", a).item(a)
     print(number + 1)
@@ -164,6 +173,8 @@ def models() -> None:
     """Fit, predict, save and load."""
     model: LogReg = LogReg(C=1.0, solver="lbfgs", backend="reference").fit(x, np.array([0, 1, 1]))
     model.save("model.npz")
+    batch: LogRegBatch = LogRegBatch(C=[1.0, 2.0]).fit(x, np.array([0, 1, 1]), offsets=[0, 2, 3])
+    print(batch.inference_.p_values, batch.predict(x))
     print(LogReg.load("model.npz", backend="reference").predict(x), SpamFilter.load)
 
 
@@ -185,4 +196,11 @@ def mistakes() -> None:
     gpuprims.merge(x, x, axis=0)  # type: ignore[call-overload]  # pyright: ignore
     gpuprims.map("x", x, device=0)  # type: ignore[call-overload]  # pyright: ignore
     gpuprims.unique(x, axis=0)  # type: ignore[call-overload]  # pyright: ignore
+    gpuprims.diff(x, order=2)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+    gpuprims.digitize(x, [1, 2], side="left")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+    gpuprims.random(7, 5, "gaussian")  # type: ignore[call-overload]  # pyright: ignore
+    gpuprims.random(7, 5, size=5)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+    gpuprims.xp.sum(x, dim=0)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    ndimage.gaussian_filter(x, 1, ksize=3)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    LogRegBatch(solver="lbfgs")  # pyright: ignore[reportCallIssue]
     gpuprims.histogram(x, nbins=5)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]

@@ -21,6 +21,7 @@ Mode: TypeAlias = Literal["nearest", "reflect", "mirror", "wrap", "constant"]
 Host: TypeAlias = npt.NDArray[Any] | Sequence[Any] | complex
 HostArray: TypeAlias = npt.NDArray[Any]
 Function: TypeAlias = str | Callable[..., Any]
+Shape: TypeAlias = int | tuple[int, ...]
 
 
 class Shaped(Protocol):
@@ -163,3 +164,11 @@ class UniqueKeywords(On, total=False):
     """Keywords of unique that cannot be positional."""
 
     equal_nan: bool
+
+
+class RandomKeywords(Where, total=False):
+    """Keywords of random, but ``out``."""
+
+    dtype: npt.DTypeLike | None
+    low: int | None
+    high: int | None

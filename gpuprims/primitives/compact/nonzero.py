@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.grouping.indices import numbers
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.reduce import reduce
+from gpuprims.primitives.signatures import Array, Host, HostArray
 
 _INT64 = np.dtype(np.int64)
 _IS_SET = trace(lambda x: x != 0, 1)
@@ -65,6 +66,12 @@ def count_nonzero(
     return reduce(a, op="count_nonzero", axis=axis, keepdims=keepdims, device=device)
 
 
+@overload
+def nonzero(a: Host, *, device: str | Device | None = None) -> tuple[HostArray, ...]: ...
+@overload
+def nonzero(a: Array, *, device: str | Device | None = None) -> tuple[Array, ...]: ...
+
+
 @named_keywords
 def nonzero(a: Any, *, device: str | Device | None = None, **unknown: Any) -> Any:
     """Return the indices of elements that are not zero, as :func:`numpy.nonzero` does.
@@ -107,6 +114,12 @@ def nonzero(a: Any, *, device: str | Device | None = None, **unknown: Any) -> An
         return tuple(operands.to_caller(operands.empty((0,), _INT64)) for _ in shape)
     found = map_arrays(_indices(len(shape)), places, *_lengths(shape), device=operands.device)
     return tuple(operands.to_caller(one) for one in found)
+
+
+@overload
+def argwhere(a: Host, *, device: str | Device | None = None) -> HostArray: ...
+@overload
+def argwhere(a: Array, *, device: str | Device | None = None) -> Array: ...
 
 
 @named_keywords

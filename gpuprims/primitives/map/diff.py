@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -16,9 +16,20 @@ from gpuprims.core.operands import Operands, as_operands
 from gpuprims.errors import ArgumentError, AxisError, ShapeError, quoted
 from gpuprims.expressions import Expr, trace
 from gpuprims.primitives.map import map as map_arrays
+from gpuprims.primitives.signatures import Array, Host, HostArray
 
 # Most orders that one pass computes, from one array more.
 _MOST = 8
+
+
+@overload
+def diff(
+    a: Host, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None, *, device: str | Device | None = None
+) -> HostArray: ...
+@overload
+def diff(
+    a: Array, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None, *, device: str | Device | None = None
+) -> Array: ...
 
 
 @named_keywords

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack, overload
 
 import numpy.typing as npt
 
@@ -14,6 +14,7 @@ from gpuprims.core.primitive import Primitive
 from gpuprims.core.warm_calls import WarmCalls
 from gpuprims.primitives.philox.plan import Kind, bind, key_words, plan_call, sample
 from gpuprims.primitives.philox.variants import VARIANTS
+from gpuprims.primitives.signatures import Array, HostArray, Out, RandomKeywords, Shape
 
 PRIMITIVE = Primitive(
     *("philox", VARIANTS, plan_call, sample),
@@ -24,10 +25,22 @@ PRIMITIVE = Primitive(
 _WARM = WarmCalls()
 
 
+@overload
+def random(
+    key: Any, shape: Shape | None = None, kind: Kind = "uniform", *, out: Out, **keywords: Unpack[RandomKeywords]
+) -> Out: ...
+@overload
+def random(
+    key: int | tuple[int, int], shape: Shape, kind: Kind = "uniform", **keywords: Unpack[RandomKeywords]
+) -> HostArray: ...
+@overload
+def random(key: Array, shape: Shape, kind: Kind = "uniform", **keywords: Unpack[RandomKeywords]) -> Array: ...
+
+
 @named_keywords
 def random(
     key: Any,
-    shape: int | tuple[int, ...] | None = None,
+    shape: Shape | None = None,
     kind: Kind = "uniform",
     *,
     dtype: npt.DTypeLike | None = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -13,6 +13,13 @@ from gpuprims.core.operands import as_operands
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.searchsorted import searchsorted
+from gpuprims.primitives.signatures import Array, Host, HostArray
+
+
+@overload
+def digitize(x: Host, bins: Host, right: bool = False, *, device: str | Device | None = None) -> HostArray: ...
+@overload
+def digitize(x: Array, bins: Any, right: bool = False, *, device: str | Device | None = None) -> Array: ...
 
 
 @named_keywords
