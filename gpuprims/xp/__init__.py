@@ -1,8 +1,8 @@
-"""The array API's functions for arrays of any library, each by a primitive.
+"""The array API's functions, computed by primitives, for arrays of any library.
 
-https://data-apis.org/array-api/ defines names, signatures and dtypes. An array may be of NumPy, CuPy, pyopencl, torch
-or JAX; results are of its library. Names of the array API that are no work for a primitive raise an error that says
-what to write.
+https://data-apis.org/array-api/ defines their names, signatures and dtypes. They take arrays of NumPy, CuPy, pyopencl,
+torch or JAX, and return arrays of the same library. For functions that no primitive can compute, the error says what
+to use instead.
 
 Examples
 --------
@@ -213,10 +213,10 @@ __all__ = [
     "where",
 ]  # fmt: skip
 
-_SHAPES = "the array's library moves elements and shapes: use its own"
-_MAKES = "the array's library makes arrays: use its own"
-_LINEAR = "linear algebra is no primitive: use the array's library's"
-_DTYPES = "NumPy says it of dtypes: use NumPy's"
+_SHAPES = "these only move elements or change shapes: use the array's library"
+_MAKES = "these create arrays: use the array's library"
+_LINEAR = "gpuprims has no linear algebra: use the array's library"
+_DTYPES = "these are about dtypes: use NumPy's functions"
 # Names of the array API that no primitive computes, by what to do instead.
 REFUSED = {
     _SHAPES: "broadcast_arrays broadcast_to concat expand_dims flip matrix_transpose moveaxis permute_dims repeat"
@@ -227,7 +227,7 @@ REFUSED = {
     _DTYPES: "broadcast_shapes can_cast finfo iinfo isdtype result_type",
     "write compact(indices, x != 0), with indices of the array's library": "nonzero",
     "write take(x, indices, axis=...) for the same indices along an axis": "take_along_axis",
-    "kernels have no neighbours of floats: add or subtract an epsilon": "nextafter",
+    "kernels cannot step to the next float: add or subtract an epsilon": "nextafter",
 }
 
 

@@ -1,4 +1,4 @@
-"""The array API's statistics, running folds and truths: each is a reduce or a scan."""
+"""The array API's statistics, cumulative sums and products, and truth tests, by reduce and scan."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Axis = int | tuple[int, ...] | None
 
 @refusing_keywords
 def sum(x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    """Return sums; those of small integers have 64 bits.
+    """Return sums. Sums of small integers have 64 bits.
 
     Examples
     --------
@@ -34,19 +34,19 @@ def sum(x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = Fal
 
 @refusing_keywords
 def prod(x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    """Return products; those of small integers have 64 bits."""
+    """Return products. Products of small integers have 64 bits."""
     return reduce(x, op="prod", axis=axis, dtype=dtype, keepdims=keepdims)
 
 
 @refusing_keywords
 def max(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
-    """Return the largest elements; NaN if there is one."""
+    """Return the largest elements, or NaN if there is one."""
     return reduce(x, op="max", axis=axis, keepdims=keepdims)
 
 
 @refusing_keywords
 def min(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
-    """Return the smallest elements; NaN if there is one."""
+    """Return the smallest elements, or NaN if there is one."""
     return reduce(x, op="min", axis=axis, keepdims=keepdims)
 
 
@@ -100,7 +100,7 @@ def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any
 
 @refusing_keywords
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """Return inner products along an axis, of the conjugate of the first array.
+    """Return inner products along an axis, with the complex conjugate of the first array.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 @refusing_keywords
 def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
-    """Return running sums along an axis, which an array of one axis need not name; ``include_initial`` puts 0 first.
+    """Return cumulative sums along an axis. ``axis`` is optional for 1-d arrays; ``include_initial`` puts 0 first.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, inc
 
 @refusing_keywords
 def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
-    """Return running products along an axis; ``include_initial`` puts 1 first."""
+    """Return cumulative products along an axis; ``include_initial`` puts 1 first."""
     return _running("cumulative_prod", "prod", x, axis, dtype, include_initial=include_initial)
 
 

@@ -15,7 +15,7 @@ from gpuprims.primitives.take import take as take_elements
 
 
 class UniqueAll(NamedTuple):
-    """The distinct elements, the first place of each, the number of each element's equal, and counts."""
+    """The distinct elements, the index of each one's first occurrence, the inverse, and counts."""
 
     values: Any
     indices: Any
@@ -31,7 +31,7 @@ class UniqueCounts(NamedTuple):
 
 
 class UniqueInverse(NamedTuple):
-    """The distinct elements, and for each element the number of its equal."""
+    """The distinct elements, and for each element the index of its value among them."""
 
     values: Any
     inverse_indices: Any
@@ -39,7 +39,7 @@ class UniqueInverse(NamedTuple):
 
 @refusing_keywords
 def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """Return the elements in order along an axis; every order is stable.
+    """Return the elements sorted along an axis. Every sort is stable.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = 
 
 @refusing_keywords
 def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """Return the places of the elements in order."""
+    """Return the indices that sort the elements."""
     return places_in_order(x, axis, descending=descending, stable=stable)
 
 
@@ -71,7 +71,7 @@ def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
 
 @refusing_keywords
 def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
-    """Return the elements of an axis at some indices; an array of one axis need not name it.
+    """Return the elements at some indices along an axis, which is optional for 1-d arrays.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
 
 
 def unique_values(x: Any, /) -> Any:
-    """Return the distinct elements in order. Each NaN is distinct, as the array API has it.
+    """Return the distinct elements in order. Each NaN counts as distinct, as the array API requires.
 
     Examples
     --------
@@ -104,10 +104,10 @@ def unique_counts(x: Any, /) -> UniqueCounts:
 
 
 def unique_inverse(x: Any, /) -> UniqueInverse:
-    """Return the distinct elements in order, and for each element the number of its equal."""
+    """Return the distinct elements in order, and for each element the index of its value among them."""
     return UniqueInverse(*unique(x, return_inverse=True, equal_nan=False))
 
 
 def unique_all(x: Any, /) -> UniqueAll:
-    """Return the distinct elements in order, their first places, the inverse and counts."""
+    """Return the distinct elements in order, the indices of their first occurrences, the inverse and counts."""
     return UniqueAll(*unique(x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False))

@@ -145,8 +145,8 @@ def test_a_message_says_the_rule_what_was_got_and_what_to_do(name: str) -> None:
         (xp, "cumsum", "did you mean 'cumulative_sum'?"),
         (xp, "arcsin", "did you mean 'asin'?"),
         (xp, "sun", "did you mean 'sum'"),
-        (xp, "concatenate", "the array's library moves elements and shapes: use its own"),
-        (xp, "array", "the array's library makes arrays: use its own"),
+        (xp, "concatenate", "these only move elements or change shapes: use the array's library"),
+        (xp, "array", "these create arrays: use the array's library"),
     ],
 )
 def test_a_name_that_a_room_lacks_says_what_to_write(room: Any, name: str, meant: str) -> None:

@@ -1,4 +1,4 @@
-"""Elements that are not zero: how many, and where."""
+"""count_nonzero, nonzero and argwhere: how many elements are not zero, and where they are."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def count_nonzero(
     axis : int or tuple of int, optional
         The axes to count along; by default all.
     keepdims : bool, default False
-        Whether the axes stay, with one element each.
+        Keep the reduced axes, with length 1.
     device : str or Device, optional
         Where to compute, for host arrays.
 

@@ -48,20 +48,20 @@ def diff(
     Parameters
     ----------
     a : array_like
-        Of at least one dimension. Of bools, the result says where neighbours differ.
+        An array of at least one dimension. For bools, the result is True where neighbours differ.
     n : int, default 1
-        How often to take differences; up to 8 times in one pass.
+        The order. One pass computes orders up to 8.
     axis : int, default -1
         The axis of the neighbours.
     prepend, append : array_like, optional
-        What comes before and after the elements along the axis: a number, or an array of the shape of ``a`` elsewhere.
+        Values to put before and after the elements: a number, or an array of the shape of ``a`` along other axes.
     device : str or Device, optional
         Where to compute, for host arrays.
 
     Returns
     -------
     array
-        Shorter by ``n`` along the axis, or empty.
+        The differences; the axis is shorter by ``n``, or empty.
 
     Raises
     ------

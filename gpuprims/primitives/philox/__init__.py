@@ -1,4 +1,4 @@
-"""random: numbers of a key and a place alone, the same on every device."""
+"""random: random numbers that depend only on a key and an index."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ def random(
     variant: str | None = None,
     **unknown: Any,
 ) -> Any:
-    """Return random numbers that depend on a key and on their places alone, with the same bits on every device.
+    """Return random numbers that depend only on a key and an index, with the same bits on every device.
 
     Parameters
     ----------
     key : int, tuple of two int, or array of two uint64
-        From 0 to 2^64 - 1, or such a key and the number of a stream. Each pair gives other numbers. With an array of a
-        device, the numbers stay there.
+        From 0 to 2^64 - 1, or a key and the number of a stream. Each pair gives different numbers. If the key is an
+        array on a device, so is the result.
     shape : int or tuple of int, optional
-        Of the result; by default that of ``out``.
+        The shape of the result; by default that of ``out``.
     kind : {"uniform", "normal", "bits", "integers"}, default "uniform"
         Numbers in [0, 1); standard normal numbers; random words; integers from ``low`` to ``high - 1``.
     dtype : dtype, optional
@@ -82,20 +82,20 @@ def random(
     Raises
     ------
     ArgumentError, DtypeError, ShapeError
-        A key, range, dtype or shape that does not fit the rules above.
+        A key, range, dtype or shape that is not allowed.
     DeviceMismatchError, NoVariantError
         As :func:`gpuprims.map`.
 
     Notes
     -----
-    Numbers are made of the words of Philox 4x32-10 [1]_, whose counter is the number of a block of four words, and the
-    stream. float32, and words of 32 bits, take a word each; others take two. The first numbers of a stream do not
-    depend on how many follow.
+    The words come from Philox 4x32-10 [1]_. Its counter holds the index of a block of four words, and the stream. A
+    float32 or a 32-bit word takes one word, other numbers two. A longer result begins with the numbers of a shorter
+    one.
 
-    Uniform numbers are multiples of 2^-24 or 2^-53. Of ``high - low`` integers, each has a chance that is at most a
-    2^32-th of it off. Normal numbers are the inverse of the distribution [2]_ at a word of 32 or 64 bits, by arithmetic
-    and square roots, which have NumPy's bits wherever those of :func:`gpuprims.map` have. They reach 6.3 in float32 and
-    9.2 in float64, with relative errors of less than 1e-6 and 1e-14.
+    Uniform numbers are multiples of 2^-24 or 2^-53. The probability of an integer differs from ``1 / (high - low)`` by
+    at most a 2^32-th of that. Normal numbers are the inverse of the distribution function [2]_ at a 32-bit or 64-bit
+    word, computed with arithmetic and square roots, so they have NumPy's bits wherever :func:`gpuprims.map` does. They
+    reach 6.3 in float32 and 9.2 in float64, with relative errors below 1e-6 and 1e-14.
 
     References
     ----------

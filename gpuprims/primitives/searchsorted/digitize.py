@@ -38,21 +38,21 @@ def digitize(
     x : array_like
         Real numbers, of any shape. NaN is larger than all others.
     bins : array_like
-        Edges in ascending or descending order, of one dimension; read on the host in each call.
+        Sorted edges, ascending or descending, 1-d. Each call reads them on the host.
     right : bool, default False
-        Whether a bin contains its right edge, not its left one.
+        Include the right edge of each bin instead of the left one.
     device : str or Device, optional
         Where to compute, for host arrays.
 
     Returns
     -------
     array of int64
-        Of the shape of ``x``: 0 before the first edge, ``len(bins)`` behind the last one.
+        The bin of each element, in the shape of ``x``; 0 is before the first edge, ``len(bins)`` after the last.
 
     Raises
     ------
     ArgumentError, ShapeError
-        Edges that rise and fall; of other than one dimension.
+        Edges that are not sorted; edges that are not 1-d.
     DtypeError, ArrayError, DeviceMismatchError
         Complex numbers; else as :func:`gpuprims.searchsorted`.
 
