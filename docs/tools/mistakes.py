@@ -21,7 +21,7 @@ PAGE = Path(__file__).parents[1] / "mistakes-before-and-after.md"
 HEAD = """\
 # Thirty mistakes, before and after
 
-These are mistakes that a new user may make on the first day; `tests/first_day` has some 400. "Before" is gpuprims at
+These are mistakes that a new user may make on the first day; `tests/first_day` has some 500. "Before" is gpuprims at
 commit 93ab387b (2026-11-23), "now" is this version. Messages have one form: the call, what it takes, what it got, and
 what to write instead. [Errors and warnings](guide/errors.md) says more.
 

@@ -77,3 +77,7 @@ def __getattr__(name: str) -> Any:
     elif not name.startswith("_"):
         hint = did_you_mean(name, __all__, _INSTEAD)
     raise AttributeError(f"module 'gpuprims.ndimage' has no attribute {name!r}{hint}", name=name)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -247,3 +247,7 @@ def __getattr__(name: str) -> Any:
     refused = next((reason for reason, names in REFUSED.items() if meant in names.split()), None)
     hint = f" ({refused})" if refused else did_you_mean(name, __all__, _INSTEAD)
     raise AttributeError(f"module 'gpuprims.xp' has no attribute {name!r}{hint}", name=name)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -156,6 +156,11 @@ def test_a_name_that_a_room_lacks_says_what_to_write(room: Any, name: str, meant
     assert meant in str(raised.value)
 
 
+@pytest.mark.parametrize("room", [ndimage, xp])
+def test_completion_shows_the_public_names_alone(room: Any) -> None:
+    assert dir(room) == sorted(room.__all__)
+
+
 def test_functions_that_fold_the_neighbours_as_arrays_do_are_no_mistake() -> None:
     with gpuprims.use_device("reference"):
         spread = ndimage.generic_filter(X, np.ptp, 3)
