@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable
 from typing import Any, Never
 
@@ -24,6 +25,7 @@ from gpuprims.primitives.segments.rows import rows_of
 
 _LABEL = "hash_counts"
 _INT32 = np.dtype(np.int32)
+_LONGEST = 16  # most words that are hashed together
 
 
 @named_keywords
@@ -33,6 +35,7 @@ def hash_counts(
     *,
     segments: Any = None,
     analyzer: Callable[[Any], Iterable[str]] | None = None,
+    ngram_range: tuple[int, int] = (1, 1),
     device: str | Device | None = None,
     variant: str | None = None,
     **unknown: Never,
@@ -51,6 +54,9 @@ def hash_counts(
     analyzer : callable, optional
         Split a text into words. Default: as :class:`sklearn.feature_extraction.text.HashingVectorizer`; its
         ``build_analyzer()`` and CountVectorizer's make others.
+    ngram_range : (int, int), default (1, 1)
+        The least and the largest number of neighbouring words that are counted together, from 1 to 16; an analyzer of
+        your own decides itself.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -64,7 +70,7 @@ def hash_counts(
     Raises
     ------
     ArgumentError, ShapeError, DtypeError
-        Words that are neither texts nor integers, more than 2^30 counts.
+        Words that are neither texts nor integers, more than 2^30 counts, a range of lengths that is none.
     ArrayError, DeviceMismatchError, NoVariantError
         As :func:`gpuprims.reduce`.
 
@@ -72,7 +78,7 @@ def hash_counts(
     -----
     For texts, the result equals ``HashingVectorizer(n_features, alternate_sign=False, norm=None)`` as a dense matrix.
     The host hashes each distinct word once, by MurmurHash3 with seed 0. The device hashes word ids, with the result of
-    :func:`sklearn.utils.murmurhash3_32` for int32.
+    :func:`sklearn.utils.murmurhash3_32` for int32, or for the bytes of neighbouring ids.
 
     Examples
     --------
@@ -84,20 +90,28 @@ def hash_counts(
     array([[0., 2., 1., 0.],
            [0., 0., 0., 0.],
            [0., 0., 1., 0.]], dtype=float32)
+    >>> gpuprims.hash_counts([[7, 7, 1], [], [1]], 4, ngram_range=(2, 2), device="reference")
+    array([[0., 1., 1., 0.],
+           [0., 0., 0., 0.],
+           [0., 0., 0., 0.]], dtype=float32)
     """
     if unknown:
         refuse_keywords("hash_counts", keywords_of(hash_counts), unknown)
     features = _checked_features(n_features)
     if analyzer is not None and (segments is not None or not callable(analyzer)):
         raise ArgumentError(f"{_LABEL}: analyzer= a function of a text, without segments=; got {short(analyzer)}")
-    words, offsets, hashed = _flatten(documents, analyzer) if segments is None else (documents, segments, False)
+    sizes = _checked_sizes(ngram_range, analyzer)
+    words, offsets, hashed = documents, segments, False
+    if segments is None:
+        words, offsets, hashed = _flatten(documents, analyzer, ngram_range)
     operands = as_operands(_LABEL, (words,), device)
     ids = _checked_ids(operands)
     rows = Segments(offsets, operands)
     size = rows.count * features
     if size > MOST_BINS:
         raise ArgumentError(f"{_LABEL}: documents times n_features up to 2^30; got {rows.count} x {features}")
-    keys = as_operands(_LABEL, (_keys(operands, ids, rows, features, hashed=hashed),), operands.device)
+    flat = _keys(operands, ids, rows, features, range(1, 2) if hashed else sizes, hashed=hashed)
+    keys = as_operands(_LABEL, (flat,), operands.device)
     counts = count(keys, direct(size), size, 0, variant=variant).sums
     counts = counts.reshape(rows.count, features)
     return operands.to_caller(map_elements(lambda n: n.astype(np.float32), counts, device=operands.device))
@@ -110,10 +124,28 @@ def _checked_features(n_features: Any) -> int:
     return int(n_features)
 
 
+def _checked_sizes(ngram_range: Any, analyzer: Any) -> range:
+    """Return the numbers of neighbouring words that are counted together."""
+    try:
+        low, high = (operator.index(one) for one in ngram_range)
+        fits = 1 <= low <= high <= _LONGEST
+    except (TypeError, ValueError):
+        fits = False
+    if not fits:
+        rule = f"{_LABEL}: ngram_range=(least, largest), whole numbers from 1 to {_LONGEST} in order"
+        raise ArgumentError(f"{rule}; got {quoted(ngram_range)}")
+    if analyzer is not None and high > 1:
+        rule = f"{_LABEL}: ngram_range= without analyzer=, which returns n-grams itself"
+        raise ArgumentError(f"{rule}; got both (pass ngram_range to the vectorizer that builds the analyzer)")
+    return range(low, high + 1)
+
+
 # words on the host ---------------------------------------------------------------------------------------------------
 
 
-def _flatten(documents: Any, analyzer: Callable[[Any], Iterable[str]] | None) -> tuple[np.ndarray, Any, bool]:
+def _flatten(
+    documents: Any, analyzer: Callable[[Any], Iterable[str]] | None, ngram_range: tuple[int, int]
+) -> tuple[np.ndarray, Any, bool]:
     """Return the words of all documents as integers, row offsets, and True if the integers are hashes."""
     refuse_masked(_LABEL, documents)
     if device_of(documents) is not None:
@@ -124,7 +156,8 @@ def _flatten(documents: Any, analyzer: Callable[[Any], Iterable[str]] | None) ->
     texts = sum(isinstance(row, str) for row in rows)
     hashed = texts == len(rows)
     if hashed:
-        analyze, hashes = analyzer or HashingVectorizer().build_analyzer(), _Hashes()
+        analyze = analyzer or HashingVectorizer(ngram_range=ngram_range).build_analyzer()
+        hashes = _Hashes()
         parts = [np.fromiter(map(hashes.__getitem__, analyze(text)), _INT32) for text in rows]
     elif texts or analyzer is not None:
         raise ArrayError(f"{_LABEL}: only texts, or only integers and no analyzer=; got {texts} texts of {len(rows)}")
@@ -174,22 +207,53 @@ def _checked_ids(operands: Operands) -> Any:
     return ids
 
 
-def _keys(operands: Operands, words: Any, rows: Segments, features: int, *, hashed: bool) -> Any:
-    """Return each word's index into the flat table of counts."""
+def _keys(operands: Operands, words: Any, rows: Segments, features: int, sizes: range, *, hashed: bool) -> Any:
+    """Return the index into the flat table of counts of each run of neighbouring words, -1 across documents.
 
-    def key(word: Any, row: Any) -> Any:
+    Runs of each of ``sizes`` come one after the other.
+    """
+    row = rows_of(operands, rows)
+    lengths = [max(rows.size - size + 1, 0) for size in sizes]
+    keys, first = operands.empty((sum(lengths),), _INT32), 0
+    for size, length in zip(sizes, lengths, strict=True):
+        if length:
+            views = [words[at : at + length] for at in range(size)]
+            part = operands.cut(keys, first, (length,))
+            key = _one_key(features, hashed=hashed) if size == 1 else _run_key(features)
+            ends = [row[:length], row[size - 1 : size - 1 + length]][: min(size, 2)]
+            map_elements(key, *ends, *views, out=part, device=operands.device)
+        first += length
+    return keys
+
+
+def _one_key(features: int, *, hashed: bool) -> Callable[..., Any]:
+    def key(row: Any, word: Any) -> Any:
         bits = word.astype(np.uint32)
-        hash_ = bits if hashed else _murmurhash3(bits)
-        magnitude = np.minimum(hash_, -hash_)  # of a signed hash, also of -2^31
-        return row.astype(_INT32) * features + (magnitude % features).astype(_INT32)
+        return _place(row, bits if hashed else _murmurhash3(bits), features)
 
-    return map_elements(key, words, rows_of(operands, rows), device=operands.device)
+    return key
 
 
-def _murmurhash3(word: Any) -> Any:
-    """Return MurmurHash3 (x86, 32 bits, seed 0) of the four bytes of a uint32; Austin Appleby, public domain."""
-    mixed = _rotated(word * 0xCC9E2D51, 15) * 0x1B873593
-    mixed = (_rotated(mixed, 13) * 5 + 0xE6546B64) ^ 4
+def _run_key(features: int) -> Callable[..., Any]:
+    def key(row: Any, last: Any, *words: Any) -> Any:
+        place = _place(row, _murmurhash3(*[word.astype(np.uint32) for word in words]), features)
+        return np.where(row == last, place, -1)
+
+    return key
+
+
+def _place(row: Any, hash_: Any, features: int) -> Any:
+    magnitude = np.minimum(hash_, -hash_)  # of a signed hash, also of -2^31
+    return row.astype(_INT32) * features + (magnitude % features).astype(_INT32)
+
+
+def _murmurhash3(*words: Any) -> Any:
+    """Return MurmurHash3 (x86, 32 bits, seed 0) of the bytes of uint32 words; Austin Appleby, public domain."""
+    mixed = words[0] * 0
+    for word in words:
+        mixed = mixed ^ (_rotated(word * 0xCC9E2D51, 15) * 0x1B873593)
+        mixed = _rotated(mixed, 13) * 5 + 0xE6546B64
+    mixed = mixed ^ (4 * len(words))
     mixed = (mixed ^ (mixed >> 16)) * 0x85EBCA6B
     mixed = (mixed ^ (mixed >> 13)) * 0xC2B2AE35
     return mixed ^ (mixed >> 16)
