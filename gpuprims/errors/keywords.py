@@ -50,7 +50,7 @@ ADVICE = (
     ("return_indices", "largest", "leave it out: values and indices are returned"),
     ("keepdim keepdims", "inclusive descending kth largest", "leave it out: the result has all axes of the array"),
     ("axis dim", "b", "merge each row in a call of its own"),
-    ("axis dim", "sigma", "image rows and columns are the last axes but those of channel_axis=: use np.moveaxis"),
+    ("axis dim", "sigma", "ndimage.gaussian_filter and uniform_filter take axes=, and blur any number of them"),
     ("axis dim", "iterations", "the shape of the weights says how many of the last axes they go along"),
     ("axis dim", "vector_axis element v", "leave it out: each element is computed by itself"),
     ("axis dim", "", "leave it out: elements are taken in C order"),

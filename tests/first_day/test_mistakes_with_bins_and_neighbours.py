@@ -114,7 +114,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "stencil of even size": (
         lambda: gpuprims.stencil(X, [1, 1]), errors.ShapeError,
-        ("weights of odd lengths up to 31", "shape (2,)", "a weight of 0 more makes a length odd"),
+        ("weights of odd lengths up to 65535", "shape (2,)", "a weight of 0 more makes a length odd"),
     ),
     "stencil of four axes": (
         lambda: gpuprims.stencil(X, np.ones((3, 3, 3, 3))), errors.ShapeError,
@@ -129,8 +129,8 @@ MISTAKES: dict[str, Mistake] = {
         ("finite weights", "nan"),
     ),
     "stencil too wide": (
-        lambda: gpuprims.stencil(X, np.ones(33)), errors.ShapeError,
-        ("weights of odd lengths up to 31", "shape (33,)"),
+        lambda: gpuprims.stencil(X, np.ones(2**16 + 1)), errors.ShapeError,
+        ("weights of odd lengths up to 65535", "shape (65537,)"),
     ),
     "stencil text": (
         lambda: gpuprims.stencil(X, "laplace"), errors.ArgumentError,
@@ -198,7 +198,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "stencil empty weights": (
         lambda: gpuprims.stencil(X, []), errors.ShapeError,
-        ("weights of odd lengths up to 31", "shape (0,)"),
+        ("weights of odd lengths up to 65535", "shape (0,)"),
     ),
     "blur kind": (
         lambda: gpuprims.blur(X, "gausian"), errors.ArgumentError,

@@ -134,7 +134,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "axis in blur": (
         lambda: gpuprims.blur(X, axis=0), errors.UnknownKeywordError,
-        ("blur: keywords among image, kind,", "axis", "use np.moveaxis"),
+        ("blur: keywords among image, kind,", "axis", "ndimage.gaussian_filter and uniform_filter take axes="),
     ),
     "axis in stencil": (
         lambda: gpuprims.stencil(X, [1, 2, 1], axis=0), errors.UnknownKeywordError,

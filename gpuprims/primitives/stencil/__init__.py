@@ -62,9 +62,9 @@ def stencil(
     x : array_like
         Real numbers.
     weights : array_like or callable
-        Weights of one to three axes, each of odd length up to 31: the result is the sum of each neighbour times its
-        weight. Or a function of a neighbourhood ``n``: ``n[dy, dx]`` is the element ``dy`` rows below and ``dx``
-        columns to the right. It may use the operators and NumPy functions of :func:`gpuprims.map`.
+        Weights of one to three axes, each of odd length: the result is the sum of each neighbour times its weight. Or a
+        function of a neighbourhood ``n``: ``n[dy, dx]`` is the element ``dy`` rows below and ``dx`` columns to the
+        right, both from -15 to 15. It may use the operators and NumPy functions of :func:`gpuprims.map`.
     mode : {"nearest", "reflect", "mirror", "wrap", "constant"}, default "nearest"
         How the array continues beyond its borders: with the element at the border, ``d c b a | a b c d | d c b a``,
         ``d c b | a b c d | c b a``, the opposite end, or ``cval``. SciPy's default is "reflect".

@@ -17,8 +17,8 @@ from gpuprims.expressions.masks import plain_array
 from gpuprims.expressions.trace import Recorder, Tracer
 from gpuprims.primitives.stencil.halves import Join, high_half, low_half
 
-# Most elements of a neighbourhood along an axis.
-WIDEST = 31
+# Most elements of a function's neighbourhood along an axis, and most weights.
+WIDEST, LONGEST = 31, 2**16 - 1
 
 Offset = tuple[int, ...]
 
@@ -49,7 +49,10 @@ class TracedNeighbourhood:
         if not 1 <= len(offset) <= 3 or len(offset) != rank:
             raise ExpressionError(f"neighbourhood: the same one to three axes in each index; got {quoted(index)}")
         if any(2 * abs(one) + 1 > WIDEST for one in offset):
-            raise ArgumentError(f"neighbourhood: offsets from {-(WIDEST // 2)} to {WIDEST // 2}; got {quoted(index)}")
+            far = " (weights reach further)"
+            raise ArgumentError(
+                f"neighbourhood: offsets from {-(WIDEST // 2)} to {WIDEST // 2}; got {quoted(index)}{far}"
+            )
         return self._recorder.argument(self.places.setdefault(tuple(map(int, offset)), len(self.places)))
 
 
@@ -152,10 +155,10 @@ def _checked(shape: tuple[int, ...], dtype: np.dtype[Any], given: bytes) -> np.n
     weights = np.frombuffer(given, dtype).reshape(shape)
     if not 1 <= weights.ndim <= 3:
         raise ShapeError(f"stencil: weights of one to three axes; got shape {weights.shape}")
-    if any(length % 2 == 0 or length > WIDEST for length in weights.shape):
-        pads = 0 not in weights.shape and max(weights.shape) < WIDEST
-        hint = " (a weight of 0 more makes a length odd)" if pads else ""
-        raise ShapeError(f"stencil: weights of odd lengths up to {WIDEST}; got shape {weights.shape}{hint}")
+    if any(length % 2 == 0 or length > LONGEST for length in weights.shape):
+        pads = 0 not in weights.shape and max(weights.shape) < LONGEST
+        hint = " (a weight of 0 more makes a length odd; ndimage.correlate takes even ones)" if pads else ""
+        raise ShapeError(f"stencil: weights of odd lengths up to {LONGEST}; got shape {weights.shape}{hint}")
     if not np.isfinite(weights).all():
         raise ArgumentError(f"stencil: finite weights; got {weights[~np.isfinite(weights)][0]}")
     whole = weights.dtype.kind != "f" and not (weights > np.iinfo(np.int64).max).any()  # else floats, as in SciPy

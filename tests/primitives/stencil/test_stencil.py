@@ -286,8 +286,8 @@ X = np.zeros((5, 6), np.float32)
 @pytest.mark.parametrize(
     ("weights", "how", "error", "words"),
     [
-        (np.ones((2, 3)), {}, ShapeError, "odd lengths up to 31; got shape (2, 3)"),
-        (np.ones((33, 1)), {}, ShapeError, "odd lengths up to 31"),
+        (np.ones((2, 3)), {}, ShapeError, "odd lengths up to 65535; got shape (2, 3)"),
+        (np.ones((2**16 + 1, 1)), {}, ShapeError, "odd lengths up to 65535"),
         (np.ones((1, 1, 1, 1)), {}, ShapeError, "one to three axes"),
         (np.ones((3, 3, 3)), {}, ShapeError, "an array of 3 axes or more; got shape (5, 6)"),
         ([[np.nan]], {}, ArgumentError, "finite weights; got nan"),
