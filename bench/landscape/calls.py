@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from operator import attrgetter, itemgetter
 from typing import Any
 
 import numpy as np
@@ -136,6 +137,14 @@ def bins_of(call: Call) -> Any:
     return np.concatenate([[low], inner, [high]])
 
 
+def line_of(call: Call) -> np.ndarray:
+    """Return the weights of a convolution: whole numbers beside integers, else in the dtype of the array."""
+    dtype, rng = np.dtype(call.operands[0].dtype), call.rng(97)
+    if dtype.kind != "f":
+        return np.asarray(rng.integers(-9, 10, call["width"]), dtype)
+    return np.asarray((0.1 + rng.random(call["width"])) / call["width"], dtype)
+
+
 def _map(call: Call) -> Way:
     fn = function_of(call["fn"], np) if call["python"] else call["fn"]
     return partial(gpuprims.map, fn)
@@ -199,15 +208,35 @@ def _ordered(call: Call) -> Way:
     return partial(function, **given)
 
 
-# Calls that order elements; ordered.py draws them.
+def _further(call: Call) -> Way:
+    function: Callable[..., Any] = attrgetter(call.function)(gpuprims)
+    given = {name: value for name, value in call.keywords.items() if name not in ("mean", "skewed", "width", "edges")}
+    match call.primitive:
+        case "row_segments" | "segment_histograms":
+            first = (lambda found: found) if call.primitive == "row_segments" else itemgetter(0)
+            return lambda x, offsets, **where: first(function(x, segments=offsets, **given, **where))
+        case "histogram2d":
+            return lambda *arrays, **where: function(*arrays, **given, **where)[0]
+        case "convolve":
+            return partial(function, v=line_of(call), **given)
+        case "digitize":
+            return partial(function, bins=bins_of(call).astype(call.operands[0].dtype))
+    return partial(function, **given)
+
+
+# Calls that order elements; ordered.py draws them. Calls made of other primitives; further.py draws these.
 ORDERED = (
     "sort", "argsort", "sort_by_key", "top_k", "quantile", "partition", "unique", "run_length_encode", "by_key",
     "searchsorted", "isin", "merge", "take",
 )  # fmt: skip
+FURTHER = (
+    "compact_rows", "row_segments", "histogram2d", "segment_histograms", "convolve", "diff", "nonzero", "digitize",
+    "filter",
+)  # fmt: skip
 _WAYS: Mapping[str, Callable[[Call], Way]] = {
     "map": _map, "reduce": _fold, "scan": _fold, "segments": _fold, "compact": _compact, "histogram": _histogram,
     "bincount": _bincount, "stencil": _stencil, "blur": _blur,
-    **dict.fromkeys(ORDERED, _ordered),
+    **dict.fromkeys(ORDERED, _ordered), **dict.fromkeys(FURTHER, _further),
 }  # fmt: skip
 PRIMITIVES = tuple(_WAYS)
 

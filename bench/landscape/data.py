@@ -112,7 +112,7 @@ def _units(size: int, start: int, count: int, data: str, rng: np.random.Generato
 
 def _offsets(call: Call, operand: Operand) -> np.ndarray:
     """Return offsets of segments that are not empty, as many as the operand's shape asks for."""
-    n, count = call.operands[0].size, operand.size - 1
+    n, count = call.operands[0].shape[-1], operand.size - 1
     if call["skewed"]:  # the first segments are short, the last ones long
         cuts = np.linspace(0, 1, count + 1)[1:-1] ** 3 * (n - count)
         inner = cuts.astype(np.int64) + np.arange(1, count)

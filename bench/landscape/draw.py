@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import ordered
+from . import further, ordered
 from .calls import Call, Operand
 from .dice import Bounds, Dice, Drawn
 from .functions import MAPS, parameters
@@ -197,7 +197,8 @@ def _blur(dice: Dice) -> Drawn:
 
 _DRAWN: Mapping[str, Callable[[Dice], Drawn]] = {
     "map": _map, "reduce": _reduce, "scan": _scan, "segments": _segments, "compact": _compact,
-    "histogram": _histogram, "bincount": _bincount, "stencil": _stencil, "blur": _blur, **ordered.DRAWN,
+    "histogram": _histogram, "bincount": _bincount, "stencil": _stencil, "blur": _blur,
+    **ordered.DRAWN, **further.DRAWN,
 }  # fmt: skip
 _WEIGHTS = {"map": 20, "reduce": 22, "scan": 14, "segments": 9, "compact": 7, "histogram": 9, "bincount": 5}
-_WEIGHTS |= {"stencil": 8, "blur": 6} | ordered.WEIGHTS
+_WEIGHTS |= {"stencil": 8, "blur": 6} | ordered.WEIGHTS | further.WEIGHTS

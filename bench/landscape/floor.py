@@ -61,6 +61,8 @@ def moved_bytes(call: Call, result_bytes: int) -> int:
 def least_fmas(call: Call) -> int:
     """Return the FMAs that a stencil needs; separable weights are applied axis by axis."""
     size = call.operands[0].size
+    if call["width"]:
+        return size * int(call["width"])
     if call["star"]:
         return size * int(sum(call["weights"]) - len(call["weights"]) + 1)
     if call["weights"]:

@@ -12,7 +12,8 @@ from typing import Any, Literal
 import numpy as np
 from scipy import ndimage
 
-from .calls import Call, bins_of, stencil_weights
+from . import further
+from .calls import FURTHER, Call, bins_of, stencil_weights
 from .functions import affine, function_of, heaviest
 from .ordered_oracles import EXACT, ORACLES, promised
 from .segment_oracles import in_segments, wide
@@ -56,16 +57,20 @@ def check(call: Call, result: Any, right: Any, slack: float = 1) -> None:
 
 def _compare(call: Call, result: np.ndarray, right: np.ndarray, slack: float) -> None:
     assert result.shape == np.shape(right), f"shape {np.shape(right)}; got {result.shape}"
-    if call.primitive == "histogram" and slack > 1:
+    if call.primitive in ("histogram", "histogram2d") and slack > 1:
         # Peers may put elements near an edge into the next bin.
         moved = np.abs(result.astype(np.float64) - right).sum() / np.abs(right).sum()
         assert moved <= _MOVED, f"at most {_MOVED:.0%} of the elements in another bin; got {moved:.0%}"
         return
-    if call.primitive in EXACT:
+    if call.primitive in EXACT | further.EXACT:
         np.testing.assert_array_equal(result, right)
         return
     if result.dtype.kind not in "fc":
-        if call.primitive in ("stencil", "blur"):  # means are cut to integers, so rounding may change them by 1
+        if call.primitive in (
+            "stencil",
+            "blur",
+            "filter",
+        ):  # means are cut to integers, so rounding may change them by 1
             np.testing.assert_allclose(result.astype(np.float64), np.trunc(right), rtol=0, atol=slack)
         else:
             np.testing.assert_array_equal(result, right)
@@ -270,4 +275,5 @@ def stencil_way(call: Call, module: Any, array: Callable[[np.ndarray], Any] = np
 _ORACLES: Mapping[str, Callable[[Call, Sequence[np.ndarray]], Any]] = {
     "map": _map, "reduce": _reduce, "scan": _scan, "segments": _segments, "compact": _compact,
     "histogram": _histogram, "bincount": _bincount, "stencil": _stencil, "blur": _stencil, **ORACLES,
+    **dict.fromkeys(FURTHER, further.expected),
 }  # fmt: skip

@@ -15,8 +15,8 @@ import numpy as np
 
 import gpuprims
 
-from . import ordered_peers
-from .calls import ORDERED, Call, bins_of, stencil_weights
+from . import further, ordered_peers
+from .calls import FURTHER, ORDERED, Call, bins_of, stencil_weights
 from .errors import NoFunctionError
 from .functions import function_of
 from .oracles import stencil_way
@@ -100,6 +100,8 @@ def _array_way(call: Call, xp: Any, ndimage: Any) -> Way:
     """Return a call by NumPy or CuPy, and their ``ndimage``."""
     if call.primitive in ORDERED:
         return ordered_peers.array_way(call, xp)
+    if call.primitive in FURTHER:
+        return further.array_way(call, xp, ndimage)
     op, axis = call["op"], call["axis"]
     match call.primitive:
         case "map":
@@ -186,6 +188,8 @@ def _sums_in_segments(x: Any, offsets: Any) -> Any:
 def _torch_way(call: Call, torch: Any) -> Way:
     if call.primitive in ORDERED:
         return ordered_peers.torch_way(call, torch)
+    if call.primitive in FURTHER:
+        return further.torch_way(call, torch)
     op, axis = call["op"], call["axis"]
     match call.primitive:
         case "map":
