@@ -32,6 +32,7 @@ class DenseFeatures:
         self.device, self.array, self.scale = device, array, scale
         self.shape: tuple[int, int] = array.shape
         self.dense = array if scale is None else None  # X as the logistic kernels read it
+        self._largest: np.ndarray | None = None
 
     def _host_scale(self) -> np.ndarray:
         return np.ones(self.shape[1]) if self.scale is None else self.device.to_host(self.scale)
@@ -86,6 +87,13 @@ class DenseFeatures:
         squares = reduce(*given, map=lambda x, m, s: s * (x - m) * (x - m), axis=0, device=device)
         deviation = np.sqrt(device.to_host(squares) / total)
         return device.to_host(mean) * scale, deviation * scale
+
+    def largest_magnitudes(self) -> np.ndarray:
+        """Return each feature's largest magnitude on the host, in float64; computed once."""
+        if self._largest is None:
+            found = reduce(self.array, map="abs(x)", op="max", axis=0, device=self.device)
+            self._largest = self.device.to_host(found).astype(np.float64) * np.abs(self._host_scale())
+        return self._largest
 
     def quantised(self, kept: np.dtype[Any]) -> DenseFeatures:
         """Return the features in fewer bits, in units of a part of each feature's largest magnitude.
@@ -154,6 +162,7 @@ class SparseFeatures:
         self._keeps_columns = rows is None or matrix.shape[1] <= matrix.nnz
         self._rows = rows
         self._columns: _Csr | None = None
+        self._largest: np.ndarray | None = None
 
     def scores(self, coefficients: Any) -> Any:
         """See :class:`DenseFeatures`."""
@@ -209,6 +218,12 @@ class SparseFeatures:
         mean = np.asarray(matrix.T @ counts) / total
         squares = np.asarray(matrix.multiply(matrix).T @ counts) / total
         return mean, np.sqrt(np.maximum(squares - mean * mean, 0))
+
+    def largest_magnitudes(self) -> np.ndarray:
+        """See :class:`DenseFeatures`."""
+        if self._largest is None:
+            self._largest = abs(self.matrix).max(axis=0).toarray().reshape(-1).astype(np.float64)
+        return self._largest
 
     def _by_rows(self) -> _Csr:
         if self._rows is None:

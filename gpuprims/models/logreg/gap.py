@@ -16,7 +16,7 @@ from gpuprims.primitives.reduce import reduce
 _BALANCINGS = 100
 
 
-def dual_gap(objective: Objective, flat: np.ndarray, l1: float, value: float) -> float:
+def dual_gap(objective: Objective, flat: np.ndarray, l1: float, value: float, gradient: np.ndarray) -> float:
     """Return an upper bound of how far an objective is above its minimum.
 
     A dual point moves some probability of each sample from its class to the others. The model's own probabilities are
@@ -33,6 +33,9 @@ def dual_gap(objective: Objective, flat: np.ndarray, l1: float, value: float) ->
         Factor of the sum of magnitudes of coefficients, per unit of sample weight.
     value : float
         The whole objective at these weights.
+    gradient : ndarray
+        The gradient of ``objective`` there. Correlations differ from it by what scaling removes, times a feature's
+        largest magnitude at most, so the samples are read once.
 
     Notes
     -----
@@ -47,18 +50,26 @@ def dual_gap(objective: Objective, flat: np.ndarray, l1: float, value: float) ->
     True
     """
     flows = (_binary_flows if objective.outputs == 1 else _flows)(objective, flat)
-    return max(value - flows.bound(objective, l1), 0.0)
+    coefficients, _ = objective.split(gradient - objective.penalty * np.where(objective.penalised, flat, 0))
+    magnitudes = np.abs(coefficients)
+    if objective.fit_intercept:
+        largest = objective.samples.features.largest_magnitudes()
+        magnitudes = magnitudes + np.outer(flows.removed / objective.samples.total, largest)
+    return max(value - flows.bound(objective, l1, magnitudes), 0.0)
 
 
 class _Flows:
-    """Probabilities that leave each sample's class, of shape (n, 1) or (n, classes), and their correlations."""
+    """Probabilities that leave each sample's class, of shape (n, 1) or (n, classes).
 
-    def __init__(self, device: Any, leaving: Any, weight: Any, correlations: np.ndarray) -> None:
-        self.device, self._leaving, self._weight, self._correlations = device, leaving, weight, correlations
+    ``removed`` is the weight that scaling took from the flows into and out of each output.
+    """
 
-    def bound(self, objective: Objective, l1: float) -> float:
-        """Return the best value of the dual for some parts of the flows."""
-        magnitudes, total = np.abs(self._correlations) / objective.samples.total, objective.samples.total
+    def __init__(self, objective: Objective, leaving: Any, removed: np.ndarray) -> None:
+        self.device, self._leaving, self.removed = objective.device, leaving, removed
+        self._weight = objective.samples.weights.reshape(-1, 1)
+
+    def bound(self, objective: Objective, l1: float, magnitudes: np.ndarray) -> float:
+        """Return the best value of the dual for some parts of the flows, given bounds of their correlations."""
         largest = float(magnitudes.max(initial=0))
         parts = {min(1.0, l1 / largest) if largest else 1.0, *([1.0] if objective.penalty else [])}
         found = []
@@ -66,7 +77,7 @@ class _Flows:
             beyond = np.maximum(part * magnitudes - l1, 0)
             squares = float(beyond.ravel() @ beyond.ravel())
             conjugate = squares / (2 * objective.penalty) if objective.penalty else 0.0
-            found.append(self._entropy(part) / total - conjugate)
+            found.append(self._entropy(part) / objective.samples.total - conjugate)
         return max(found)
 
     def _entropy(self, part: float) -> float:
@@ -112,20 +123,12 @@ def _scaled(q: Any, y: Any, first: Any, second: Any) -> Any:
     return q * np.where(y > 0, second, first)
 
 
-def _signed(q: Any, y: Any, s: Any) -> Any:
-    return s * np.where(y > 0, -q, q)
-
-
 def _others(z: Any, m: Any, t: Any, y: Any, c: Any) -> Any:
     return np.where(y == c, 0, np.exp(z - m) / t)
 
 
 def _own_weight(y: Any, c: Any, s: Any) -> Any:
     return np.where(y == c, s, 0)
-
-
-def _residual(q: Any, w: Any, y: Any, c: Any, s: Any) -> Any:
-    return s * np.where(y == c, -w, q)
 
 
 def _plogp(q: Any) -> Any:
@@ -140,15 +143,14 @@ def _stays(q: Any) -> Any:
 def _binary_flows(objective: Objective, flat: np.ndarray) -> _Flows:
     device, samples = objective.device, objective.samples
     codes, weight = samples.codes.reshape(-1, 1), samples.weights.reshape(-1, 1)
-    scores = objective.scores(objective.to_device(flat))
-    leaving = map_elements(_wrong, scores, codes, device=device)
-    if objective.fit_intercept:
-        sums = (reduce(leaving, codes, weight, map=one, device=device) for one in (_first_leaves, _second_leaves))
-        first, second = (float(device.to_host(one)) for one in sums)
-        parts = (min(a, b) / a if a else 1.0 for a, b in ((first, second), (second, first)))
-        leaving = map_elements(_scaled, leaving, codes, *map(objective.dtype.type, parts), device=device)
-    residuals = map_elements(_signed, leaving, codes, weight, device=device)
-    return _Flows(device, leaving, weight, _correlations(objective, residuals))
+    leaving = map_elements(_wrong, objective.scores(objective.to_device(flat)), codes, device=device)
+    if not objective.fit_intercept:
+        return _Flows(objective, leaving, np.zeros(1))
+    sums = (reduce(leaving, codes, weight, map=one, device=device) for one in (_first_leaves, _second_leaves))
+    first, second = (float(device.to_host(one)) for one in sums)
+    parts = (min(a, b) / a if a else 1.0 for a, b in ((first, second), (second, first)))
+    leaving = map_elements(_scaled, leaving, codes, *map(objective.dtype.type, parts), device=device)
+    return _Flows(objective, leaving, np.array([abs(first - second)]))
 
 
 def _flows(objective: Objective, flat: np.ndarray) -> _Flows:
@@ -157,24 +159,17 @@ def _flows(objective: Objective, flat: np.ndarray) -> _Flows:
     classes = device.asarray(np.arange(objective.outputs, dtype=dtype).reshape(1, -1))
     scores = objective.scores(objective.to_device(flat))
     leaving = map_elements(_others, scores, *softmax_terms(device, scores), codes, classes, device=device)
-    if objective.fit_intercept:
-        own = map_elements(_own_weight, codes, classes, weight, device=device)
-        between = device.driver.empty((objective.outputs, objective.outputs), dtype)
-        DenseFeatures(device, leaving).write_gradient(own, between)
-        parts = _balancing_parts(device.to_host(between).astype(np.float64))
-        ones = map_elements(_own_weight, codes, classes, dtype.type(1), device=device)
-        factors = DenseFeatures(device, ones).scores(device.asarray(np.ascontiguousarray(parts.T, dtype)))
-        leaving = map_elements("q*f", leaving, factors, device=device)
-    one = reduce(leaving, axis=1, keepdims=True, device=device)
-    residuals = map_elements(_residual, leaving, one, codes, classes, weight, device=device)
-    return _Flows(device, leaving, weight, _correlations(objective, residuals))
-
-
-def _correlations(objective: Objective, residuals: Any) -> np.ndarray:
-    found = objective.device.driver.empty((objective.outputs, objective.features), objective.dtype)
-    objective.samples.features.write_gradient(residuals, found)
-    correlations: np.ndarray = objective.device.to_host(found).astype(np.float64)
-    return correlations
+    if not objective.fit_intercept:
+        return _Flows(objective, leaving, np.zeros(objective.outputs))
+    own = map_elements(_own_weight, codes, classes, weight, device=device)
+    found = device.driver.empty((objective.outputs, objective.outputs), dtype)
+    DenseFeatures(device, leaving).write_gradient(own, found)
+    between = device.to_host(found).astype(np.float64)
+    parts = _balancing_parts(between)
+    ones = map_elements(_own_weight, codes, classes, dtype.type(1), device=device)
+    factors = DenseFeatures(device, ones).scores(device.asarray(np.ascontiguousarray(parts.T, dtype)))
+    lost = (1 - parts) * between
+    return _Flows(objective, map_elements("q*f", leaving, factors, device=device), lost.sum(axis=0) + lost.sum(axis=1))
 
 
 def _balancing_parts(between: np.ndarray) -> np.ndarray:
@@ -184,7 +179,6 @@ def _balancing_parts(between: np.ndarray) -> np.ndarray:
 
     Source: E. E. Osborne, "On pre-conditioning of matrices", 1960, in the norm of sums.
     """
-    np.fill_diagonal(between, 0)
     d = np.ones(len(between))
     for _ in range(_BALANCINGS):
         before = d.copy()

@@ -9,6 +9,7 @@ import numpy as np
 from tqdm import tqdm
 
 from gpuprims.models.logreg import proximal
+from gpuprims.models.logreg.curvature import Curvature
 from gpuprims.models.logreg.objective import Objective
 from gpuprims.models.logreg.penalties import solver_of, strengths_of
 from gpuprims.models.logreg.progress import Monitor, Settings
@@ -51,7 +52,7 @@ def fit_path(
             monitor = Monitor(objective, flat, bar, None, None, 0.0)
             own = settings._replace(l1=strengths.l1)
             if solver is proximal.newton_cd:
-                curvature = curvature or proximal.Curvature(objective)
+                curvature = curvature or Curvature(objective)
                 reason = proximal.newton_cd(objective, flat, own, monitor, curvature)
             else:
                 reason = solver(objective, flat, own, monitor)

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
-from scipy import linalg
 
-from gpuprims.models.logreg.features import DenseFeatures
+from gpuprims.models.logreg.curvature import Curvature
 from gpuprims.models.logreg.gap import dual_gap
-from gpuprims.models.logreg.lasso import minimise
 from gpuprims.models.logreg.newton import solve_in_two_precisions
 from gpuprims.models.logreg.objective import Objective
 from gpuprims.models.logreg.progress import Monitor, Settings
-from gpuprims.models.logreg.samples import Samples
-from gpuprims.primitives.map import map as map_elements
 
 # A fit that rounding stops may end this far above the minimum without a warning, relative to the objective.
 _RELATIVE_GAP = 1e-6
@@ -26,8 +21,6 @@ _NEAR = 10
 _SLOW = 0.1
 # Share of the gap that ends a fit up to which quadratic models are minimised.
 _MODEL_SHARE = 1e-3
-# Rows of a Hessian for each weight, and at least; it then differs from that of all rows by a few per cent.
-_ROWS_PER_WEIGHT, _FEWEST_ROWS = 256, 2**15
 # Share of the expected decrease that a step must reach (Armijo's condition), and how often a step is halved.
 _SUFFICIENT, _HALVINGS = 1e-4, 30
 # Iterations of accelerated gradients between two computations of the gap.
@@ -73,9 +66,11 @@ def _magnitudes(objective: Objective, flat: np.ndarray) -> float:
     return float(np.abs(flat[objective.penalised]).sum())
 
 
-def _end_by_gap(objective: Objective, settings: Settings, monitor: Monitor, value: float) -> str | None:
-    """Compute the gap and return "tolerance" if it is small enough, else None."""
-    monitor.dual_gap = dual_gap(objective, monitor.weights, settings.l1, value)
+def _end_by_gap(
+    objective: Objective, settings: Settings, monitor: Monitor, value: float, gradient: np.ndarray
+) -> str | None:
+    """Compute the gap at the monitor's weights and return "tolerance" if it is small enough, else None."""
+    monitor.dual_gap = dual_gap(objective, monitor.weights, settings.l1, value, gradient)
     return "tolerance" if monitor.dual_gap <= gap_that_ends(objective, settings) else None
 
 
@@ -84,52 +79,6 @@ def _end_by_rounding(monitor: Monitor, value: float) -> str:
 
 
 # Proximal Newton -----------------------------------------------------------------------------------------------------
-
-
-class Curvature:
-    """The Hessian of an objective, which serves for several steps and penalties."""
-
-    def __init__(self, objective: Objective) -> None:
-        size, count = objective.size, objective.samples.size
-        self._step = count // max(_FEWEST_ROWS, _ROWS_PER_WEIGHT * size)
-        self._matrix: np.ndarray | None = None
-        self.fresh = False  # True if computed for the current weights
-
-    def update(self, objective: Objective, weights: np.ndarray) -> np.ndarray:
-        """Compute the Hessian for some weights, without the penalty."""
-        few = None
-        if self._step > 1:
-            thinned = _thinned(objective.samples, self._step)
-            few = thinned if thinned.total > objective.samples.total / (2 * self._step) else None
-        samples = objective.samples if few is None else few
-        smooth = Objective(samples, objective.outputs, 0.0, fit_intercept=objective.fit_intercept)
-        self._matrix, self.fresh = smooth.hessian(weights), True
-        return self._matrix
-
-    def use_more_rows(self) -> bool:
-        """Let the next Hessian have four times the rows; return False if all rows are used already."""
-        more, self._step = self._step > 1, self._step // 4
-        return more
-
-    def target(
-        self, objective: Objective, weights: np.ndarray, gradient: np.ndarray, l1: float, tolerance: float
-    ) -> np.ndarray:
-        """Return the weights that minimise the quadratic model with the penalty on magnitudes."""
-        whole = self.update(objective, weights) if self._matrix is None else self._matrix
-        inner = objective.penalised
-        matrix, linear = whole[np.ix_(inner, inner)].copy(), gradient[inner]
-        matrix[np.diag_indices(len(matrix))] += objective.penalty
-        moved = weights.copy()
-        if not objective.fit_intercept:
-            return minimise(matrix, matrix @ weights - linear, l1, weights, tolerance)
-        mixed, corner = whole[np.ix_(inner, ~inner)], whole[np.ix_(~inner, ~inner)]
-        free = linalg.pinvh(corner)  # without curvature, an intercept stays
-        matrix -= mixed @ free @ mixed.T
-        linear = linear - mixed @ (free @ gradient[~inner])
-        own = weights[inner]
-        moved[inner] = minimise(matrix, matrix @ own - linear, l1, own, tolerance)
-        moved[~inner] -= free @ (gradient[~inner] + mixed.T @ (moved[inner] - own))
-        return moved
 
 
 def _newton_cd(
@@ -142,7 +91,7 @@ def _newton_cd(
     curvature = curvature or Curvature(objective)
     curvature.fresh = False
     l1, weights, before = settings.l1, start, np.inf
-    smooth, gradient = objective.loss_gradient(weights)
+    smooth, gradient = curvature.loss_gradient(objective, weights)
     value = smooth + l1 * _magnitudes(objective, weights)
     ends, rounding = gap_that_ends(objective, settings), float(np.finfo(objective.dtype).eps)
 
@@ -152,54 +101,50 @@ def _newton_cd(
         return target - weights, -float(gradient @ (target - weights)) - l1 * grown
 
     for _ in range(settings.max_iter):
+        if curvature.cheap:
+            curvature.update(objective, weights)
         step, decrease = step_and_decrease()
         if decrease > _SLOW * before and not curvature.fresh:
             curvature.update(objective, weights)
             step, decrease = step_and_decrease()
-        moved = _line_search(objective, weights, step, value, decrease, l1)
+        moved = _line_search(objective, curvature, weights, step, value, decrease, l1)
         if moved is None or (decrease <= rounding * abs(value) and decrease > _SLOW * before):
             if curvature.use_more_rows():
                 curvature.update(objective, weights)
                 continue
             monitor.weights = weights
-            return _end_by_gap(objective, settings, monitor, value) or _end_by_rounding(monitor, value)
+            return _end_by_gap(objective, settings, monitor, value, gradient) or _end_by_rounding(monitor, value)
         weights, value, gradient = moved
         if curvature.fresh and decrease > _SLOW * before:
             curvature.use_more_rows()
         before, curvature.fresh = decrease, False
         if reason := monitor.record(value, weights):
-            _end_by_gap(objective, settings, monitor, value)
+            _end_by_gap(objective, settings, monitor, value, gradient)
             return reason
-        if decrease <= _NEAR * ends and _end_by_gap(objective, settings, monitor, value):
+        if decrease <= _NEAR * ends and _end_by_gap(objective, settings, monitor, value, gradient):
             return "tolerance"
-    return _end_by_gap(objective, settings, monitor, value) or "max_iter"
+    return _end_by_gap(objective, settings, monitor, value, gradient) or "max_iter"
 
 
 def _line_search(
-    objective: Objective, weights: np.ndarray, step: np.ndarray, value: float, decrease: float, l1: float
+    objective: Objective,
+    curvature: Curvature,
+    weights: np.ndarray,
+    step: np.ndarray,
+    value: float,
+    decrease: float,
+    l1: float,
 ) -> tuple[np.ndarray, float, np.ndarray] | None:
     """Halve the step until the objective falls, up to rounding; return weights, objective, smooth gradient, or None."""
     rounding = 16 * float(np.finfo(objective.dtype).eps) * abs(value)
     for halvings in range(_HALVINGS):
         part = 0.5**halvings
         moved = weights + part * step
-        smooth, gradient = objective.loss_gradient(moved)
+        smooth, gradient = curvature.loss_gradient(objective, moved)
         found = smooth + l1 * _magnitudes(objective, moved)
         if found <= value - _SUFFICIENT * part * decrease + (0.0 if halvings else rounding):
             return moved, found, gradient
     return None
-
-
-def _thinned(samples: Samples, step: int) -> Samples:
-    """Return every ``step``-th sample, copied."""
-    device, features = samples.device, samples.features
-    codes, weights = (map_elements("x", one[::step], device=device) for one in (samples.codes, samples.weights))
-    if isinstance(features, DenseFeatures):
-        some: Any = DenseFeatures(device, map_elements("x", features.array[::step], device=device), features.scale)
-    else:
-        some = type(features)(device, features.matrix[::step])
-    total = float(np.sum(device.to_host(weights), dtype=np.float64))
-    return replace(samples, features=some, codes=codes, weights=weights, total=total)
 
 
 # Accelerated proximal gradient ---------------------------------------------------------------------------------------
@@ -234,20 +179,22 @@ def _fista(objective: Objective, start: np.ndarray, settings: Settings, monitor:
     metric, l1, idle = _metric(objective), settings.l1, 0
     rounding = float(np.finfo(objective.dtype).eps)
     state, best = _Descent(start, start), start
-    smallest = objective.loss_gradient(start)[0] + l1 * _magnitudes(objective, start)
+    smooth, gradient = objective.loss_gradient(start)
+    smallest = smooth + l1 * _magnitudes(objective, start)
     for done in range(0, settings.max_iter, _GAP_EVERY):
         count = min(_GAP_EVERY, settings.max_iter - done)
         state.run(objective, metric, l1, count)
-        value = objective.loss_gradient(state.weights)[0] + l1 * _magnitudes(objective, state.weights)
+        smooth, slopes = objective.loss_gradient(state.weights)
+        value = smooth + l1 * _magnitudes(objective, state.weights)
         idle = 0 if value < smallest - rounding * abs(smallest) else idle + 1
         if not value <= smallest + 16 * rounding * abs(smallest):  # the curvature is larger than it was found to be
             metric, state, idle = 2 * metric, _Descent(best, best), 0
         else:
-            smallest, best = value, state.weights
+            smallest, best, gradient = value, state.weights, slopes
         if reason := monitor.record(smallest, best, count):
-            _end_by_gap(objective, settings, monitor, smallest)
+            _end_by_gap(objective, settings, monitor, smallest, gradient)
             return reason
-        if _end_by_gap(objective, settings, monitor, smallest):
+        if _end_by_gap(objective, settings, monitor, smallest, gradient):
             return "tolerance"
         if idle == _IDLE_CHECKS:
             return _end_by_rounding(monitor, smallest)

@@ -1,0 +1,98 @@
+"""Quadratic models of proximal Newton: Hessians of some samples, each used for several steps and penalties."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from gpuprims.models.logreg.features import DenseFeatures
+from gpuprims.models.logreg.lasso import minimise
+from gpuprims.models.logreg.objective import Objective
+from gpuprims.models.logreg.samples import Samples
+from gpuprims.primitives.map import map as map_elements
+
+# Rows of a Hessian for each weight, and at least; it then differs from that of all rows by a few per cent.
+_ROWS_PER_WEIGHT, _FEWEST_ROWS = 256, 2**15
+
+
+class Curvature:
+    """The Hessian of an objective, which serves for several steps and penalties of the same samples."""
+
+    def __init__(self, objective: Objective) -> None:
+        self._size, count = objective.size, objective.samples.size
+        self._step = count // max(_FEWEST_ROWS, _ROWS_PER_WEIGHT * self._size)
+        self._few: Samples | None = None  # every so many of the samples
+        self._matrix: np.ndarray | None = None
+        self._last: tuple[np.ndarray, float, np.ndarray] | None = None
+        self.fresh = False  # True if computed for the current weights
+
+    @property
+    def cheap(self) -> bool:
+        """True if a Hessian takes less time than a gradient of all rows."""
+        return self._step > self._size
+
+    def loss_gradient(self, objective: Objective, weights: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return those of ``objective``; for the last weights, whatever the penalty, without reading the samples."""
+        inner = np.where(objective.penalised, weights, 0.0)
+        squares = float(inner @ inner) / 2
+        if self._last is None or self._last[0] is not weights:
+            value, gradient = objective.loss_gradient(weights)
+            self._last = weights, value - objective.penalty * squares, gradient - objective.penalty * inner
+        _, value, gradient = self._last
+        return value + objective.penalty * squares, gradient + objective.penalty * inner
+
+    def update(self, objective: Objective, weights: np.ndarray) -> np.ndarray:
+        """Compute the Hessian for some weights, without the penalty."""
+        samples = self._samples(objective.samples)
+        smooth = Objective(samples, objective.outputs, 0.0, fit_intercept=objective.fit_intercept)
+        self._matrix, self.fresh = smooth.hessian(weights), True
+        return self._matrix
+
+    def _samples(self, samples: Samples) -> Samples:
+        """Return the samples of a Hessian: some of them, unless these weigh less than half their share."""
+        if self._step <= 1:
+            return samples
+        if self._few is None:
+            few = _thinned(samples, self._step)
+            self._few = few if few.total > samples.total / (2 * self._step) else samples
+        return self._few
+
+    def use_more_rows(self) -> bool:
+        """Let the next Hessian have four times the rows; return False if all rows are used already."""
+        more, self._step, self._few = self._step > 1, self._step // 4, None
+        return more
+
+    def target(
+        self, objective: Objective, weights: np.ndarray, gradient: np.ndarray, l1: float, tolerance: float
+    ) -> np.ndarray:
+        """Return the weights that minimise the quadratic model with the penalty on magnitudes."""
+        whole = self.update(objective, weights) if self._matrix is None else self._matrix
+        inner = objective.penalised
+        matrix, linear = whole[np.ix_(inner, inner)].copy(), gradient[inner]
+        matrix[np.diag_indices(len(matrix))] += objective.penalty
+        moved = weights.copy()
+        if not objective.fit_intercept:
+            return minimise(matrix, matrix @ weights - linear, l1, weights, tolerance)
+        mixed, corner = whole[np.ix_(inner, ~inner)], whole[np.ix_(~inner, ~inner)]
+        free = linalg.pinvh(corner)  # without curvature, an intercept stays
+        matrix -= mixed @ free @ mixed.T
+        linear = linear - mixed @ (free @ gradient[~inner])
+        own = weights[inner]
+        moved[inner] = minimise(matrix, matrix @ own - linear, l1, own, tolerance)
+        moved[~inner] -= free @ (gradient[~inner] + mixed.T @ (moved[inner] - own))
+        return moved
+
+
+def _thinned(samples: Samples, step: int) -> Samples:
+    """Return every ``step``-th sample, copied."""
+    device, features = samples.device, samples.features
+    codes, weights = (map_elements("x", one[::step], device=device) for one in (samples.codes, samples.weights))
+    if isinstance(features, DenseFeatures):
+        some: Any = DenseFeatures(device, map_elements("x", features.array[::step], device=device), features.scale)
+    else:
+        some = type(features)(device, features.matrix[::step])
+    total = float(np.sum(device.to_host(weights), dtype=np.float64))
+    return replace(samples, features=some, codes=codes, weights=weights, total=total)
