@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, refuse_keywords
 from gpuprims.errors import ArgumentError, DtypeError, GpuprimsError, did_you_mean
 
@@ -100,6 +101,11 @@ class CheckedParameters:
             names = ", ".join(known)
             raise ArgumentError(f"{type(self).__name__}: parameters among {names}; got {', '.join(wrong)}{hint}")
         return super().set_params(**params)  # type: ignore[misc]  # of the estimator
+
+    def __getstate__(self) -> Any:
+        """Pickle devices by their specs, so that a model can be read on a machine without them."""
+        state: Any = super().__getstate__()
+        return {name: one.spec if isinstance(one, Device) else one for name, one in state.items()}
 
     def _validate_params(self) -> None:
         try:

@@ -10,7 +10,7 @@ from sklearn.metrics import accuracy_score
 from gpuprims.core.device import Device
 from gpuprims.core.operands import Operands
 from gpuprims.models.checks import OwnErrors, check_fitted
-from gpuprims.models.device_arrays import to_host
+from gpuprims.models.device_arrays import like_samples, to_host
 from gpuprims.models.logreg.objective import scores_of, softmax_terms
 from gpuprims.models.logreg.samples import features_of, host_labels
 from gpuprims.primitives.logistic.labelled import sigmoid
@@ -34,7 +34,7 @@ class LinearScores:
         The shape is (n_samples,) for two classes, with the score of the second, and else (n_samples, n_classes).
         """
         operands, scores = self._scores(X)
-        return _like_samples(operands, scores.reshape(-1) if scores.shape[1] == 1 else scores)
+        return _like_samples(X, operands, scores.reshape(-1) if scores.shape[1] == 1 else scores)
 
     def predict_proba(self, X: Any) -> Any:
         """Return the probability of each class, of shape (n_samples, n_classes)."""
@@ -53,7 +53,7 @@ class LinearScores:
         operands, scores = self._scores(X)
         device, codes = operands.device, self._codes(operands.device, scores)
         if operands.on_host or not _can_store(device, self.classes_.dtype):
-            return self._decode(device, codes)
+            return like_samples(X, self._decode(device, codes))
         first, last = self.classes_[[0, -1]]
         if len(self.classes_) == 2:
             return operands.to_caller(map_elements(lambda one: np.where(one, last, first), codes, device=device))
@@ -95,9 +95,9 @@ class LinearScores:
         device = operands.device
         if scores.shape[1] == 1:
             sign = device.asarray(np.array([[-1, 1]], scores.dtype))
-            return _like_samples(operands, map_elements(binary, scores, sign, device=device))
+            return _like_samples(X, operands, map_elements(binary, scores, sign, device=device))
         terms = softmax_terms(device, scores)
-        return _like_samples(operands, map_elements(multinomial, scores, *terms, device=device))
+        return _like_samples(X, operands, map_elements(multinomial, scores, *terms, device=device))
 
     def _decode(self, device: Device, codes: Any) -> np.ndarray:
         classes: np.ndarray = self.classes_[device.to_host(codes).astype(np.intp)]
@@ -117,9 +117,9 @@ class LinearScores:
         return operands, scores_of(features, *(features.device.asarray(own) for own in (self.coef_, self.intercept_)))
 
 
-def _like_samples(operands: Operands, result: Any) -> Any:
+def _like_samples(X: Any, operands: Operands, result: Any) -> Any:
     """Convert a device result to the library and memory of the samples."""
-    return operands.device.to_host(result) if operands.on_host else operands.to_caller(result)
+    return like_samples(X, operands.device.to_host(result)) if operands.on_host else operands.to_caller(result)
 
 
 def _can_store(device: Device, dtype: np.dtype[Any]) -> bool:

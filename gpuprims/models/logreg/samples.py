@@ -17,7 +17,7 @@ from gpuprims.errors import ArgumentError, quoted
 from gpuprims.expressions import computable
 from gpuprims.expressions.masks import refuse_masked
 from gpuprims.models.checks import OwnErrors
-from gpuprims.models.device_arrays import device_operands, to_host
+from gpuprims.models.device_arrays import device_operands, host_array, to_host
 from gpuprims.models.logreg.features import DenseFeatures, Features, SparseFeatures, check_matrix, narrowed
 from gpuprims.primitives.histogram import bincount
 from gpuprims.primitives.map import map as map_elements
@@ -90,6 +90,7 @@ def features_of(model: Any, X: Any, *, reset: bool) -> tuple[Operands, Features]
     if on_device is not None:
         array = _checked_on_device(model, on_device, reset=reset)
         return on_device.instead(array), DenseFeatures(on_device.device, array)
+    X = host_array(X)
     if issparse(X):
         check_matrix(_LABEL, X)
     dtype = model.coef_.dtype if hasattr(model, "coef_") and not reset else (np.float64, np.float32)
