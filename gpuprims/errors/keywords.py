@@ -33,7 +33,6 @@ ADVICE = (
     ("loc scale mean std mu sigma stddev", "low", "write loc + scale * random(...)"),
     ("endpoint", "low", "high= is never drawn: write high + 1"),
     ("ksize kernel_size size", "truncate", "write radius=size // 2, or let sigma and truncate decide"),
-    ("where", "inclusive", "mask in the function: scan(x, mask, map='where(mask, x, 0)')"),
     ("min max", "range", "write range=(min, max)"),
     ("kind", "descending", "leave it out: every sort is stable"),
     ("kind", "kth", "leave it out: variant= chooses the kernel"),

@@ -50,7 +50,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "a mask in scan": (
         lambda: gpuprims.scan(V, where=V > 2), errors.UnknownKeywordError,
-        ("scan: keywords among op,", "where", "scan(x, mask, map='where(mask, x, 0)')"),
+        ("scan: keywords among op,", "where", "scan(m, x, map='where(m, x, 0)')"),
     ),
     "initial a word": (
         lambda: gpuprims.reduce(V, initial="0"), errors.ArgumentError, ("reduce with sum: initial= a number", "'0'"),
@@ -114,8 +114,8 @@ MISTAKES: dict[str, Mistake] = {
         ("LogRegBatch: keywords among device, C,", "penalty", "C=np.inf has none"),
     ),
     "penalty of scikit-learn": (
-        lambda: LogReg(penalty="l1"), errors.UnknownKeywordError,
-        ("LogReg: keywords among backend,", "penalty", "C=np.inf has none"),
+        lambda: LogReg(penalty="lasso").fit(X, Y), errors.ArgumentError,
+        ("LogReg: penalty= one of 'elasticnet',", "'lasso'", "'l1'"),
     ),
     "a parameter misspelt": (
         lambda: LogReg(class_wieght="balanced"), errors.UnknownKeywordError,

@@ -29,11 +29,11 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "scikit's solver": (
         lambda: LogReg(solver="liblinear").fit(F, Y), errors.ArgumentError,
-        ("solver= one of 'gd', 'hogwild',", "'liblinear'", "did you mean 'lbfgs'?"),
+        ("solver= one of 'auto', 'fista', 'gd', 'hogwild',", "'liblinear'", "did you mean 'lbfgs'?"),
     ),
     "misspelt solver": (
         lambda: LogReg(solver="lbgfs").fit(F, Y), errors.ArgumentError,
-        ("solver= one of 'gd', 'hogwild',", "'lbgfs'", "did you mean 'lbfgs'?"),
+        ("solver= one of 'auto', 'fista', 'gd', 'hogwild',", "'lbgfs'", "did you mean 'lbfgs'?"),
     ),
     "learning rate text": (
         lambda: LogReg(learning_rate="fast").fit(F, Y), errors.ArgumentError,

@@ -83,7 +83,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "bins by a rule": (
         lambda: gpuprims.histogram2d(V, V, bins="auto"), errors.ArgumentError,
-        ("histogram2d: a number of bins, or their edges", "'auto'", "numpy.histogram_bin_edges"),
+        ("histogram2d: a number of bins, or their edges", "'auto'", "histogram alone has them"),
     ),
     "too many bins": (
         lambda: gpuprims.histogramdd([V] * 8, bins=100), errors.ArgumentError,
