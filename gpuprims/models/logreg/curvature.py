@@ -16,6 +16,8 @@ from gpuprims.primitives.map import map as map_elements
 
 # Rows of a Hessian for each weight, and at least; it then differs from that of all rows by a few per cent.
 _ROWS_PER_WEIGHT, _FEWEST_ROWS = 256, 2**15
+# Roundings of a second derivative below which its part beside the intercept's is lost, as for constant features.
+_LOST = 256
 
 
 class Curvature:
@@ -68,21 +70,25 @@ class Curvature:
     def target(
         self, objective: Objective, weights: np.ndarray, gradient: np.ndarray, l1: float, tolerance: float
     ) -> np.ndarray:
-        """Return the weights that minimise the quadratic model with the penalty on magnitudes."""
+        """Return the weights that minimise the quadratic model with the penalty on magnitudes.
+
+        Coefficients of features that are constant, up to rounding, are zero.
+        """
         whole = self.update(objective, weights) if self._matrix is None else self._matrix
         inner = objective.penalised
-        matrix, linear = whole[np.ix_(inner, inner)].copy(), gradient[inner]
-        matrix[np.diag_indices(len(matrix))] += objective.penalty
-        moved = weights.copy()
-        if not objective.fit_intercept:
-            return minimise(matrix, matrix @ weights - linear, l1, weights, tolerance)
+        matrix, linear, moved = whole[np.ix_(inner, inner)].copy(), gradient[inner], weights.copy()
         mixed, corner = whole[np.ix_(inner, ~inner)], whole[np.ix_(~inner, ~inner)]
-        free = linalg.pinvh(corner)  # without curvature, an intercept stays
+        free = linalg.pinvh(corner) if corner.size else corner  # without curvature, an intercept stays
+        lost = _LOST * np.finfo(objective.dtype).eps * np.diagonal(matrix)
         matrix -= mixed @ free @ mixed.T
         linear = linear - mixed @ (free @ gradient[~inner])
-        own = weights[inner]
-        moved[inner] = minimise(matrix, matrix @ own - linear, l1, own, tolerance)
-        moved[~inner] -= free @ (gradient[~inner] + mixed.T @ (moved[inner] - own))
+        decided = np.diagonal(matrix) > lost
+        matrix[np.diag_indices(len(matrix))] += objective.penalty
+        own, found = weights[inner], np.zeros(len(matrix))
+        block, start = matrix[np.ix_(decided, decided)], own[decided]
+        found[decided] = minimise(block, (matrix @ own - linear)[decided], l1, start, tolerance)
+        moved[inner] = found
+        moved[~inner] -= free @ (gradient[~inner] + mixed.T @ (found - own))
         return moved
 
 

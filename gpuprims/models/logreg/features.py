@@ -32,7 +32,7 @@ class DenseFeatures:
         self.device, self.array, self.scale = device, array, scale
         self.shape: tuple[int, int] = array.shape
         self.dense = array if scale is None else None  # X as the logistic kernels read it
-        self._largest: np.ndarray | None = None
+        self._ranges: tuple[np.ndarray, np.ndarray] | None = None
 
     def _host_scale(self) -> np.ndarray:
         return np.ones(self.shape[1]) if self.scale is None else self.device.to_host(self.scale)
@@ -88,12 +88,13 @@ class DenseFeatures:
         deviation = np.sqrt(device.to_host(squares) / total)
         return device.to_host(mean) * scale, deviation * scale
 
-    def largest_magnitudes(self) -> np.ndarray:
-        """Return each feature's largest magnitude on the host, in float64; computed once."""
-        if self._largest is None:
-            found = reduce(self.array, map="abs(x)", op="max", axis=0, device=self.device)
-            self._largest = self.device.to_host(found).astype(np.float64) * np.abs(self._host_scale())
-        return self._largest
+    def middles_and_reaches(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the middle of each feature's range and half its width, on the host in float64; computed once."""
+        if self._ranges is None:
+            found = (reduce(self.array, op=op, axis=0, device=self.device) for op in ("min", "max"))
+            scale = self._host_scale()
+            self._ranges = _middles(*(self.device.to_host(one).astype(np.float64) * scale for one in found))
+        return self._ranges
 
     def quantised(self, kept: np.dtype[Any]) -> DenseFeatures:
         """Return the features in fewer bits, in units of a part of each feature's largest magnitude.
@@ -131,6 +132,10 @@ def gram_by_blocks(device: Device, array: Any, weights: Any) -> np.ndarray:
     return total
 
 
+def _middles(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return (low + high) / 2, np.abs(high - low) / 2
+
+
 class _Csr(NamedTuple):
     """A CSR matrix on a device. If long rows are cut, ``whole`` is the matrix that adds the pieces of each row."""
 
@@ -162,7 +167,7 @@ class SparseFeatures:
         self._keeps_columns = rows is None or matrix.shape[1] <= matrix.nnz
         self._rows = rows
         self._columns: _Csr | None = None
-        self._largest: np.ndarray | None = None
+        self._ranges: tuple[np.ndarray, np.ndarray] | None = None
 
     def scores(self, coefficients: Any) -> Any:
         """See :class:`DenseFeatures`."""
@@ -219,11 +224,12 @@ class SparseFeatures:
         squares = np.asarray(matrix.multiply(matrix).T @ counts) / total
         return mean, np.sqrt(np.maximum(squares - mean * mean, 0))
 
-    def largest_magnitudes(self) -> np.ndarray:
+    def middles_and_reaches(self) -> tuple[np.ndarray, np.ndarray]:
         """See :class:`DenseFeatures`."""
-        if self._largest is None:
-            self._largest = abs(self.matrix).max(axis=0).toarray().reshape(-1).astype(np.float64)
-        return self._largest
+        if self._ranges is None:
+            found = self.matrix.min(axis=0), self.matrix.max(axis=0)
+            self._ranges = _middles(*(one.toarray().reshape(-1).astype(np.float64) for one in found))
+        return self._ranges
 
     def _by_rows(self) -> _Csr:
         if self._rows is None:

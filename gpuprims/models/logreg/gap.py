@@ -34,8 +34,8 @@ def dual_gap(objective: Objective, flat: np.ndarray, l1: float, value: float, gr
     value : float
         The whole objective at these weights.
     gradient : ndarray
-        The gradient of ``objective`` there. Correlations differ from it by what scaling removes, times a feature's
-        largest magnitude at most, so the samples are read once.
+        The gradient of ``objective`` there. Correlations differ from it by what scaling removes, times half the width
+        of a feature's range at most, so the samples are read once.
 
     Notes
     -----
@@ -50,11 +50,12 @@ def dual_gap(objective: Objective, flat: np.ndarray, l1: float, value: float, gr
     True
     """
     flows = (_binary_flows if objective.outputs == 1 else _flows)(objective, flat)
-    coefficients, _ = objective.split(gradient - objective.penalty * np.where(objective.penalised, flat, 0))
-    magnitudes = np.abs(coefficients)
-    if objective.fit_intercept:
-        largest = objective.samples.features.largest_magnitudes()
-        magnitudes = magnitudes + np.outer(flows.removed / objective.samples.total, largest)
+    slopes, of_intercepts = objective.split(gradient - objective.penalty * np.where(objective.penalised, flat, 0))
+    magnitudes = np.abs(slopes)
+    if objective.fit_intercept:  # flows are balanced, so correlations are those of features around any middle
+        middles, reaches = objective.samples.features.middles_and_reaches()
+        magnitudes = np.abs(slopes - np.outer(of_intercepts, middles))
+        magnitudes = magnitudes + np.outer(flows.removed / objective.samples.total, reaches)
     return max(value - flows.bound(objective, l1, magnitudes), 0.0)
 
 

@@ -135,12 +135,21 @@ class Standardised:
         coefficients, intercepts = self._objective.split(weights)
         return self._objective.join(coefficients * self._scale, intercepts + coefficients @ self._mean)
 
+    def from_slopes(self, slopes: np.ndarray) -> np.ndarray:
+        """Divide the part of each coefficient by the deviation of its feature."""
+        coefficients, intercepts = self._objective.split(slopes)
+        return self._objective.join(coefficients / self._scale, intercepts)
+
     def loss_gradient(self, point: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the objective and its gradient with respect to these coordinates."""
         value, gradient = self._objective.loss_gradient(self.to_weights(point))
+        return value, self.inner_gradient(gradient)
+
+    def inner_gradient(self, gradient: np.ndarray) -> np.ndarray:
+        """Convert a gradient with respect to weights to one with respect to these coordinates."""
         slopes, of_intercepts = self._objective.split(gradient)
         inner = (slopes - np.outer(of_intercepts, self._mean)) / self._scale
-        return value, self._objective.join(inner, of_intercepts)
+        return self._objective.join(inner, of_intercepts)
 
 
 # Newton's method -----------------------------------------------------------------------------------------------------

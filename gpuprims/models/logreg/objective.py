@@ -157,20 +157,22 @@ class Objective:
         edge, corner = self.device.to_host(mixed), self.device.to_host(self._reduce(slopes))
         return np.block([[found, edge.T], [edge, np.reshape(corner, (1, 1))]])
 
-    def max_curvature(self, sizes: np.ndarray | None = None) -> float:
+    def max_curvature(self, coordinates: Any = None) -> float:
         """Estimate, from below, the largest second derivative of the summed log loss.
-
-        With ``sizes`` of shape (k,), or (k + 1,) with an intercept, it is that of features divided by them.
 
         The slope of a sigmoid is at most 1/4 and that of a softmax 1/2. Power iteration finds the largest eigenvalue
         of the weighted ``X.T @ X``. A step of the inverse descends if the estimate is above half the true value.
+        ``coordinates`` of one output, such as Standardised, give the derivative with respect to their own variables.
         """
         one = Objective(self.samples, 1, 0, fit_intercept=self.fit_intercept)
         direction = np.random.default_rng(0).standard_normal(one.size)
-        largest, parts = 0.0, np.ones(one.size) if sizes is None else 1 / sizes
+        largest = 0.0
         for _ in range(_POWER_ITERATIONS):
-            scores = one.scores(one.to_device(parts * direction / np.linalg.norm(direction)))
-            direction = parts * one.to_host(one._gradient(self._map("z*s", scores, self._weight)))
+            direction = direction / np.linalg.norm(direction)
+            flat = direction if coordinates is None else coordinates.to_weights(direction)
+            scores = one.scores(one.to_device(flat))
+            found = one.to_host(one._gradient(self._map("z*s", scores, self._weight)))
+            direction = found if coordinates is None else coordinates.inner_gradient(found)
             largest = float(np.linalg.norm(direction))
         return largest / (4 if self.outputs == 1 else 2)
 

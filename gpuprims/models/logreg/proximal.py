@@ -9,9 +9,9 @@ import numpy as np
 
 from gpuprims.models.logreg.curvature import Curvature
 from gpuprims.models.logreg.gap import dual_gap
-from gpuprims.models.logreg.newton import solve_in_two_precisions
+from gpuprims.models.logreg.newton import Standardised, solve_in_two_precisions
 from gpuprims.models.logreg.objective import Objective
-from gpuprims.models.logreg.progress import Monitor, Settings
+from gpuprims.models.logreg.progress import Monitor, Settings, Solver
 
 # A fit that rounding stops may end this far above the minimum without a warning, relative to the objective.
 _RELATIVE_GAP = 1e-6
@@ -45,16 +45,32 @@ def newton_cd(
     several fits.
     """
     coarse = partial(_newton_cd, curvature=curvature)
-    return solve_in_two_precisions(coarse, _newton_cd, objective, start, settings, monitor)
+    return solve_in_two_precisions(coarse, _rounded(_newton_cd, objective), objective, start, settings, monitor)
 
 
 def fista(objective: Objective, start: np.ndarray, settings: Settings, monitor: Monitor) -> str:
-    """Minimise by accelerated proximal gradients, with steps in the scale of each feature.
+    """Minimise by accelerated proximal gradients in standardised coordinates.
 
     Sources: A. Beck, M. Teboulle, "A fast iterative shrinkage-thresholding algorithm for linear inverse problems",
     2009; B. O'Donoghue, E. Candes, "Adaptive restart for accelerated gradient schemes", 2015.
     """
-    return solve_in_two_precisions(_fista, _fista, objective, start, settings, monitor)
+    return solve_in_two_precisions(_fista, _rounded(_fista, objective), objective, start, settings, monitor)
+
+
+def _rounded(solver: Solver, objective: Objective) -> Solver:
+    """Let the gap of a solver in float64 be that of its weights in the samples' dtype."""
+
+    def solve(wide: Objective, start: np.ndarray, settings: Settings, monitor: Monitor) -> str:
+        reason = solver(wide, start, settings, monitor)
+        rounded = monitor.weights.astype(objective.dtype).astype(np.float64)
+        if not np.array_equal(rounded, monitor.weights):
+            after, before = (
+                wide.loss_gradient(one)[0] + settings.l1 * _magnitudes(wide, one) for one in (rounded, monitor.weights)
+            )
+            monitor.dual_gap += max(after - before, 0.0)
+        return reason
+
+    return solve
 
 
 def gap_that_ends(objective: Objective, settings: Settings) -> float:
@@ -152,45 +168,48 @@ def _line_search(
 
 @dataclass
 class _Descent:
-    """The state of accelerated proximal gradients: weights, the point ahead of them, and the momentum."""
+    """The state of accelerated proximal gradients, in standardised coordinates."""
 
-    weights: np.ndarray
+    point: np.ndarray
     ahead: np.ndarray
     momentum: float = 1.0
 
-    def run(self, objective: Objective, metric: np.ndarray, l1: float, count: int) -> None:
+    def run(self, inner: Standardised, metric: np.ndarray, l1: np.ndarray, count: int) -> None:
         """Run some iterations; each starts anew if its step goes against the last one."""
         for _ in range(count):
-            _, gradient = objective.loss_gradient(self.ahead)
+            _, gradient = inner.loss_gradient(self.ahead)
             moved = self.ahead - gradient / metric
-            shrunk = np.sign(moved) * np.maximum(np.abs(moved) - l1 / metric, 0)
-            moved = np.where(objective.penalised, shrunk, moved)
-            forward = moved - self.weights
+            moved = np.sign(moved) * np.maximum(np.abs(moved) - l1 / metric, 0)
+            forward = moved - self.point
             if (metric * (self.ahead - moved)) @ forward > 0:
                 self.momentum, self.ahead = 1.0, moved
             else:
                 after = (1 + np.sqrt(1 + 4 * self.momentum**2)) / 2
                 self.ahead = moved + (self.momentum - 1) / after * forward
                 self.momentum = float(after)
-            self.weights = moved
+            self.point = moved
 
 
 def _fista(objective: Objective, start: np.ndarray, settings: Settings, monitor: Monitor) -> str:
-    metric, l1, idle = _metric(objective), settings.l1, 0
-    rounding = float(np.finfo(objective.dtype).eps)
-    state, best = _Descent(start, start), start
+    inner, idle, rounding = Standardised(objective), 0, float(np.finfo(objective.dtype).eps)
+    metric, l1 = _metric(objective, inner), settings.l1 * inner.from_slopes(objective.penalised)
     smooth, gradient = objective.loss_gradient(start)
-    smallest = smooth + l1 * _magnitudes(objective, start)
+    smallest = smooth + settings.l1 * _magnitudes(objective, start)
+    best, point = start, inner.from_weights(start)
+    state = _Descent(point, point)
     for done in range(0, settings.max_iter, _GAP_EVERY):
         count = min(_GAP_EVERY, settings.max_iter - done)
-        state.run(objective, metric, l1, count)
-        smooth, slopes = objective.loss_gradient(state.weights)
-        value = smooth + l1 * _magnitudes(objective, state.weights)
+        state.run(inner, metric, l1, count)
+        weights = inner.to_weights(state.point)
+        smooth, slopes = objective.loss_gradient(weights)
+        value = smooth + settings.l1 * _magnitudes(objective, weights)
         idle = 0 if value < smallest - rounding * abs(smallest) else idle + 1
         if not value <= smallest + 16 * rounding * abs(smallest):  # the curvature is larger than it was found to be
-            metric, state, idle = 2 * metric, _Descent(best, best), 0
+            metric, idle = 2 * metric, 0
+            point = inner.from_weights(best)
+            state = _Descent(point, point)
         else:
-            smallest, best, gradient = value, state.weights, slopes
+            smallest, best, gradient = value, weights, slopes
         if reason := monitor.record(smallest, best, count):
             _end_by_gap(objective, settings, monitor, smallest, gradient)
             return reason
@@ -201,15 +220,8 @@ def _fista(objective: Objective, start: np.ndarray, settings: Settings, monitor:
     return "max_iter"
 
 
-def _metric(objective: Objective) -> np.ndarray:
-    """Return a bound of the second derivatives by each weight, for steps that descend in all weights at once."""
-    samples = objective.samples
-    mean, deviation = samples.features.mean_and_deviation(samples.weights.reshape(-1, 1))
-    sizes = np.hypot(mean, deviation)
-    sizes = np.append(np.where(sizes > 0, sizes, 1), [1.0] * objective.fit_intercept)
-    curvature = _ABOVE * objective.max_curvature(sizes) / samples.total
-    steps = curvature * sizes**2
-    inner, own = steps[: objective.features], steps[objective.features :]
-    return objective.join(np.tile(inner, objective.outputs), np.tile(own, objective.outputs)) + np.where(
-        objective.penalised, objective.penalty, 0.0
-    )
+def _metric(objective: Objective, inner: Standardised) -> np.ndarray:
+    """Return a bound of the second derivatives, for steps that descend in all coordinates at once."""
+    one = Objective(objective.samples, 1, 0, fit_intercept=objective.fit_intercept)
+    curvature = _ABOVE * objective.max_curvature(Standardised(one)) / objective.samples.total
+    return curvature + objective.penalty * inner.from_slopes(objective.penalised) ** 2
