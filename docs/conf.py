@@ -51,6 +51,7 @@ html_show_sourcelink = False
 
 myst_heading_anchors = 4
 autosummary_generate = True
+toc_object_entries_show_parents = "hide"  # the list at the right is narrow
 autodoc_typehints = "none"  # docstrings say the types
 numpydoc_show_class_members = False
 

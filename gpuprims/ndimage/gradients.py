@@ -64,7 +64,7 @@ def gaussian_gradient_magnitude(
     radius: Any = None,
     device: str | Device | None = None,
 ) -> Any:
-    """Return lengths of gradients of Gaussian filters, as :func:`scipy.ndimage.gaussian_gradient_magnitude`.
+    """Return gradient magnitudes by Gaussian derivatives, as :func:`scipy.ndimage.gaussian_gradient_magnitude`.
 
     Parameters, results and errors are those of :func:`gaussian_laplace`.
 

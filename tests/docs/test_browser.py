@@ -38,6 +38,8 @@ FAULTS = """() => {
     for (const element of document.querySelectorAll(".prev-next-area *"))
         if (getComputedStyle(element).overflowX === "hidden" && element.scrollWidth > element.clientWidth + 1)
             faults.push(`cut off: ${element.textContent.trim()}`);
+    for (const list of document.querySelectorAll(".bd-sidebar-secondary"))
+        if (list.scrollWidth > list.clientWidth + 1) faults.push("the list at the right is cut off");
     return faults;
 }"""
 
@@ -102,11 +104,12 @@ def test_faults_are_found(browser: Any, site: str) -> None:
         f'<base href="{site}/"><article><p style="width: 700px">wide</p><img src="absent.png">'
         '<div style="overflow-x: auto"><table style="width: 900px"><tr><td>scrolls</td></tr></table></div></article>'
         '<div class="prev-next-area"><p style="width: 50px; overflow: hidden">gaussian_gradient_magnitude</p></div>'
+        '<div class="bd-sidebar-secondary" style="width: 50px; overflow: auto">gaussian_gradient_magnitude</div>'
         '<script src="https://example.invalid/away.js"></script><script>console.error("a fault")</script>'
     )
     found = page.evaluate(FAULTS)
     page.close()
-    assert [fault.partition(" ")[0] for fault in found] == ["the", "no", "P", "cut"], found
+    assert [fault.partition(" ")[0] for fault in found] == ["the", "no", "P", "cut", "the"], found
     assert "a fault" in said
     assert any(one.startswith("away: https://example.invalid") for one in said)
 
