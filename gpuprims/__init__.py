@@ -173,8 +173,11 @@ def _instead_of(name: str) -> str:
     if name.startswith("_"):  # protocols that tools look for
         return ""
     from gpuprims.errors import did_you_mean
+    from gpuprims.errors.names import NUMPY, advice_on
     from gpuprims.operators import OPERATORS
 
+    if advice := advice_on(name, NUMPY):
+        return advice
     return did_you_mean(name, __all__, {one: f'reduce(x, op="{one}")' for one in OPERATORS})
 
 
