@@ -32,6 +32,7 @@ from gpuprims.primitives.ordering import (
     order_bits,
     order_macros,
 )
+from gpuprims.primitives.selection.sampled import Rows, launch_sampled
 
 _INT64 = np.dtype(np.int64)
 _ELEMENT = trace(lambda x, rank, j: x, 3)
@@ -42,9 +43,13 @@ _CPU_PART = 1 << 14
 
 
 class SelectionRequest(NamedTuple):
-    """The axes to select along, ascending; the other axes are kept."""
+    """The axes to select along, ascending; the other axes are kept.
+
+    ``together`` ranks lie close to each other: each of the first ones to one of the second ones, and so on.
+    """
 
     axes: tuple[int, ...]
+    together: int = 1
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -64,6 +69,14 @@ class SelectionSpec(KernelSpec):
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""
         return KERNELS / "order.h", KERNELS / "ordering.h", KERNELS / "radix.h"
+
+
+class SampledSpec(SelectionSpec):
+    """The same for the kernel that takes a sample first."""
+
+    def headers(self) -> tuple[Path, ...]:
+        """See :class:`KernelSpec`."""
+        return *super().headers(), KERNELS / "sampling.h"
 
 
 class RowsSpec(SelectionSpec):
@@ -110,12 +123,12 @@ def plan_call(
                 strides[axis] = next(own)
         target = result._replace(shape=tuple(lengths), strides=tuple(strides))
         layout = plan_layout((x, every, target), shape, axes)
-        return _launch(device, chosen, layout, outputs, n)
+        return _launch(device, chosen, layout, outputs, n, request.together)
 
     return LaunchPlan(device, "selection", traits, results, compiling, asked=variant, inputs=(0, 1))
 
 
-def _launch(device: Device, variant: Variant, layout: Layout, outputs: int, n: int) -> Launch:
+def _launch(device: Device, variant: Variant, layout: Layout, outputs: int, n: int, together: int) -> Launch:
     dtype, able = layout.forms[0].dtype, device.capabilities
     many = n >= 2**32
     function = typed(_ELEMENT, (dtype, _INT64, _INT64), (dtype,))
@@ -124,12 +137,15 @@ def _launch(device: Device, variant: Variant, layout: Layout, outputs: int, n: i
         groups = variant.groups(outputs, able)
         launch = device.kernel(variant, RowsSpec(*told, many=many)).prepare(groups, layout.pack(0), outputs, n)
         return with_scratch(device, launch, groups * n * (8 if order_bits(dtype) > 32 else 4))
-    spec = SelectionSpec(*told, many=many)
     if not isinstance(variant.source, Path):
-        return device.kernel(variant, spec).prepare(1, layout.pack(0), outputs, n)
+        kernel = device.kernel(variant, SelectionSpec(*told, many=many))
+        return kernel.prepare(1, layout.pack(0), outputs, n)
     if able.kind == "cpu":  # a work-item of its own counts without atomics
         variant = variant.resized(block=1, items=_CPU_PART)
-    kernel, most = device.kernel(variant, spec), variant.groups(2**30, able)
+    if variant.name == "sampled":
+        spec = SampledSpec(*told, many=many, vector=layout.vector_width())
+        return launch_sampled(device, variant, device.kernel(variant, spec), layout, Rows(outputs, n, together))
+    kernel, most = device.kernel(variant, SelectionSpec(*told, many=many)), variant.groups(2**30, able)
     parts = max(min(-(-most // outputs), -(-n // variant.tile)), 1)
     packed = layout.pack(0)
 

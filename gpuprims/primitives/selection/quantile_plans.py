@@ -62,7 +62,8 @@ def plan_call(
     own, every = x.form.dtype, ranks.form.shape[0]
     results = (contiguous(request.dtype, request.shape, alignment),)
     (target,) = result_forms("quantile", results, written)
-    (found,) = chain.add(plan_selection, SelectionRequest(request.axes), x, ranks, variant=variant)
+    selecting = SelectionRequest(request.axes, every // count)
+    (found,) = chain.add(plan_selection, selecting, x, ranks, variant=variant)
     arrays = [found.part(0, count).reshaped(request.shape)]
     if request.way != "element":
         arrays += [found.part(every - count, every).reshaped(request.shape), *parts]

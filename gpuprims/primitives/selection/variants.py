@@ -10,7 +10,7 @@ from gpuprims.core.refusals import double_precision, for_cpus, group_fits
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.ordering import counts_fit
 from gpuprims.primitives.selection.reference import selection_numpy
-from gpuprims.primitives.sort.refusals import rows_below, whole_rows
+from gpuprims.primitives.sort.refusals import rows_below, rows_from, whole_rows
 
 _SELECTION = Catalogue(Variant, "selection", Path(__file__).parent)
 
@@ -25,6 +25,14 @@ VARIANTS = (
             rows_below(2**20),  # scratch memory for each unit has a row
             whole_rows(2**18, 2),  # rows: cpu_rows
         ),
+    ),
+    *_SELECTION.gpu(
+        "sampled",
+        rank=15,
+        vectors=True,
+        geometry=Geometry(256, 16, 4),  # rows: sampled
+        refuse=lambda at: first_refusal(double_precision, group_fits(at.block), counts_fit),
+        yields=rows_from(2**20),  # rows: sampled
     ),
     *_SELECTION.gpu(
         "radix",

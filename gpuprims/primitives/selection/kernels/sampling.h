@@ -1,0 +1,52 @@
+/* Brackets of a sample: two orders of a row between which the elements of given ranks lie, unless the sample misleads. */
+#define DECIDED 2 /* instead of `found` of a row_state_t: its order is that of the element */
+#define PIECE 4 /* neighbours of a sample, which one load of 16 bytes reads */
+
+/* Return the place of element `i` of a sample of a row: the sample has one piece of each `stretch` of the row, at a place that
+ * looks random, so that a period of the row does not mislead. */
+DEVICE i64 gp_sampled_place(const i64 i, const i64 stretch)
+{
+    u32 mixed = (u32)(i / PIECE) * 0x9e3779b1u;
+    mixed = (mixed ^ mixed >> 15) * 0x85ebca6bu;
+    const u64 pieces = (u64)(stretch / PIECE);
+    return i / PIECE * stretch + (i64)((u64)mixed * pieces >> 32) * PIECE + i % PIECE;
+}
+
+/* Return how many of `parts` parts are worth a group each, for so many elements. */
+DEVICE i64 gp_parts_for(const i64 size, const i64 parts)
+{
+    return max(min(parts, (size + ITEMS * BLOCK - 1) / (ITEMS * BLOCK)), (i64)1);
+}
+
+/* How many elements of a row come before the first order of its bracket, equal it, lie strictly within, and equal the last
+ * order, where that is another one. */
+typedef struct {
+    count_t before, first, within, last;
+} tally_t;
+
+/* Begin to look for one end of a bracket in a sample: the element of rank `rank`, or the end of all orders. */
+DEVICE void gp_begin_end(GLOBAL row_state_t *state, const i64 rank, const i64 sampled)
+{
+    gp_begin_row(state, (u64)(rank + 1));
+    if (rank >= 0 && rank < sampled) return;
+    state->order = rank < 0 ? (u64)ORDER_MASK : 0;
+    state->found = DECIDED;
+}
+
+/* Begin to look for the element of rank `rank` of a row: it is an end of the bracket; or lies within, where `tally` has so
+ * many candidates and `room` for them; or else it is among all elements. */
+DEVICE void gp_begin_rank(GLOBAL row_state_t *state, const u64 rank, GLOBAL tally_t *tally, const u64 first,
+                          const u64 last, const u64 room)
+{
+    const u64 before = READ_COUNT(&tally->before), within = READ_COUNT(&tally->within);
+    const u64 from = before + READ_COUNT(&tally->first), behind = from + within;
+    gp_begin_row(state, rank + 1);
+    if (rank < before || rank >= behind + READ_COUNT(&tally->last)) return;
+    if (rank < from || rank >= behind) {
+        state->order = rank < from ? first : last;
+        state->found = DECIDED;
+    } else if (within <= room) {
+        state->behind = within;
+        state->left = rank - from + 1;
+    }
+}

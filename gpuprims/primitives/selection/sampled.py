@@ -1,0 +1,80 @@
+"""The launches of selection/sampled: a sample brackets each rank, and one reading of a row leaves few candidates."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from gpuprims.core.counters import with_counters
+from gpuprims.core.device import Device
+from gpuprims.core.driver import Kernel, Launch
+from gpuprims.core.launch_plan import in_turn
+from gpuprims.core.layout import Layout
+from gpuprims.core.variant import Variant
+from gpuprims.primitives.ordering import DIGIT_BITS, STATE_BYTES, digits, order_bits
+
+# As in selection_sampled.cl, and sampling.h.
+_CLEAR, _SAMPLE, _FILTER, _DIGIT, _STORE = range(5)
+_PIECE, _STAGED_BYTES, _TALLY = 4, 1 << 14, 4
+# Elements of a sample: a power of the elements of a row, which keeps both the sample and the candidates few.
+_POWER, _MOST_SAMPLED = 0.75, 1 << 21  # rows: sampled
+# Ranks lie outside of their bracket less than once in 10^8 calls; see Bracket.
+_SIGMAS = 6
+
+
+class Rows(NamedTuple):
+    """Rows of ``n`` elements, in each of which ``together`` ranks lie close to each other."""
+
+    outputs: int
+    n: int
+    together: int
+
+
+class Bracket(NamedTuple):
+    """A sample of ``size`` elements, a few neighbours from each ``stretch`` of a row.
+
+    The rank in a sample of an element of a row is about binomial, so that its deviation is at most half of the root of
+    the size. Its bracket goes ``reach`` elements of the sample to both sides, and ``room`` elements of the row in it
+    have memory: half more than on average. Floyd and Rivest, "Expected time bounds for selection" (1975).
+    """
+
+    size: int
+    stretch: int
+    reach: int
+    room: int
+
+    @classmethod
+    def of(cls, n: int) -> Bracket:
+        """Return the bracket of rows of so many elements."""
+        size = min(math.ceil(n**_POWER / _PIECE) * _PIECE, _MOST_SAMPLED, n // _PIECE * _PIECE)
+        reach = math.ceil(_SIGMAS / 2 * math.sqrt(size)) + _SIGMAS
+        stretch = n * _PIECE // size if size else n
+        return cls(size, stretch, reach, min(3 * reach * n // max(size, 1) + 64, n))
+
+
+def launch_sampled(device: Device, variant: Variant, kernel: Kernel, layout: Layout, rows: Rows) -> Launch:
+    """Return the launches: begin, the sample's digits, the reading, the candidates' digits, and the store."""
+    (outputs, n, together), able, dtype = rows, device.capabilities, layout.forms[0].dtype
+    brackets, bits, many = outputs // together, order_bits(dtype), n >= 2**32
+    bracket, order_bytes = Bracket.of(n), 8 if bits > 32 else 4
+    most, packed = variant.groups(2**30, able), layout.pack(0)
+    each = -(-most // brackets)  # so that a part's candidates fit in local memory, twice as many as expected
+    rounds = -(-(2 * bracket.room * order_bytes) // (_STAGED_BYTES * each))
+    parts = max(min(each * rounds, -(-n // variant.tile)), 1)
+
+    def launch(tasks: int, step: int, at: int = 0, turn: int = 0) -> Launch:
+        numbers = outputs, n, brackets, parts, bracket.room, *bracket[:3]
+        return kernel.prepare(max(min(tasks, most), 1), packed, *numbers, step, at, turn % 2)
+
+    shifts = digits(bits)
+    passes = [(_FILTER, 0, brackets), *((_DIGIT, at, outputs) for at in shifts)]
+    if bracket.size:
+        passes = [*((_SAMPLE, at, 2 * brackets) for at in shifts), *passes]
+    wide = max(outputs, 2 * brackets)
+    launches = [launch(8 * wide, _CLEAR, turn=1)]
+    launches += [launch(tasks * parts, step, at, turn) for turn, (step, at, tasks) in enumerate(passes)]
+    launches.append(launch(-(-outputs // variant.block), _STORE, turn=len(passes)))
+    count_bytes = 8 if many else 4
+    states = 2 * STATE_BYTES * (2 * brackets + outputs)
+    counted = count_bytes * (_TALLY * brackets + (wide << DIGIT_BITS))
+    return with_counters(device, in_turn(launches), wide, states + counted + brackets * bracket.room * order_bytes)
