@@ -6,7 +6,7 @@ The errors stay a ValueError or TypeError, and their messages keep scikit-learn'
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -43,6 +43,12 @@ _INSTEAD = {
     "adam": "minibatch", "gradient": "gd", "half": "float16", "fp16": "float16", "none": "None", "optimal": "auto",
     "adaptive": "auto", "constant": "auto",
 }  # fmt: skip
+
+
+# Parameters that were found valid: scikit-learn's checks take longer than a launch. Values of these types have a hash,
+# and keep nothing alive.
+_VALID: set[tuple[Any, ...]] = set()
+_PLAIN, _MOST_VALID = (str, int, float, type(None)), 1024
 
 
 class NotFittedModelError(ArgumentError, NotFittedError):  # type: ignore[misc]  # scikit-learn has no types
@@ -108,8 +114,16 @@ class CheckedParameters:
         return {name: one.spec if isinstance(one, Device) else one for name, one in state.items()}
 
     def _validate_params(self) -> None:
+        names: Iterable[str] = self._parameter_constraints  # type: ignore[attr-defined]  # of the estimator
+        values = [getattr(self, name) for name in names]
+        plain = all(isinstance(value, _PLAIN) for value in values)
+        given = type(self), *values, *map(type, values)
+        if plain and given in _VALID:
+            return
         try:
             super()._validate_params()  # type: ignore[misc]  # of the estimator
+            if plain and len(_VALID) < _MOST_VALID:
+                _VALID.add(given)
         except ValueError as error:
             raise ArgumentError(f"{type(self).__name__}: {_said_of_parameter(str(error), self)}") from error
 

@@ -66,7 +66,7 @@ def test_an_interrupt_before_the_first_iteration_leaves_the_start(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Objective, "loss_gradient", interrupt)
-    model = LogReg("reference")
+    model = LogReg("reference", solver="lbfgs")
     with pytest.raises(KeyboardInterrupt):
         model.fit(*cancer)
     assert (model.stop_reason_, model.n_iter_, model.loss_curve_) == ("interrupted", 0, [])

@@ -118,10 +118,10 @@ def test_weights_that_float32_cannot_keep_are_warned_of(solver: str) -> None:
 def test_the_iterations_in_both_precisions_are_counted_together() -> None:
     X, y = samples(1, *FAR["around 10^4"])
     with pytest.warns(ConvergenceWarning, match="max_iter=5"):
-        model = LogReg("reference", max_iter=5).fit(X, y)
+        model = LogReg("reference", solver="lbfgs", max_iter=5).fit(X, y)
     assert (model.n_iter_, model.stop_reason_) == (5, "max_iter")
     told: list[Any] = []
-    model = LogReg("reference", callback=lambda one: told.append(one) or len(told) == 6).fit(X, y)
+    model = LogReg("reference", solver="lbfgs", callback=lambda one: told.append(one) or len(told) == 6).fit(X, y)
     assert (model.n_iter_, model.stop_reason_) == (6, "callback")
     assert [one.iteration for one in told] == [1, 2, 3, 4, 5, 6]
 

@@ -58,6 +58,8 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
         Share of magnitudes in the penalty. Above 0, some coefficients are exactly zero.
     solver : {"auto", "lbfgs", "newton-cholesky", "newton-cd", "fista", "gd", "minibatch", "sgd", "hogwild"}
         By default "auto": "lbfgs", or with a penalty on magnitudes "newton-cd" up to 512 coefficients, else "fista".
+        Two classes of few dense samples are fitted by Newton's method in one launch, as by :class:`LogRegBatch`; a fit
+        with a ``callback`` or other things to do in each iteration, or from earlier weights, is not.
         "newton-cholesky" suits many samples of few features. "gd" is gradient descent with a fixed step, and
         "minibatch" descends by batches. "sgd" descends by single samples, one after the other, and "hogwild" by several
         at a time without locks, so its results differ from run to run; both take two classes only. With a penalty on
@@ -72,7 +74,8 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
     max_iter : int, default 100
         Maximum number of iterations; epochs for "minibatch", "sgd" and "hogwild".
     tol : float, default 1e-4
-        Stop when no component of the gradient, per sample, is larger. "gd" checks after 1, 2, 4, ... iterations and at
+        Stop when no component of the gradient, per sample, is larger; in one launch, when a step changes no combination
+        of weights by more than so many of its standard errors. "gd" checks after 1, 2, 4, ... iterations and at
         least every 16384. With a penalty on magnitudes: stop when ``dual_gap_`` is at most ``tol * log(n_classes)``.
     fit_intercept : bool, default True
         Add a constant to the scores.

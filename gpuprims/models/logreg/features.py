@@ -169,6 +169,11 @@ class SparseFeatures:
         self._columns: _Csr | None = None
         self._ranges: tuple[np.ndarray, np.ndarray] | None = None
 
+    @property
+    def elements(self) -> Any:
+        """The stored elements, on the device."""
+        return self._by_rows().data
+
     def scores(self, coefficients: Any) -> Any:
         """See :class:`DenseFeatures`."""
         n, outputs = self.shape[0], coefficients.shape[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -32,7 +33,6 @@ class Objective:
         self.features, self.outputs = samples.features.shape[1], outputs
         self.penalty, self.fit_intercept = penalty, fit_intercept
         self._weight, self._code = samples.weights.reshape(-1, 1), samples.codes.reshape(-1, 1)
-        self._classes = self.device.asarray(np.arange(outputs, dtype=self.dtype).reshape(1, -1))
 
     def _of(self, samples: Samples) -> Objective:
         return Objective(samples, self.outputs, self.penalty, fit_intercept=self.fit_intercept)
@@ -108,6 +108,10 @@ class Objective:
         return found
 
     # on the device ---------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _classes(self) -> Any:
+        return self.device.asarray(np.arange(self.outputs, dtype=self.dtype).reshape(1, -1))
 
     def scores(self, weights: Any) -> Any:
         """Return ``X @ coefficients.T + intercepts`` of shape (n, outputs), for flat weights on the device."""

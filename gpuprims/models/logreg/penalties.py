@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from gpuprims.errors import ArgumentError
-from gpuprims.models.logreg import descent, newton, proximal
+from gpuprims.models.logreg import descent, newton, one_launch, proximal
 from gpuprims.models.logreg.progress import Solver
 
 PENALTIES = ("elasticnet", "l1", "l2")
@@ -47,7 +47,7 @@ def solver_of(model: Any, strengths: Strengths, *, classes: int, features: int) 
     sparse = strengths.l1 > 0
     if model.solver == "auto":
         if not sparse:
-            return newton.lbfgs
+            return one_launch.newton_or_lbfgs
         outputs = 1 if classes == 2 else classes
         return proximal.newton_cd if outputs * features <= _MOST_OF_HESSIAN else proximal.fista
     if sparse != (model.solver in L1_SOLVERS):

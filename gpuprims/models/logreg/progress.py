@@ -64,6 +64,11 @@ class Monitor:
         return None
 
     @property
+    def watched(self) -> bool:
+        """True if something needs to know of each iteration."""
+        return self.callback is not None or self.validation_error is not None or not self.bar.disable
+
+    @property
     def n_iter(self) -> int:
         """Number of iterations so far."""
         return self.records[-1][1] if self.records else 0

@@ -12,20 +12,20 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_n_features, _check_sample_weight, column_or_1d, validate_data
 
 from gpuprims.core.device import Device, pick_device
-from gpuprims.core.operands import Operands, as_operands
-from gpuprims.errors import ArgumentError, quoted
+from gpuprims.core.operands import Operands, as_operands, is_plain
+from gpuprims.errors import ArgumentError
 from gpuprims.expressions import computable
 from gpuprims.expressions.masks import refuse_masked
 from gpuprims.models.checks import OwnErrors
 from gpuprims.models.device_arrays import device_operands, host_array, to_host
 from gpuprims.models.logreg.features import DenseFeatures, Features, SparseFeatures, check_matrix, narrowed
-from gpuprims.primitives.histogram import bincount
+from gpuprims.models.logreg.labels import encoded, encoded_on_device, surely_classes
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 
 _LABEL = "LogReg"
-# Largest range of integer labels that are counted on a device.
-_MAX_RANGE = 4096
+# Fewest labels of the host that are encoded on a GPU: fewer are encoded before a launch ends.
+_FEWEST_THERE = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -91,16 +91,53 @@ def features_of(model: Any, X: Any, *, reset: bool) -> tuple[Operands, Features]
         array = _checked_on_device(model, on_device, reset=reset)
         return on_device.instead(array), DenseFeatures(on_device.device, array)
     X = host_array(X)
+    device = pick_device(None, asked)
     if issparse(X):
         check_matrix(_LABEL, X)
-    dtype = model.coef_.dtype if hasattr(model, "coef_") and not reset else (np.float64, np.float32)
-    with OwnErrors(_LABEL):
-        checked = validate_data(model, X, dtype=dtype, order="C", accept_sparse="csr", reset=reset)
-    device = pick_device(None, asked)
+    checked = X if _needs_no_checks(model, X, reset=reset) else _checked_on_host(model, X, reset=reset)
     if issparse(checked):
-        return as_operands(_LABEL, (checked.data,), device), SparseFeatures(device, narrowed(checked))
-    operands = as_operands(_LABEL, (checked,), device)
-    return operands, DenseFeatures(device, device.asarray(operands.natives[0]))
+        operands, sparse = as_operands(_LABEL, (checked.data,), device), SparseFeatures(device, narrowed(checked))
+        features: Features = sparse
+        stored = sparse.elements
+    else:
+        operands = as_operands(_LABEL, (checked,), device)
+        stored = device.asarray(operands.natives[0])
+        features = DenseFeatures(device, stored)
+    if not _all_finite(stored, device):
+        _checked_on_host(model, X, reset=reset, finite=True)  # raises, with scikit-learn's words
+        raise ArgumentError(
+            f"{_LABEL}: finite features; got NaN or infinity that a check of X on the host did not find"
+        )
+    return operands, features
+
+
+def _needs_no_checks(model: Any, X: Any, *, reset: bool) -> bool:
+    """Return True for a plain array of the fit's dtype and features, and do what scikit-learn's checks do to the model.
+
+    These take longer than a fit of few samples.
+    """
+    if not is_plain(X) or X.ndim != 2 or not X.size or X.dtype not in (np.float32, np.float64):
+        return False
+    if not reset:
+        known = X.shape[1] == model.n_features_in_ and not hasattr(model, "feature_names_in_")
+        return known and X.dtype == model.coef_.dtype
+    model.n_features_in_ = X.shape[1]
+    if hasattr(model, "feature_names_in_"):
+        del model.feature_names_in_
+    return True
+
+
+def _checked_on_host(model: Any, X: Any, *, reset: bool, finite: bool = False) -> Any:
+    """Return features of the host as a C-contiguous array or a CSR matrix in the dtype of the fit."""
+    dtype = model.coef_.dtype if hasattr(model, "coef_") and not reset else (np.float64, np.float32)
+    how = {"dtype": dtype, "order": "C", "accept_sparse": "csr", "ensure_all_finite": finite}
+    with OwnErrors(_LABEL):
+        return validate_data(model, X, reset=reset, **how)
+
+
+def _all_finite(array: Any, device: Device) -> bool:
+    """Return True if a device finds no NaN or infinity in an array there."""
+    return not array.size or bool(device.to_host(reduce(array, map="isfinite(x)", op="all", device=device)))
 
 
 def _checked_on_device(model: Any, operands: Operands, *, reset: bool) -> Any:
@@ -114,7 +151,7 @@ def _checked_on_device(model: Any, operands: Operands, *, reset: bool) -> Any:
     kept = kept if reset else model.coef_.dtype
     if array.dtype != kept:
         array = map_elements(lambda x: x.astype(kept), array, device=operands.device)
-    if not bool(operands.to_host(reduce(array, map="isfinite(x)", op="all", device=operands.device))):
+    if not _all_finite(array, operands.device):
         raise ArgumentError(f"Input X contains NaN or infinity: {_LABEL} takes finite features (impute them first)")
     with OwnErrors(_LABEL):
         _check_n_features(model, array, reset=reset)
@@ -128,10 +165,11 @@ def samples_of(
     operands, features = features_of(model, X, reset=reset)
     device, count, dtype = operands.device, features.shape[0], np.dtype(operands.natives[0].dtype)
     plain = classes is None and sample_weight is None and model.class_weight is None
-    found = _encoded_on_device(y, count, device, dtype) if plain else None
+    there = _labels_there(y, count, device) if plain else None
+    found = None if there is None else encoded_on_device(there, device, dtype)
     if found is None:
         labels = host_labels(y, count)
-        values, host_codes = _encoded(labels, classes)
+        values, host_codes = encoded(_LABEL, labels, classes)
         found = values, device.asarray(np.ascontiguousarray(host_codes, dtype))
     values, codes = found
     if classes is None:
@@ -153,56 +191,28 @@ def samples_of(
 
 def host_labels(y: Any, count: int) -> np.ndarray:
     """Return labels on the host; raise ArgumentError for a wrong number of them or continuous ones."""
-    given = to_host(_LABEL, y)
-    with OwnErrors(_LABEL):
-        labels: np.ndarray = column_or_1d(given, warn=True)
+    labels: np.ndarray = to_host(_LABEL, y)
+    if type(labels) is not np.ndarray or labels.ndim != 1:
+        with OwnErrors(_LABEL):
+            labels = column_or_1d(labels, warn=True)
     if len(labels) != count:
         raise ArgumentError(f"{_LABEL}: a label for each sample; got {len(labels)} for {count} samples")
-    with OwnErrors(_LABEL):
-        check_classification_targets(labels)
+    if not surely_classes(labels):
+        with OwnErrors(_LABEL):
+            check_classification_targets(labels)
     return labels
 
 
-def _encoded(labels: np.ndarray, classes: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the classes and the index of each label's class; raise ArgumentError for a label of no given class."""
-    if classes is None:
-        return np.unique(labels, return_inverse=True)
-    codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
-    unknown = classes[codes] != labels
-    if np.any(unknown):
-        known = ", ".join(map(repr, classes[:10].tolist())) + (", ..." if len(classes) > 10 else "")
-        raise ArgumentError(f"{_LABEL}: labels among {known}; got {quoted(labels[unknown][:1].tolist()[0])}")
-    return classes, codes
-
-
-def _encoded_on_device(y: Any, count: int, device: Device, dtype: np.dtype[Any]) -> tuple[np.ndarray, Any] | None:
-    """Return the classes of labels on the samples' device, and the index of each label's class on the device.
-
-    None if the host must find them: for labels elsewhere, labels that are not integers, and many or scattered classes.
-    """
+def _labels_there(y: Any, count: int, device: Device) -> Any:
+    """Return numbers as labels on the samples' device; None if the host encodes them."""
     operands = device_operands(_LABEL, y)
-    if operands is None:
+    if operands is not None:
+        labels = operands.natives[0]
+        fits = operands.device is device and labels.shape == (count,) and np.dtype(labels.dtype).kind in "biuf"
+        return labels if fits else None
+    if count < _FEWEST_THERE or device.capabilities.kind != "gpu":
         return None
-    labels = operands.natives[0]
-    given = np.dtype(labels.dtype)
-    if operands.device is not device or labels.shape != (count,) or given.kind not in "biuf":
-        return None
-    if given.kind == "b":  # bools have no differences
-        labels = map_elements(lambda y: y.astype(np.uint8), labels, device=device)
-    if given.kind == "f" and not bool(operands.to_host(reduce(labels, map="y == rint(y)", op="all", device=device))):
-        return None
-    low, high = (int(operands.to_host(reduce(labels, op=op, device=device))) for op in ("min", "max"))
-    if high - low >= _MAX_RANGE:
-        return None
-    first, last = (np.dtype(labels.dtype).type(one) for one in (low, high))
-    counts = operands.to_host(bincount(map_elements(lambda y: (y - first).astype(np.int32), labels, device=device)))
-    found = np.flatnonzero(counts)
-    if len(found) not in (2, high - low + 1):
-        return None
-    values = (found + low).astype(given)
-    if len(values) == 2:
-        return values, map_elements(lambda y: (y == last).astype(dtype), labels, device=device)
-    return values, map_elements(lambda y: (y - first).astype(dtype), labels, device=device)
+    return device.asarray(y) if is_plain(y) and y.shape == (count,) and y.dtype.kind in "biuf" else None
 
 
 def _weights(model: Any, labels: np.ndarray, sample_weight: Any) -> np.ndarray:

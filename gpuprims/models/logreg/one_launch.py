@@ -1,0 +1,50 @@
+"""Fits of few samples by Newton's method, all iterations in one launch."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpuprims.models.logreg import newton
+from gpuprims.models.logreg.objective import Objective
+from gpuprims.models.logreg.progress import Monitor, Settings
+from gpuprims.primitives.newton import ENDS, able_to_fit, logistic_newton
+
+# Most products of two numbers of a row in a pass over the samples (measurements.md, one launch).
+_MOST_PRODUCTS = 1 << 20
+# Ends that a fit keeps. Others, such as "rounding", leave the fit to L-BFGS, which can continue in float64.
+_KEPT = ("tolerance", "max_iter")
+
+
+def newton_or_lbfgs(objective: Objective, start: np.ndarray, settings: Settings, monitor: Monitor) -> str:
+    """Fit two classes of few dense samples in one launch of ``logistic_newton``, and others by L-BFGS.
+
+    A fit that somebody watches, or that starts from other weights than zero, is left to L-BFGS too.
+    """
+    if not monitor.watched and not start.any() and _is_small(objective):
+        reason = _fit_at_once(objective, settings, monitor)
+        if reason in _KEPT:
+            return reason
+    return newton.lbfgs(objective, start, settings, monitor)
+
+
+def _is_small(objective: Objective) -> bool:
+    """Return True if one group fits the samples sooner than the launches of another solver would."""
+    samples, columns = objective.samples, objective.features + objective.fit_intercept
+    if objective.outputs > 1 or samples.features.dense is None or samples.size * columns**2 > _MOST_PRODUCTS:
+        return False
+    return able_to_fit(objective.device, objective.dtype, samples.size, columns)
+
+
+def _fit_at_once(objective: Objective, settings: Settings, monitor: Monitor) -> str:
+    """Return why the fit ended; record its loss and weights if they are kept."""
+    samples = objective.samples
+    C = 1 / (objective.penalty * samples.total) if objective.penalty > 0 else np.inf
+    found = logistic_newton(
+        samples.features.dense, samples.codes, C, sample_weight=samples.sample_weight,
+        fit_intercept=objective.fit_intercept, tol=settings.tol, max_iter=settings.max_iter, device=objective.device,
+    )  # fmt: skip
+    weights, losses, ends = map(objective.device.to_host, found)
+    reason = ENDS[ends[0, 0]]
+    if reason in _KEPT:
+        monitor.record(float(losses[0]) / samples.total, weights[0, 0].astype(np.float64), int(ends[0, 1]))
+    return reason

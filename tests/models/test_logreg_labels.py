@@ -1,0 +1,126 @@
+"""Classes and codes of labels, which are those of np.unique, and features that only the device checks."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_cases import on_device, on_host
+from logreg_cases import fit
+
+import gpuprims
+from gpuprims.models import LogReg
+from gpuprims.models.logreg import labels as encoding
+from gpuprims.models.logreg import samples as samples_module
+
+TEXTS = np.array(["no", "yes", "", "maybe", "\U0001f600"])
+LABELS = {
+    "bool": np.array([True, False, True]),
+    "strided bool": np.array([[True, False], [False, True]])[:, 0],
+    "one class": np.array([7, 7]),
+    "int8 of both ends": np.array([-128, 127, 0, 127], np.int8),
+    "uint64 above int64": np.array([2**64 - 1, 2**64 - 5, 2**64 - 1], np.uint64),
+    "int64 at its end": np.array([-(2**63), -(2**63) + 1, -(2**63) + 9]),
+    "scattered": np.array([1, 10**12, -4, 1]),
+    "gaps": np.array([3, 9, 3, 5]),
+    "whole floats": np.array([2.0, 1.0, 2.0]),
+    "texts": TEXTS[np.arange(64) % 5],
+    "texts of another order of bytes": TEXTS.astype(">U5")[np.arange(64) % 5],
+    "Python's strings": TEXTS.astype(object)[np.arange(64) % 5],
+    "more texts than entries": np.arange(40000).astype(str),
+    "bytes": np.array([b"b", b"a"] * 2),
+}
+
+
+@pytest.mark.parametrize("kind", LABELS)
+def test_classes_are_those_of_unique(kind: str) -> None:
+    labels = LABELS[kind]
+    values, inverse = np.unique(labels, return_inverse=True)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The number of unique classes")
+        found, codes = encoding.encoded("LogReg", labels, None)
+    assert found.dtype == values.dtype
+    np.testing.assert_array_equal(found, values)
+    np.testing.assert_array_equal(codes, inverse)
+
+
+def test_texts_and_small_integers_are_not_sorted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(np, "unique", None)
+    for kind in ("bool", "int8 of both ends", "gaps", "texts", "Python's strings"):
+        encoding.encoded("LogReg", np.repeat(LABELS[kind], 3), None)
+
+
+def test_texts_that_share_an_entry_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoding, "_FACTOR", np.uint64(0))
+    values, codes = encoding.encoded("LogReg", LABELS["texts"], None)
+    np.testing.assert_array_equal(values[codes], LABELS["texts"])
+
+
+def test_objects_that_are_not_texts_are_refused_as_before() -> None:
+    for labels in (np.array(["a", 1, "a"], object), np.array([[1], "a", {}], object)):
+        with pytest.raises((ValueError, TypeError)):
+            LogReg("reference").fit(np.eye(3), labels)
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "u4", "i8", "f4"])
+@pytest.mark.parametrize("values", [[0, 1], [1, 100, 3], [-1e6, 1e6, 5]])
+def test_labels_encoded_on_the_device(
+    device: gpuprims.Device, rng: np.random.Generator, values: list[Any], dtype: str
+) -> None:
+    if (dtype in "?u4" and min(values) < 0) or (dtype == "i1" and max(values) > 127):
+        pytest.skip("the dtype cannot store them")
+    labels = np.array(values).astype(dtype)[rng.integers(0, len(values), 300)]
+    found = encoding.encoded_on_device(on_device(device, labels), device, np.dtype(np.float32))
+    assert found is not None
+    expected, inverse = np.unique(labels, return_inverse=True)
+    np.testing.assert_array_equal(found[0], expected)
+    assert found[0].dtype == expected.dtype
+    np.testing.assert_array_equal(on_host(device, found[1]), inverse)
+
+
+def test_labels_of_the_host_go_to_a_gpu(
+    device: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(samples_module, "_FEWEST_THERE", 1)
+    X, y = rng.standard_normal((200, 3)).astype("f4"), rng.integers(0, 2, 200) * 5
+    given = samples_module._labels_there(y, 200, device)
+    assert (given is None) == (device.capabilities.kind != "gpu")
+    np.testing.assert_array_equal(fit(device, X, y).classes_, [0, 5])
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("kind", ["plain", "Fortran", "list"])
+def test_the_device_finds_features_that_are_not_finite(
+    device: gpuprims.Device, rng: np.random.Generator, bad: float, dtype: str, kind: str
+) -> None:
+    if dtype == "f8" and not device.capabilities.fp64:
+        pytest.skip("the device has no float64")
+    X, y = rng.standard_normal((90, 4)).astype(dtype), np.arange(90) % 2
+    model = fit(device, X, y)
+    X[80, 3] = bad
+    given = {"plain": X, "Fortran": np.asfortranarray(X), "list": X.tolist()}[kind]
+    for call in (lambda: fit(device, given, y), lambda: model.predict(given)):
+        with pytest.raises(ValueError, match=r"LogReg: finite features; got Input X contains (NaN|infinity)"):
+            call()
+
+
+def test_plain_features_forget_names_and_keep_their_number(device: gpuprims.Device) -> None:
+    X, y = np.eye(4, dtype="f4"), [0, 1, 0, 1]
+    model = LogReg(device)
+    model.feature_names_in_ = np.array(list("abcd"), object)
+    model.fit(X, y)
+    assert model.n_features_in_ == 4
+    assert not hasattr(model, "feature_names_in_")
+    with pytest.raises(ValueError, match="as many features as in the fit"):
+        model.predict(X[:, :3].copy())
+
+
+def test_valid_parameters_are_checked_once() -> None:
+    model, X, y = LogReg("reference"), np.eye(4), [0, 1, 0, 1]
+    model.fit(X, y)
+    for wrong in ({"C": -1.0}, {"max_iter": 1.0}, {"tol": float("nan")}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            LogReg("reference", **wrong).fit(X, y)
