@@ -24,7 +24,6 @@ NUMPY: Mapping[str, str] = {
     "interp": "find places by searchsorted, and take the values beside them",
     "correlate": "write convolve(a, v[::-1], mode)",
     "histogram_bin_edges": "write histogram(x, bins)[1]",
-    "unwrap": "write scan of the jumps: cumsum(map(function, diff(x)))",
     "union1d": "write unique of the joined arrays",
     "intersect1d setdiff1d setxor1d": "write compact(u, isin(u, y)) of u = unique(x); invert=True for a difference",
     "take_along_axis put_along_axis": "write take(x, indices, axis=...) for the same indices along an axis",
