@@ -21,7 +21,7 @@ SIZES = [0, 1, 300, 20_011]
 def each(x: np.ndarray, offsets: np.ndarray, *how: Any, **keywords: Any) -> Any:
     """Return the histogram of each segment in the bins of all elements."""
     edges = numpys(x, *how)[1]
-    bins = (len(edges) - 1, (edges[0], edges[-1])) if np.ndim(how[0]) == 0 else (edges,)
+    bins = how if np.ndim(how[0]) == 0 else (edges,)  # NumPy's bins depend on the types of the limits
     weights = keywords.pop("weights", None)
     found = []
     for begin, end in itertools.pairwise(offsets):
@@ -38,6 +38,8 @@ def test_segments_of_every_kernel(
     histogram_kernel: Kernel, rng: np.random.Generator, size: int, dtype: str, bins: str
 ) -> None:
     histogram_kernel.need(dtype)
+    if dtype == "float16" and bins == "many":
+        pytest.skip("NumPy needs edges that float16 can tell apart")
     x, offsets = spread_values(rng, dtype, 2 * size)[::-2], randomly(rng, size)
     try:
         got = gpuprims.histogram(
