@@ -82,6 +82,14 @@ def test_a_plan_has_the_bins_of_its_first_array(device: gpuprims.Device, rng: np
     assert_equal(plan(y), np.histogram(y, np.histogram(x, "scott")[1])[0])
 
 
+def test_outliers_make_few_bins(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    x = rng.standard_normal(5003).astype(np.float32)
+    x[:3] = 1e4, -1e4, 3e3
+    for rule in KNOWN:
+        if rule not in ("fd", "stone"):  # one asks for a million bins, the other is tried above
+            assert_same(gpuprims.histogram(x, rule, device=device), np.histogram(x, rule))
+
+
 def test_more_bins_than_a_rule_tries(device: gpuprims.Device, rng: np.random.Generator) -> None:
     spikes = np.repeat(rng.random(40), 5)
     with pytest.warns(RuntimeWarning, match="found no least loss in up to 100 bins"):
