@@ -57,7 +57,7 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
     l1_ratio : float, default 0.0
         Share of magnitudes in the penalty. Above 0, some coefficients are exactly zero.
     solver : {"auto", "lbfgs", "newton-cholesky", "newton-cd", "fista", "gd", "minibatch", "sgd", "hogwild"}
-        By default "auto": "lbfgs", or with a penalty on magnitudes "newton-cd" up to 512 coefficients, else "fista".
+        By default "auto": "lbfgs", or with a penalty on magnitudes "newton-cd" up to 256 coefficients, else "fista".
         Two classes of few dense samples are fitted by Newton's method in one launch, as by :class:`LogRegBatch`; a fit
         with a ``callback`` or other things to do in each iteration, or from earlier weights, is not.
         "newton-cholesky" suits many samples of few features. "gd" is gradient descent with a fixed step, and

@@ -22,7 +22,7 @@ SOLVERS = SMOOTH_SOLVERS | L1_SOLVERS
 # Solvers by single samples: for two classes and features in their own dtype.
 _SAMPLE_SOLVERS = ("sgd", "hogwild")
 # Most coefficients of a Hessian on the host (measurements.md, hessian or gradient).
-_MOST_OF_HESSIAN = 512
+_MOST_OF_HESSIAN = 256
 
 
 class Strengths(NamedTuple):
