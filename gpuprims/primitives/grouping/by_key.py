@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -26,9 +27,23 @@ _FOUND = trace(lambda index, place: np.where(place < 0, -1, index.astype(np.int6
 
 
 def reduce_by_key(
-    arrays: tuple[Any, ...], keys: Any, fold: Fold, op: Op, mapped: Any, device: str | Device | None
+    arrays: tuple[Any, ...],
+    keys: Any,
+    fold: Fold,
+    op: Op,
+    mapped: Any,
+    device: str | Device | None,
+    *,
+    plain: bool = False,
 ) -> Any:
-    """Fold the elements of each key; results are in ascending order of keys."""
+    """Fold the elements of each key; results are in ascending order of keys.
+
+    A ``plain`` fold names no dtype and no variant, so that it need not be one of segments.
+    """
+    if plain:
+        by_bins = import_module("gpuprims.primitives.grouping.direct")  # found by name: its bins are found by reduce
+        if (sums := by_bins.direct_sums("reduce", arrays, keys, op, mapped, device)) is not None:
+            return sums
     groups = groups_for("reduce", arrays, keys, op, device, mapped=mapped)
     results = _each(groups.operands.to_caller, folded(groups, groups.values, fold, op))
     found = must_find("reduce", op, groups.operands)

@@ -113,7 +113,8 @@ def reduce(
     by : array_like, optional
         A key for each element, in any order, of the shape of the arrays. The result has one element for each distinct
         key, in ascending order of keys (:func:`gpuprims.unique` returns these). Elements of one key are folded in their
-        order. argmin and argmax count along the whole array. A call waits for the number of keys.
+        order, except for sums of floats by integers of a small range, whose bits repeat nevertheless. argmin and argmax
+        count along the whole array. A call waits for the number of keys.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -169,7 +170,8 @@ def reduce(
         check_by_key("reduce", arrays, axis=axis, keepdims=keepdims or None, out=out, segments=segments)
         operator, read, mapped = masked_call(arrays, op, map, ddof, compensated, where, initial)
         how = {"op": operator, "map": mapped, "dtype": dtype, "variant": variant}
-        return reduce_by_key(read, by, partial(reduce, **how), operator, mapped, device)
+        plain = dtype is None and variant is None
+        return reduce_by_key(read, by, partial(reduce, **how), operator, mapped, device, plain=plain)
     if segments is not None and axis is not None and arrays:
         refuse_keepdims(keepdims)
         how = {"op": op, "map": map, "dtype": dtype, "ddof": ddof, "compensated": compensated, "initial": initial}

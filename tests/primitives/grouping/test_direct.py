@@ -1,0 +1,77 @@
+"""Sums by integer keys of a small range, which go without a sort."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from kernel_cases import need, on_device, on_host
+
+import gpuprims
+from gpuprims.primitives.grouping import direct
+
+
+def _sums(values: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    found, places = np.unique(keys, return_inverse=True)
+    sums = np.zeros(found.size)
+    np.add.at(sums, places.reshape(-1), values.reshape(-1).astype(np.float64))
+    return sums.astype(values.dtype)
+
+
+def _tolerance(values: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """Return what rounding may add to the sums: a part of the sums of sizes."""
+    return np.asarray(4 * np.finfo(values.dtype).eps * _sums(np.abs(values), keys))
+
+
+def _check(values: np.ndarray, keys: np.ndarray, device: gpuprims.Device) -> None:
+    first, again = (gpuprims.reduce(values, by=keys, device=device) for _ in range(2))
+    assert first.dtype == values.dtype
+    assert first.tobytes() == again.tobytes()
+    assert np.all(np.abs(first - _sums(values, keys)) <= _tolerance(values, keys))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "uint32", "int64", "uint64"])
+def test_keys_of_every_dtype(device: gpuprims.Device, rng: np.random.Generator, dtype: str) -> None:
+    need(device, "float64")
+    for n in (1, 7, 5003):
+        low = -90 if dtype.startswith("i") else 17
+        keys = rng.integers(low, low + 200, n).clip(np.iinfo(dtype).min, np.iinfo(dtype).max).astype(dtype)
+        for kind in (np.float32, np.float64):
+            _check(rng.standard_normal(n).astype(kind), keys, device)
+
+
+def test_ranges_around_the_bounds(
+    device: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need(device, "float64")
+    monkeypatch.setattr(direct, "_FEW", 64)
+    values = rng.standard_normal(3000).astype(np.float32)
+    for low, span in ((0, 374), (5, 375), (-4, 376), (2**40, 100), (2**53 - 60, 100), (-(2**63), 2)):
+        _check(values, low + rng.integers(0, span, 3000), device)
+
+
+def test_the_sort_and_the_bins_agree(
+    device: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need(device, "float64")
+    x, keys = rng.standard_normal((60, 70)).astype(np.float32), rng.integers(0, 50, (60, 70)).astype(np.int32)
+    binned = gpuprims.reduce(x[:, ::2], by=keys[:, ::2], device=device)
+    monkeypatch.setattr(direct, "_FEW", 0)
+    monkeypatch.setattr(direct, "_MOST", 0)
+    by_sort = gpuprims.reduce(x[:, ::2], by=keys[:, ::2], device=device)
+    np.testing.assert_allclose(binned, by_sort, rtol=1e-5, atol=1e-5)
+
+
+def test_numbers_that_are_not_finite(device: gpuprims.Device) -> None:
+    need(device, "float64")
+    x = np.float32([1, np.inf, 2, np.nan, -np.inf, 3, np.inf, -np.inf])
+    got = gpuprims.reduce(x, by=np.int32([0, 1, 0, 2, 3, 0, 4, 4]), device=device)
+    np.testing.assert_array_equal(got, np.float32([6, np.inf, np.nan, -np.inf, np.nan]))
+
+
+def test_arrays_of_the_device(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    need(device, "float64")
+    values, keys = rng.standard_normal(900).astype(np.float32), rng.integers(-3, 40, 900).astype(np.int32)
+    resident = on_device(device, values)
+    got = gpuprims.reduce(resident, by=on_device(device, keys), device=device)
+    assert type(got) is type(resident)
+    np.testing.assert_allclose(on_host(device, got), _sums(values, keys), rtol=1e-4, atol=1e-5)
