@@ -97,6 +97,9 @@ class Driver(Protocol):
     allocates to :func:`gpuprims.core.capture.keep`. During a capture, transfers and reports raise
     :class:`~gpuprims.errors.CaptureError`.
 
+    A driver whose vendor has a library of matrix products may have ``matmul(one, other)``, which multiplies two
+    matrices of one dtype and returns a new one; it is None where the library is missing.
+
     A driver whose device tells when kernels run may have ``clock()``, which returns a new
     :class:`~gpuprims.core.clock.Clock`, for profiles.
 

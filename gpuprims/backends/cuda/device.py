@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
@@ -56,6 +57,20 @@ class CudaDriver(OwnMemory):
     def capabilities(self) -> Capabilities:
         """The GPU's capabilities."""
         return capabilities_of(self.index)
+
+    @cached_property
+    def matmul(self) -> Callable[[Any, Any], Any] | None:
+        """The product of two matrices by cuBLAS; None where CuPy does not find cuBLAS, which is no part of it."""
+        try:
+            importlib.import_module("cupy_backends.cuda.libs.cublas")
+        except ImportError:
+            return None
+
+        def product(one: cupy.ndarray, other: cupy.ndarray) -> cupy.ndarray:
+            with self.device:
+                return cupy.matmul(one, other)
+
+        return product
 
     def build(self, variant: Variant, spec: KernelSpec) -> CudaKernel:
         """Compile a kernel file with its spec."""

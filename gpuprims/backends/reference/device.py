@@ -28,6 +28,7 @@ class ReferenceDriver:
     index = 0
     shares_host_memory = True
     survives_fork = True
+    matmul = staticmethod(np.matmul)
 
     @cached_property
     def capabilities(self) -> Capabilities:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from gpuprims.core.device import Device
+from gpuprims.models.logreg.transposition import transposed
 from gpuprims.primitives.csr import check_indices, product_of_checked
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
@@ -34,6 +35,11 @@ class DenseFeatures:
         self.dense = array if scale is None else None  # X as the logistic kernels read it
         self._ranges: tuple[np.ndarray, np.ndarray] | None = None
 
+    def _product(self, beside: Any) -> Callable[[Any, Any], Any] | None:
+        """Return the vendor's product of the features and a matrix of their dtype; None if there is none."""
+        found: Callable[[Any, Any], Any] | None = getattr(self.device.driver, "matmul", None)
+        return found if beside.dtype == self.array.dtype else None
+
     def _host_scale(self) -> np.ndarray:
         return np.ones(self.shape[1]) if self.scale is None else self.device.to_host(self.scale)
 
@@ -42,6 +48,8 @@ class DenseFeatures:
         if self.scale is not None:
             coefficients = map_elements("w*s", coefficients, self.scale.reshape(1, -1), device=self.device)
         (n, k), outputs = self.shape, coefficients.shape[0]
+        if outputs > 1 and (product := self._product(coefficients)) is not None:
+            return product(self.array, coefficients.T)
         if outputs == 1:
             return reduce(self.array, coefficients.reshape(k), map="x*w", axis=1, device=self.device).reshape(n, 1)
         beside = self.array.reshape(n, 1, k), coefficients.reshape(1, outputs, k)
@@ -52,6 +60,8 @@ class DenseFeatures:
         (n, k), outputs = self.shape, residuals.shape[1]
         if outputs == 1:
             found = reduce(self.array, residuals, map="x*e", axis=0, device=self.device)
+        elif (product := self._product(residuals)) is not None:
+            found = product(residuals.T, self.array)
         else:
             beside = self.array.reshape(n, 1, k), residuals.reshape(n, outputs, 1)
             found = reduce(*beside, map="x*e", axis=0, device=self.device)
@@ -60,8 +70,12 @@ class DenseFeatures:
 
     def gram(self, weights: Any) -> np.ndarray:
         """Return ``X.T @ (weights * X)`` on the host in float64, for weights of shape (n, 1)."""
-        on_host = self.device.capabilities.kind in ("cpu", "reference")
-        found = (gram_by_blocks if on_host else gram_by_reduce)(self.device, self.array, weights)
+        if self.device.capabilities.kind in ("cpu", "reference"):
+            found = gram_by_blocks(self.device, self.array, weights)
+        elif (product := self._product(weights)) is not None:
+            found = gram_by_products(self.device, self.array, weights, product)
+        else:
+            found = gram_by_reduce(self.device, self.array, weights)
         return found * np.outer(self._host_scale(), self._host_scale())
 
     def squared_norms(self) -> Any:
@@ -134,6 +148,23 @@ def gram_by_blocks(device: Device, array: Any, weights: Any) -> np.ndarray:
 
 def _middles(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return (low + high) / 2, np.abs(high - low) / 2
+
+
+def gram_by_products(device: Device, array: Any, weights: Any, product: Callable[[Any, Any], Any]) -> np.ndarray:
+    """Return ``array.T @ (weights * array)`` by a vendor's matrix products of slabs of rows, added in float64.
+
+    Their rounding, some 1e-6 of the largest element, changes Newton's steps, not where they end.
+    """
+    n, k = array.shape
+    rows, total = max(_SLAB_BYTES // (k * array.dtype.itemsize), 1), np.zeros((k, k))
+    products = []
+    for start in range(0, n, rows):
+        slab = array[start : start + rows]
+        weighted = map_elements("w*x", weights[start : start + rows], slab, device=device)
+        products.append(product(slab.T, weighted))
+    for one in products:  # after all of them have been launched
+        total += device.to_host(one)
+    return total
 
 
 class _Csr(NamedTuple):
@@ -238,28 +269,36 @@ class SparseFeatures:
 
     def _by_rows(self) -> _Csr:
         if self._rows is None:
-            self._rows = self._to_device(self.matrix)
+            self._rows = self._cut(self.matrix.data, self.matrix.indices, self.matrix.indptr)
         return self._rows
 
     def _by_columns(self) -> _Csr:
-        found = self._columns or self._to_device(self.matrix.T.tocsr())
+        found = self._columns or self._transposed()
         if self._keeps_columns:
             self._columns = found
         return found
 
-    def _to_device(self, matrix: Any) -> _Csr:
-        stored, indptr = (matrix.data, matrix.indices), matrix.indptr
+    def _transposed(self) -> _Csr:
+        if self.device.capabilities.kind == "gpu":
+            rows = self._by_rows()
+            return self._cut(*transposed(self.device, rows.data, rows.indices, self.matrix.indptr, self.shape[1]))
+        columns = self.matrix.T.tocsr()
+        return self._cut(columns.data, columns.indices, columns.indptr)
+
+    def _cut(self, data: Any, indices: Any, indptr: np.ndarray) -> _Csr:
+        """Return a matrix on the device, with long rows cut; data and indices may be there already."""
         if np.diff(indptr).max(initial=0) <= _LONGEST_ROW:
-            return self._copy(*stored, indptr)
+            return self._there(data, indices, indptr)
         pieces = np.maximum(-(-np.diff(indptr) // _LONGEST_ROW), 1)
         ends = np.concatenate([[0], np.cumsum(pieces)]).astype(indptr.dtype)
         count = np.arange(ends[-1], dtype=indptr.dtype)
         begins = np.repeat(indptr[:-1], pieces) + _LONGEST_ROW * (count - np.repeat(ends[:-1], pieces))
-        whole = self._copy(np.ones(len(count), matrix.dtype), count, ends)
-        return self._copy(*stored, np.append(begins, indptr[-1:]))._replace(whole=whole)
+        whole = self._there(np.ones(len(count), data.dtype), count, ends)
+        return self._there(data, indices, np.append(begins, indptr[-1:]))._replace(whole=whole)
 
-    def _copy(self, *arrays: np.ndarray) -> _Csr:
-        return _Csr(*(self.device.asarray(np.ascontiguousarray(array)) for array in arrays))
+    def _there(self, *arrays: Any) -> _Csr:
+        host = (np.ascontiguousarray(one) if isinstance(one, np.ndarray) else None for one in arrays)
+        return _Csr(*(one if own is None else self.device.asarray(own) for one, own in zip(arrays, host, strict=True)))
 
 
 # Both classes have the methods that DenseFeatures describes.

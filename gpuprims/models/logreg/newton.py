@@ -29,7 +29,7 @@ def lbfgs(objective: Objective, start: np.ndarray, settings: Settings, monitor: 
 
     Source: D. C. Liu and J. Nocedal, "On the limited memory BFGS method for large scale optimization", 1989.
     """
-    return solve_in_two_precisions(_lbfgs, _lbfgs_standardised, objective, start, settings, monitor)
+    return solve_in_two_precisions(_lbfgs, lbfgs_standardised, objective, start, settings, monitor)
 
 
 def newton_cholesky(objective: Objective, start: np.ndarray, settings: Settings, monitor: Monitor) -> str:
@@ -62,7 +62,7 @@ def solve_in_two_precisions(
     return reason
 
 
-def _rounding_or_stalled(value: float, expected_decrease: float) -> str:
+def rounding_or_stalled(value: float, expected_decrease: float) -> str:
     """Return "rounding" if the decrease that a quadratic model expects is negligible, else "stalled"."""
     return "rounding" if abs(expected_decrease) <= _RELATIVE_GAP * abs(value) else "stalled"
 
@@ -75,7 +75,8 @@ def _lbfgs(objective: Objective, start: np.ndarray, settings: Settings, monitor:
     return reason or ("tolerance" if np.abs(found.jac).max() <= settings.tol else "rounding")
 
 
-def _lbfgs_standardised(objective: Objective, start: np.ndarray, settings: Settings, monitor: Monitor) -> str:
+def lbfgs_standardised(objective: Objective, start: np.ndarray, settings: Settings, monitor: Monitor) -> str:
+    """Minimise with SciPy's L-BFGS-B in the coordinates of standardised features."""
     inner = Standardised(objective)
     finer = settings._replace(tol=min(settings.tol, _STANDARDISED_TOLERANCE))
     found, reason = _minimise(inner.loss_gradient, inner.from_weights(start), finer, monitor, inner.to_weights)
@@ -83,7 +84,7 @@ def _lbfgs_standardised(objective: Objective, start: np.ndarray, settings: Setti
         return reason
     if np.abs(objective.loss_gradient(monitor.weights)[1]).max() <= settings.tol:
         return "tolerance"
-    return _rounding_or_stalled(found.fun, float(found.jac @ (found.hess_inv @ found.jac)) / 2)
+    return rounding_or_stalled(found.fun, float(found.jac @ (found.hess_inv @ found.jac)) / 2)
 
 
 def _minimise(
@@ -166,7 +167,7 @@ def _newton(objective: Objective, start: np.ndarray, settings: Settings, monitor
         slope = float(gradient @ step)
         moved = _line_search(objective, weights, step, value, slope)
         if moved is None or idle == _IDLE_ITERATIONS:
-            return _rounding_or_stalled(value, slope / 2)
+            return rounding_or_stalled(value, slope / 2)
         idle = 0 if moved[1] < value - rounding * abs(value) else idle + 1
         weights, value, gradient = moved
         if reason := monitor.record(value, weights):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from itertools import combinations_with_replacement
 from typing import Any
@@ -18,6 +19,8 @@ from gpuprims.primitives.reduce import reduce
 
 # Power iteration converges by the ratio of the two largest eigenvalues; a learning rate needs a factor of 2 only.
 _POWER_ITERATIONS = 20
+# Bytes of the scores of a block of samples of more than two classes.
+_SCORE_BYTES = 256 << 20
 
 
 class Objective:
@@ -125,10 +128,43 @@ class Objective:
         if self.outputs == 1 and samples.features.dense is not None:
             given = samples.features.dense, samples.codes, weights
             return logistic_gradient(*given, sample_weight=samples.sample_weight, device=self.device)
+        if self.outputs > 1:
+            return self._softmax_loss(weights)
+        losses, residuals = self._map(loss_and_residual, self.scores(weights), self._code, self._weight)
+        return self._reduce(losses), self._gradient(residuals)
+
+    def _softmax_loss(self, weights: Any) -> tuple[Any, Any]:
+        """Return what :meth:`loss` does, with the scores of one block of samples at a time in memory."""
+        if len(self._blocks) == 1:
+            return self._softmax_loss_at_once(weights)
+        losses, gradient = [], None
+        for block in self._blocks:
+            loss, slopes = block._softmax_loss_at_once(weights)
+            losses.append(loss)
+            gradient = slopes if gradient is None else self._map("a + b", gradient, slopes)
+        return np.sum([float(self.device.to_host(one)) for one in losses]), gradient
+
+    @cached_property
+    def _blocks(self) -> list[Objective]:
+        samples, (n, _) = self.samples, self.samples.features.shape
+        rows = max(_SCORE_BYTES // (self.outputs * self.dtype.itemsize), 1)
+        if rows >= n or samples.features.dense is None:
+            return [self]
+        parts = (slice(start, min(start + rows, n)) for start in range(0, n, rows))
+        return [
+            self._of(
+                replace(
+                    samples,
+                    features=samples.features.rows(part.start, part.stop),
+                    codes=samples.codes[part],
+                    weights=samples.weights[part],
+                )
+            )
+            for part in parts
+        ]
+
+    def _softmax_loss_at_once(self, weights: Any) -> tuple[Any, Any]:
         scores = self.scores(weights)
-        if self.outputs == 1:
-            losses, residuals = self._map(loss_and_residual, scores, self._code, self._weight)
-            return self._reduce(losses), self._gradient(residuals)
         largest, total = softmax_terms(self.device, scores)
         own = self._reduce(scores, self._code, self._classes, map=_of_class, axis=1, keepdims=True)
         value = self._reduce(self._weight, largest, total, own, map="s*(m + log(t) - z)")

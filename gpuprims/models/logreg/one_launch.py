@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpuprims.models.logreg import newton
+from gpuprims.models.logreg import device_lbfgs
 from gpuprims.models.logreg.objective import Objective
 from gpuprims.models.logreg.progress import Monitor, Settings
 from gpuprims.primitives.newton import ENDS, able_to_fit, logistic_newton
@@ -24,7 +24,7 @@ def newton_or_lbfgs(objective: Objective, start: np.ndarray, settings: Settings,
         reason = _fit_at_once(objective, settings, monitor)
         if reason in _KEPT:
             return reason
-    return newton.lbfgs(objective, start, settings, monitor)
+    return device_lbfgs.lbfgs(objective, start, settings, monitor)
 
 
 def _is_small(objective: Objective) -> bool:

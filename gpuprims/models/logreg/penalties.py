@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from gpuprims.errors import ArgumentError
-from gpuprims.models.logreg import descent, newton, one_launch, proximal
+from gpuprims.models.logreg import descent, device_lbfgs, newton, one_launch, proximal
 from gpuprims.models.logreg.progress import Solver
 
 PENALTIES = ("elasticnet", "l1", "l2")
 SMOOTH_SOLVERS: dict[str, Solver] = {
-    "lbfgs": newton.lbfgs,
+    "lbfgs": device_lbfgs.lbfgs,
     "newton-cholesky": newton.newton_cholesky,
     "gd": descent.gradient_descent,
     "minibatch": descent.minibatch,
