@@ -117,7 +117,7 @@ def _newton_cd(
         return target - weights, -float(gradient @ (target - weights)) - l1 * grown
 
     for _ in range(settings.max_iter):
-        if curvature.cheap:
+        if curvature.cheap and not np.isfinite(before):
             curvature.update(objective, weights)
         step, decrease = step_and_decrease()
         if decrease > _SLOW * before and not curvature.fresh:
