@@ -21,20 +21,8 @@ from gpuprims.models.logreg import fitting
 from gpuprims.models.logreg.paths import LogRegPath
 from gpuprims.models.logreg.penalties import PENALTIES, SOLVERS
 from gpuprims.models.logreg.prediction import LinearScores
-from gpuprims.models.logreg.progress import Progress
+from gpuprims.models.logreg.progress import WARNINGS, Progress
 from gpuprims.models.pictures import loss_curve
-
-# Warnings by ``stop_reason_``.
-_WARNINGS = {
-    "max_iter": "a gradient below tol={tol} within max_iter={max_iter} iterations; got a larger one (standardise the"
-    " features, or raise max_iter)",
-    "gap": "a duality gap below tol={tol} within max_iter={max_iter} iterations; got a larger one (standardise the"
-    " features, or raise max_iter)",
-    "stalled": "a loss within 1e-6 of the minimum; got one that rounding may keep further away (standardise the"
-    " features, or pass float64 to a device that supports it)",
-    "diverged": "a learning_rate at which the loss falls; got learning_rate={learning_rate}, at which it overflows"
-    ' (the last finite weights are kept; lower it, or use "auto")',
-}
 
 
 @named_parameters
@@ -305,6 +293,6 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
     def _warn(self, reason: str) -> None:
         if reason == "max_iter" and hasattr(self, "dual_gap_"):
             reason = "gap"
-        if reason in _WARNINGS:
-            message = _WARNINGS[reason].format(**self.get_params())
+        if reason in WARNINGS:
+            message = WARNINGS[reason].format(**self.get_params())
             warnings.warn(f"LogReg: {message}", ConvergenceWarning, stacklevel=3)

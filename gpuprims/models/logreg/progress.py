@@ -11,6 +11,18 @@ import numpy as np
 
 from gpuprims.models.logreg.objective import Objective
 
+# Warnings by ``stop_reason_``.
+WARNINGS = {
+    "max_iter": "a gradient below tol={tol} within max_iter={max_iter} iterations; got a larger one (standardise the"
+    " features, or raise max_iter)",
+    "gap": "a duality gap below tol={tol} within max_iter={max_iter} iterations; got a larger one (standardise the"
+    " features, or raise max_iter)",
+    "stalled": "a loss within 1e-6 of the minimum; got one that rounding may keep further away (standardise the"
+    " features, or pass float64 to a device that supports it)",
+    "diverged": "a learning_rate at which the loss falls; got learning_rate={learning_rate}, at which it overflows"
+    ' (the last finite weights are kept; lower it, or use "auto")',
+}
+
 
 class Settings(NamedTuple):
     """Settings of a solver. With a learning rate of None, the solver chooses one; rates multiply summed gradients."""
