@@ -80,7 +80,7 @@ def test_other_fits_are_left_to_lbfgs(
         "callback": {"callback": lambda one: False},
         "target_error": {"target_error": 0.01},
         "warm_start": {"warm_start": True},
-        "separable": {"C": np.inf, "max_iter": 5},
+        "separable": {"C": np.inf, "max_iter": 60},
     }
     if how == "classes":
         y = np.arange(200) % 3

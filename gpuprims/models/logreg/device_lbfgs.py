@@ -23,7 +23,7 @@ from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 
 # Fewest weights whose vectors stay on the device (measurements.md, vectors on the device).
-_FEWEST = 2048
+_FEWEST = 8192
 # Steps that are remembered, as in SciPy.
 _HISTORY = 10
 # Most points of a line search, and the shares of the first slope that a decrease must reach and the slope fall to.

@@ -12,7 +12,7 @@ from gpuprims.core.operands import Operands
 from gpuprims.models.checks import OwnErrors, check_fitted
 from gpuprims.models.device_arrays import like_samples, to_host
 from gpuprims.models.logreg.objective import scores_of, softmax_terms
-from gpuprims.models.logreg.samples import features_of, host_labels
+from gpuprims.models.logreg.samples import all_finite, features_of, host_labels
 from gpuprims.primitives.logistic.labelled import sigmoid
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
@@ -113,8 +113,13 @@ class LinearScores:
     def _scores(self, X: Any) -> tuple[Operands, Any]:
         """Return scores of shape (n_samples, outputs), on the device."""
         check_fitted(self)
-        operands, features = features_of(self, X, reset=False)
-        return operands, scores_of(features, *(features.device.asarray(own) for own in (self.coef_, self.intercept_)))
+        operands, features = features_of(self, X, reset=False, finite=False)
+        device = features.device
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = scores_of(features, *(device.asarray(own) for own in (self.coef_, self.intercept_)))
+        if not all_finite(scores, device):  # as of features with NaN or infinity, or by overflow
+            features_of(self, X, reset=False)
+        return operands, scores
 
 
 def _like_samples(X: Any, operands: Operands, result: Any) -> Any:

@@ -77,10 +77,11 @@ class Samples:
         return replace(self, features=self.features.as_float64(), codes=codes, weights=weights)
 
 
-def features_of(model: Any, X: Any, *, reset: bool) -> tuple[Operands, Features]:
+def features_of(model: Any, X: Any, *, reset: bool, finite: bool = True) -> tuple[Operands, Features]:
     """Check features as scikit-learn does, and copy those of the host to the device.
 
-    The operands say where results belong. ``reset`` is scikit-learn's: True in a fit.
+    The operands say where results belong. ``reset`` is scikit-learn's: True in a fit. Unless ``finite``, NaN and
+    infinity pass.
     """
     if model.backend is not None and model.device is not None:
         raise ArgumentError(f"{_LABEL}: backend= or device=; got both, {model.backend!r} and {model.device!r}")
@@ -88,10 +89,9 @@ def features_of(model: Any, X: Any, *, reset: bool) -> tuple[Operands, Features]
     refuse_masked(f"{_LABEL}: X", getattr(X, "data", None) if issparse(X) else X)  # a DOK matrix has no .data
     on_device = device_operands(_LABEL, X, asked)
     if on_device is not None:
-        array = _checked_on_device(model, on_device, reset=reset)
+        array = _checked_on_device(model, on_device, reset=reset, finite=finite)
         return on_device.instead(array), DenseFeatures(on_device.device, array)
-    X = host_array(X)
-    device = pick_device(None, asked)
+    X, device = host_array(X), pick_device(None, asked)
     if issparse(X):
         check_matrix(_LABEL, X)
     checked = X if _needs_no_checks(model, X, reset=reset) else _checked_on_host(model, X, reset=reset)
@@ -103,11 +103,9 @@ def features_of(model: Any, X: Any, *, reset: bool) -> tuple[Operands, Features]
         operands = as_operands(_LABEL, (checked,), device)
         stored = device.asarray(operands.natives[0])
         features = DenseFeatures(device, stored)
-    if not _all_finite(stored, device):
+    if finite and not all_finite(stored, device):
         _checked_on_host(model, X, reset=reset, finite=True)  # raises, with scikit-learn's words
-        raise ArgumentError(
-            f"{_LABEL}: finite features; got NaN or infinity that a check of X on the host did not find"
-        )
+        raise ArgumentError(f"{_LABEL}: finite features; got NaN or infinity, which the host does not find")
     return operands, features
 
 
@@ -135,12 +133,12 @@ def _checked_on_host(model: Any, X: Any, *, reset: bool, finite: bool = False) -
         return validate_data(model, X, reset=reset, **how)
 
 
-def _all_finite(array: Any, device: Device) -> bool:
+def all_finite(array: Any, device: Device) -> bool:
     """Return True if a device finds no NaN or infinity in an array there."""
     return not array.size or bool(device.to_host(reduce(array, map="isfinite(x)", op="all", device=device)))
 
 
-def _checked_on_device(model: Any, operands: Operands, *, reset: bool) -> Any:
+def _checked_on_device(model: Any, operands: Operands, *, reset: bool, finite: bool) -> Any:
     """Return features on a device in the dtype of the fit, after checking them without a copy to the host."""
     array = operands.natives[0]
     if len(array.shape) != 2 or 0 in array.shape:
@@ -151,7 +149,7 @@ def _checked_on_device(model: Any, operands: Operands, *, reset: bool) -> Any:
     kept = kept if reset else model.coef_.dtype
     if array.dtype != kept:
         array = map_elements(lambda x: x.astype(kept), array, device=operands.device)
-    if not _all_finite(array, operands.device):
+    if finite and not all_finite(array, operands.device):
         raise ArgumentError(f"Input X contains NaN or infinity: {_LABEL} takes finite features (impute them first)")
     with OwnErrors(_LABEL):
         _check_n_features(model, array, reset=reset)
