@@ -11,7 +11,7 @@ from logreg_cases import Data, fit, need_float64
 
 import gpuprims
 from gpuprims.models import LogReg
-from gpuprims.models.logreg import features
+from gpuprims.models.logreg import gram
 
 
 @pytest.mark.parametrize("feature_dtype", ["int8", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"])
@@ -44,11 +44,11 @@ def test_second_derivatives_by_blocks_and_by_folds(
     device: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, dtype: str
 ) -> None:
     need(device, np.float64 if dtype == "float64" else np.float32)
-    monkeypatch.setattr(features, "_BLOCK", 1000)
+    monkeypatch.setattr(gram, "_BLOCK", 1000)
     X = (9 * rng.standard_normal((503, 7))).astype(dtype)
     slopes = rng.random((503, 1)).astype("float64" if dtype == "float64" else "float32")
     exact = X.astype(np.float64).T @ (slopes * X.astype(np.float64))
-    for gram in (features.gram_by_blocks, features.gram_by_reduce):
-        got = gram(device, device.asarray(X), device.asarray(slopes))
+    for function in (gram.gram_by_blocks, gram.gram_by_reduce):
+        got = function(device, device.asarray(X), device.asarray(slopes))
         assert got.dtype == np.float64
         np.testing.assert_allclose(got, exact, rtol=0, atol=1e-5 * np.abs(exact).max())

@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 
 import gpuprims
 from gpuprims.models import LogReg
-from gpuprims.models.logreg import device_lbfgs, features, newton, objective
+from gpuprims.models.logreg import device_lbfgs, features, gram, newton, objective
 from gpuprims.models.logreg.transposition import transposed
 
 
@@ -115,9 +115,9 @@ def test_scores_of_blocks_of_samples(
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_gram_matrix_by_slabs(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, dtype: Any) -> None:
-    monkeypatch.setattr(features, "_SLAB_BYTES", 700)
+    monkeypatch.setattr(gram, "_SLAB_BYTES", 700)
     X, weights = rng.standard_normal((101, 6)).astype(dtype), rng.standard_normal((101, 1)).astype(dtype)
-    found = features.gram_by_products(gpuprims.Device("reference"), X, weights, np.matmul)
+    found = gram.gram_by_products(gpuprims.Device("reference"), X, weights, np.matmul)
     exact = X.T.astype(np.float64) @ (weights.astype(np.float64) * X)
     np.testing.assert_allclose(found, exact, rtol=0, atol=np.abs(exact).max() * np.finfo(dtype).eps * 16)
 

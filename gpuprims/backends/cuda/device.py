@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
@@ -18,6 +17,7 @@ from gpuprims.backends.cuda.capabilities import capabilities_of
 from gpuprims.backends.cuda.capture import in_stream, is_capturing, memory_key, stream_handle, stream_of
 from gpuprims.backends.cuda.clock import CudaClock
 from gpuprims.backends.cuda.kernel import CudaKernel, alongside, compiled, current_device
+from gpuprims.backends.cuda.products import product_on
 from gpuprims.backends.cuda.runs import into_new
 from gpuprims.backends.cuda.transfer import Transfer
 from gpuprims.core.capabilities import Capabilities
@@ -40,6 +40,7 @@ class CudaDriver(OwnMemory):
     """One GPU; work goes to CuPy's current stream."""
 
     backend = "cuda"
+    matmul = cached_property(product_on)
 
     def __init__(self, index: int) -> None:
         self.index, self.device = index, cupy.cuda.Device(index)
@@ -57,20 +58,6 @@ class CudaDriver(OwnMemory):
     def capabilities(self) -> Capabilities:
         """The GPU's capabilities."""
         return capabilities_of(self.index)
-
-    @cached_property
-    def matmul(self) -> Callable[[Any, Any], Any] | None:
-        """The product of two matrices by cuBLAS; None where CuPy does not find cuBLAS, which is no part of it."""
-        try:
-            importlib.import_module("cupy_backends.cuda.libs.cublas")
-        except ImportError:
-            return None
-
-        def product(one: cupy.ndarray, other: cupy.ndarray) -> cupy.ndarray:
-            with self.device:
-                return cupy.matmul(one, other)
-
-        return product
 
     def build(self, variant: Variant, spec: KernelSpec) -> CudaKernel:
         """Compile a kernel file with its spec."""
