@@ -39,8 +39,7 @@ _DECLARED_LOCAL, _ASKED_LOCAL = 1, 8  # CU_FUNC_ATTRIBUTE_: SHARED_SIZE_BYTES, M
 class CudaDriver(OwnMemory):
     """One GPU; work goes to CuPy's current stream."""
 
-    backend = "cuda"
-    matmul = cached_property(product_on)
+    backend, matmul = "cuda", cached_property(product_on)
 
     def __init__(self, index: int) -> None:
         self.index, self.device = index, cupy.cuda.Device(index)

@@ -10,7 +10,7 @@ import cupy
 
 
 def product_on(driver: Any) -> Callable[[Any, Any], Any] | None:
-    """Return the product of two matrices on a driver's GPU; None where CuPy does not find cuBLAS, which is not in it."""
+    """Return the product of two matrices on a driver's GPU; None where CuPy does not find cuBLAS."""
     try:
         importlib.import_module("cupy_backends.cuda.libs.cublas")
     except ImportError:
