@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.catalogue import Catalogue
 from gpuprims.core.geometry import Geometry, first_refusal
 from gpuprims.core.refusals import double_precision, for_cpus, group_fits
+from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.ordering import counts_fit
 from gpuprims.primitives.selection.reference import selection_numpy
 from gpuprims.primitives.sort.refusals import rows_below, rows_from, whole_rows
 
 _SELECTION = Catalogue(Variant, "selection", Path(__file__).parent)
+
+_ON_CPUS, _ON_GPUS = rows_from(2**20), rows_from(2**22)  # rows: sampled
+
+
+def _too_short_to_sample(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Yield rows that the launches of a sample do not pay for."""
+    return (_ON_CPUS if capabilities.kind == "cpu" else _ON_GPUS)(capabilities, call)
+
 
 VARIANTS = (
     _SELECTION.cpu(
@@ -32,7 +42,7 @@ VARIANTS = (
         vectors=True,
         geometry=Geometry(256, 16, 4),  # rows: sampled
         refuse=lambda at: first_refusal(double_precision, group_fits(at.block), counts_fit),
-        yields=rows_from(2**20),  # rows: sampled
+        yields=_too_short_to_sample,
     ),
     *_SELECTION.gpu(
         "radix",
