@@ -75,7 +75,7 @@ def explain(
 
 
 def computed_by(function: str) -> str:
-    """Return the primitive that computes a function, such as sort for argsort; any other name unchanged."""
+    """Return the primitive that computes a function of another name, such as argsort; any other name unchanged."""
     names = REGISTRY.primitive_names
     if function in names or not isinstance(function, str):
         return function
