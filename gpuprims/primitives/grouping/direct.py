@@ -19,6 +19,8 @@ from gpuprims.primitives.reduce import reduce
 _OCCURS = trace(lambda count: count != 0, 1)
 # A range is small with so many keys, or fewer than one for so many elements; never with more than the last number.
 _FEW, _ELEMENTS_EACH, _MOST = 1024, 8, 1 << 22  # rows: direct
+# Fewest elements: a sort of fewer takes less time than the launches and waits here (rows: direct-few).
+_FEWEST = {"cpu": 1 << 14, "gpu": 1 << 19}
 # Edges of bins are float64, which holds all integers up to this one.
 _EXACT = 2**53
 
@@ -35,6 +37,8 @@ def direct_sums(
         return None
     operands = as_operands(label, (arrays[0], keys), device)
     values, by = operands.natives
+    if values.size < _FEWEST.get(operands.device.capabilities.kind, 0):
+        return None
     fits = values.dtype in (np.float32, np.float64) and by.dtype.kind in "iu" and values.shape == by.shape
     if not fits or not values.size or not operands.device.capabilities.fp64:
         return None

@@ -7,7 +7,14 @@ import pytest
 from kernel_cases import need, on_device, on_host
 
 import gpuprims
+from gpuprims.operators import OPERATORS
 from gpuprims.primitives.grouping import direct
+
+
+@pytest.fixture(autouse=True)
+def any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let few elements go without a sort too."""
+    monkeypatch.setattr(direct, "_FEWEST", {})
 
 
 def _sums(values: np.ndarray, keys: np.ndarray) -> np.ndarray:
@@ -75,3 +82,14 @@ def test_arrays_of_the_device(device: gpuprims.Device, rng: np.random.Generator)
     got = gpuprims.reduce(resident, by=on_device(device, keys), device=device)
     assert type(got) is type(resident)
     np.testing.assert_allclose(on_host(device, got), _sums(values, keys), rtol=1e-4, atol=1e-5)
+
+
+def test_few_elements_are_sorted(
+    device: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need(device, "float64")
+    values, keys = rng.standard_normal(900).astype(np.float32), rng.integers(0, 40, 900).astype(np.int32)
+    arrays = (values,), keys, OPERATORS["sum"], None, device
+    assert direct.direct_sums("reduce", *arrays) is not None
+    monkeypatch.setattr(direct, "_FEWEST", {device.capabilities.kind: 901})
+    assert direct.direct_sums("reduce", *arrays) is None
