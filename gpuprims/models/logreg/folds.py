@@ -14,10 +14,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.models.logreg.objective import scores_of
+from gpuprims.models.logreg.one_launch import fits_a_group
 from gpuprims.models.logreg.paths import LogRegPath, fit_path
 from gpuprims.models.logreg.progress import Settings
 from gpuprims.models.logreg.samples import Samples
-from gpuprims.primitives.newton import ENDS, able_to_fit, logistic_newton
+from gpuprims.primitives.newton import ENDS, logistic_newton
 
 # Products of a problem's second derivatives up to which one group fits it (measurements.md, folds side by side).
 _SIDE_BY_SIDE = 2**24
@@ -50,7 +51,8 @@ def fit_folds(
     given = samples.device.to_host(samples.weights).astype(np.float64)
     weights = np.array([given * np.bincount(fold.train, minlength=samples.size) for fold in folds])
     _check_folds(model, samples, weights)
-    if ratio == 0 and model.solver == "auto" and _small(model, samples):
+    small = len(model.classes_) == 2 and fits_a_group(samples, intercept=bool(model.fit_intercept), most=_SIDE_BY_SIDE)
+    if ratio == 0 and model.solver == "auto" and small:
         return _side_by_side(model, samples, weights, Cs, settings)
     return [fit_path(model, _weighted(samples, own), Cs, ratio, settings) for own in weights]
 
@@ -68,14 +70,6 @@ def _weighted(samples: Samples, weights: np.ndarray) -> Samples:
     """Return the samples with other weights; features and labels are shared."""
     on_device = samples.device.asarray(np.ascontiguousarray(weights, samples.dtype))
     return replace(samples, weights=on_device, weighted=True, total=float(weights.sum()))
-
-
-def _small(model: Any, samples: Samples) -> bool:
-    """Return True if a group fits a problem in less time than the device needs for the launches of a solver."""
-    (n, k), dense = samples.features.shape, samples.features.dense is not None
-    if len(model.classes_) > 2 or not dense or n * (k + 1) ** 2 > _SIDE_BY_SIDE:
-        return False
-    return able_to_fit(samples.device, samples.dtype, n, k + bool(model.fit_intercept))
 
 
 def _side_by_side(

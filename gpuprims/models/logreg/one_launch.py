@@ -7,6 +7,7 @@ import numpy as np
 from gpuprims.models.logreg import device_lbfgs
 from gpuprims.models.logreg.objective import Objective
 from gpuprims.models.logreg.progress import Monitor, Settings
+from gpuprims.models.logreg.samples import Samples
 from gpuprims.primitives.newton import ENDS, able_to_fit, logistic_newton
 
 # Most products of two numbers of a row in a pass over the samples (measurements.md, one launch).
@@ -20,19 +21,21 @@ def newton_or_lbfgs(objective: Objective, start: np.ndarray, settings: Settings,
 
     A fit that somebody watches, or that starts from other weights than zero, is left to L-BFGS too.
     """
-    if not monitor.watched and not start.any() and _is_small(objective):
+    intercept = bool(objective.fit_intercept)
+    small = objective.outputs == 1 and fits_a_group(objective.samples, intercept=intercept, most=_MOST_PRODUCTS)
+    if small and not monitor.watched and not start.any():
         reason = _fit_at_once(objective, settings, monitor)
         if reason in _KEPT:
             return reason
     return device_lbfgs.lbfgs(objective, start, settings, monitor)
 
 
-def _is_small(objective: Objective) -> bool:
-    """Return True if one group fits the samples sooner than the launches of another solver would."""
-    samples, columns = objective.samples, objective.features + objective.fit_intercept
-    if objective.outputs > 1 or samples.features.dense is None or samples.size * columns**2 > _MOST_PRODUCTS:
+def fits_a_group(samples: Samples, *, intercept: bool, most: int) -> bool:
+    """Return True if a group is able to fit samples of two classes, and has at most so many products for its sums."""
+    n, k = samples.features.shape
+    if samples.features.dense is None or n * (k + intercept) ** 2 > most:
         return False
-    return able_to_fit(objective.device, objective.dtype, samples.size, columns)
+    return able_to_fit(samples.device, samples.dtype, n, k + intercept)
 
 
 def _fit_at_once(objective: Objective, settings: Settings, monitor: Monitor) -> str:
