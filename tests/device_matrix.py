@@ -334,7 +334,7 @@ def _lock_free(device: gpuprims.Device, dtype: np.dtype[Any], rng: np.random.Gen
 def _model(device: gpuprims.Device, dtype: np.dtype[Any], rng: np.random.Generator) -> None:
     X = rng.standard_normal((200, 3)).astype(dtype)
     y = (X @ np.array([1.0, -2.0, 0.5]) > 0).astype(np.int64)
-    model = gpuprims.models.LogReg(device=device, max_iter=100, tol=0.05)
+    model = gpuprims.models.LogReg(device=device, solver="lbfgs", max_iter=100, tol=0.05)
     assert model.fit(X, y).score(X, y) > 0.9
 
 

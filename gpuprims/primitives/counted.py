@@ -14,8 +14,6 @@ from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out
 from gpuprims.errors import ArgumentError
 
-_INT64 = np.dtype(np.int64)
-
 
 @dataclass(slots=True, eq=False)
 class CountedPlan(LaunchPlan):
@@ -41,12 +39,12 @@ class CountedPlan(LaunchPlan):
 
     def run_in_place(self, arrays: Sequence[np.ndarray]) -> Any:
         """See :meth:`LaunchPlan.run_in_place`."""
-        return self._on_memories([self.device.driver.memory(array) for array in arrays])
+        return self._on_memories(list(map(self.device.driver.memory, arrays)))
 
     def run_there(self, arrays: Sequence[Any]) -> Any:
         """See :meth:`LaunchPlan.run_there`."""
-        launch, driver, forms = self.compiled(), self.device.driver, self.results[:-1]
-        found, count = [driver.empty(form.shape, form.dtype) for form in forms], 0
+        launch, driver = self.compiled(), self.device.driver
+        found, count = [driver.empty(form.shape, form.dtype) for form in self.results[:-1]], 0
         if launch is not nothing:
             total = driver.report()
             self._start(launch, arrays, [*found, total.memory])
@@ -54,20 +52,23 @@ class CountedPlan(LaunchPlan):
         return self._cut(driver.cut, found, count)
 
     def _on_memories(self, memories: Sequence[Any]) -> Any:
-        launch, driver, forms = self.compiled(), self.device.driver, self.results[:-1]
-        found, total = [np.empty(form.shape, form.dtype) for form in forms], np.zeros((), _INT64)
+        launch, driver = self.compiled(), self.device.driver
+        *found, total = self._memory(np.empty)
+        total[()] = 0
         if launch is not nothing:
             try:
-                self._start(launch, memories, [driver.memory(one) for one in (*found, total)])
+                self._start(launch, memories, list(map(driver.memory, (*found, total))))
             finally:
                 driver.wait()  # also before an error frees the memory
         return self._cut(cut_array, found, total.item())
 
     def _cut(self, cut: Callable[..., Any], found: Sequence[Any], count: int) -> Any:
         """Return the parts of results that have elements: one bare, several as a tuple."""
+        if self.lengths is None and len(found) == 1:
+            return cut(found[0], 0, (count,))
         lengths = [count] * len(found) if self.lengths is None else self.lengths(count)
-        parts = [cut(one, 0, (length,)) for one, length in zip(found, lengths, strict=True)]
-        return parts[0] if len(parts) == 1 else tuple(parts)
+        parts = tuple([cut(one, 0, (length,)) for one, length in zip(found, lengths, strict=True)])
+        return parts[0] if len(parts) == 1 else parts
 
 
 def _each(function: Callable[[Any], Any], results: Any) -> Any:
