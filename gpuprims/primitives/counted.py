@@ -34,8 +34,8 @@ class CountedPlan(LaunchPlan):
             raise ArgumentError(f"{operands.label}: {rule}; got one")
         _, memories = operands.placed or operands.place()
         if operands.in_place:
-            return _each(operands.as_caller_wants, self._on_memories(memories))
-        return _each(operands.to_caller, self.run_there(memories))
+            return each_result(operands.as_caller_wants, self._on_memories(memories))
+        return each_result(operands.to_caller, self.run_there(memories))
 
     def run_in_place(self, arrays: Sequence[np.ndarray]) -> Any:
         """See :meth:`LaunchPlan.run_in_place`."""
@@ -71,6 +71,6 @@ class CountedPlan(LaunchPlan):
         return parts[0] if len(parts) == 1 else parts
 
 
-def _each(function: Callable[[Any], Any], results: Any) -> Any:
+def each_result(function: Callable[[Any], Any], results: Any) -> Any:
     """Apply a function to the one result, or to each of several."""
     return tuple(map(function, results)) if isinstance(results, tuple) else function(results)

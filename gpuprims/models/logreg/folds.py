@@ -126,7 +126,7 @@ class Scored(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
 
 
 def scorer_of(scorer: Any, classes: np.ndarray) -> Any:
-    """Return a scorer that knows all classes, some of which may be missing from a fold."""
+    """Return a scorer that knows all classes; a fold may lack some."""
     function = getattr(scorer, "_score_func", None)
     known = inspect.signature(function).parameters if function is not None else {}
     if "labels" not in known:

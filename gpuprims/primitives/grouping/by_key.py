@@ -12,6 +12,7 @@ from gpuprims.core.device import Device
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.expressions import trace
 from gpuprims.operators import OPERATORS, Op, as_map, make_folding
+from gpuprims.primitives.counted import each_result
 from gpuprims.primitives.found import must_find
 from gpuprims.primitives.grouping.groups import Groups
 from gpuprims.primitives.grouping.indices import scatter
@@ -45,7 +46,7 @@ def reduce_by_key(
         if (sums := by_bins.direct_sums("reduce", arrays, keys, op, mapped, device)) is not None:
             return sums
     groups = groups_for("reduce", arrays, keys, op, device, mapped=mapped)
-    results = _each(groups.operands.to_caller, folded(groups, groups.values, fold, op))
+    results = each_result(groups.operands.to_caller, folded(groups, groups.values, fold, op))
     found = must_find("reduce", op, groups.operands)
     return results if found is None else found(results)
 
@@ -63,7 +64,7 @@ def scan_by_key(
             scatter(result, groups.order, into, groups.device)
         return operands.to_caller(operands.cut(into, 0, groups.shape))
 
-    return _each(back, folded(groups, groups.values, fold, op))
+    return each_result(back, folded(groups, groups.values, fold, op))
 
 
 def check_by_key(label: str, arrays: tuple[Any, ...], **others: Any) -> None:
@@ -114,8 +115,3 @@ def folded(groups: Groups, values: list[Any], fold: Fold, op: Op) -> Any:
 def locates(op: Op) -> bool:
     """Return True for argmin, argmax and those that leave NaN out."""
     return op in [OPERATORS[name] for name in _LOCATING]
-
-
-def _each(function: Callable[[Any], Any], results: Any) -> Any:
-    """Apply a function to the one result, or to each of several."""
-    return tuple(map(function, results)) if isinstance(results, tuple) else function(results)

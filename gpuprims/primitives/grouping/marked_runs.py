@@ -18,7 +18,7 @@ _TRUE = trace(lambda element: True, 1)
 
 
 class MarkedRuns:
-    """The runs of an array along one axis, which has elements.
+    """The runs of an array along one axis, which has two elements or more.
 
     Parameters
     ----------
@@ -43,12 +43,11 @@ class MarkedRuns:
         marks = self._operands.empty((n + 1,), _BOOL)
         for end in (0, n):
             map_arrays(_TRUE, cut(self.elements, 0, (1,)), out=cut(marks, end, (1,)), device=device)
-        if n > 1:
-            differ = "a != b"
-            if self.elements.dtype.kind == "f" and self._equal_nan:
-                differ = "(a != b) & ((a == a) | (b == b))"
-            neighbours = cut(self.elements, 0, (n - 1,)), cut(self.elements, 1, (n - 1,))
-            map_arrays(differ, *neighbours, out=cut(marks, 1, (n - 1,)), device=device)
+        differ = "a != b"
+        if self.elements.dtype.kind == "f" and self._equal_nan:
+            differ = "(a != b) & ((a == a) | (b == b))"
+        neighbours = cut(self.elements, 0, (n - 1,)), cut(self.elements, 1, (n - 1,))
+        map_arrays(differ, *neighbours, out=cut(marks, 1, (n - 1,)), device=device)
         return marks
 
     @property

@@ -102,14 +102,14 @@ def reduce(
         What the fold begins with, also if there are no elements; for several components a tuple. For operators whose
         results are the folded values: not for mean, norm, argmax and the like.
     segments : array_like of int, optional
-        Row offsets as in CSR, for arrays of one dimension, or along ``axis`` of arrays of one shape, each row of which
-        has these segments: the first is 0, the last the number of elements, and they never decrease. They may lie on
+        Row offsets as in CSR: the first is 0, the last the number of elements, and they never decrease. Arrays have one
+        dimension; with ``axis``, arrays of one shape have these segments in each row along it. Offsets may lie on
         the device, where they are checked too. A call waits for this check the first time that it gets an array. If the
         array's values become wrong after that, the results are undefined, and the next such call or
         :meth:`Device.synchronize` raises. The result has an element for each segment between two offsets. A kernel for
         segments runs, or one of :func:`gpuprims.scan`. argmin and argmax count along the whole array, or ``axis``. With
-        ``axis`` the call waits for offsets on a device, copies arrays of which it is not the last axis, and takes no
-        ``out``.
+        ``axis`` the call waits for offsets on a device, takes no ``out``, and copies arrays unless the axis is their
+        last one.
     by : array_like, optional
         A key for each element, in any order, of the shape of the arrays. The result has one element for each distinct
         key, in ascending order of keys (:func:`gpuprims.unique` returns these). Elements of one key are folded in their

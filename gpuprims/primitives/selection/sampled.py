@@ -23,7 +23,7 @@ _SIGMAS = 6
 
 
 class Rows(NamedTuple):
-    """Rows of ``n`` elements, in each of which ``together`` ranks lie close to each other."""
+    """Rows of ``n`` elements; ``together`` ranks of each row lie close to each other."""
 
     outputs: int
     n: int

@@ -130,7 +130,7 @@ def _there(long: Operands) -> Operands:
 
 
 def _request(operands: Operands, weights: np.ndarray, ahead: int, result: Dtype) -> StencilRequest:
-    """Return the stencil of the sums of which the first multiplies element ``ahead`` by the first weight."""
+    """Return the stencil whose first sum multiplies element ``ahead`` by the first weight."""
     (array,) = operands.natives
     turned = np.ascontiguousarray(weights[::-1])
     first = ahead - len(weights) + 1
