@@ -33,6 +33,8 @@ TOP_K: dict[str, Callable[..., Any]] = {
     ],
     "segments": lambda **where: gpuprims.top_k(resident(500), 3, segments=np.arange(0, 501, 50), **where),
 }
+_FEW = {name: call for name, call in TOP_K.items() if name not in ("float32, many", "segments")}
+_FEW["float32, few"] = lambda **where: gpuprims.top_k(resident(_LONG), 1000, **where)
 _SHORT_ROWS = {name: call for name, call in TOP_K.items() if name != "float32, many"}
 SELECTIONS: dict[str, Callable[..., Any]] = {
     "median of float32": lambda **where: _selected(resident(_LONG), (0,), **where),
@@ -42,4 +44,4 @@ SELECTIONS: dict[str, Callable[..., Any]] = {
 }
 _SHORT_SELECTIONS = {name: call for name, call in SELECTIONS.items() if name != "median of float32"}
 # The calls of kernels that do not take those of all others.
-ALONE = {"top_k_rows": _SHORT_ROWS, "selection_cpu_rows": _SHORT_SELECTIONS}
+ALONE = {"top_k_rows": _SHORT_ROWS, "top_k_sampled": _FEW, "selection_cpu_rows": _SHORT_SELECTIONS}

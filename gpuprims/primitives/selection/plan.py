@@ -76,7 +76,7 @@ class SampledSpec(SelectionSpec):
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""
-        return *super().headers(), KERNELS / "sampling.h"
+        return *super().headers(), KERNELS / "pieces.h", KERNELS / "sampling.h"
 
 
 class RowsSpec(SelectionSpec):

@@ -12,6 +12,8 @@ from gpuprims.core.driver import Kernel, Launch
 from gpuprims.core.launch_plan import in_turn
 from gpuprims.core.layout import Layout
 from gpuprims.primitives.ordering import DIGIT_BITS, STATE_BYTES, digits
+from gpuprims.primitives.top_k.rows import Rows
+from gpuprims.primitives.top_k.sampled import launch_sampled
 from gpuprims.primitives.top_k.variants import TopKVariant
 
 # As in top_k_radix.cl.
@@ -23,32 +25,6 @@ _ROOM, _PART = 1024, 4
 
 # An element of so many is sampled, in rows of so many or more and few of which are taken.
 _SAMPLED, _LEAST_SAMPLED, _MOST_SAMPLED, _MOST_ROWS = 1024, 1 << 18, 1 << 13, 64
-
-
-class Rows(NamedTuple):
-    """Rows of at most ``n`` elements, of ``mean`` on average, from each of which a call takes ``k``."""
-
-    outputs: int
-    n: int
-    mean: int
-    k: int
-    order_bits: int
-    segmented: bool
-
-    @property
-    def many(self) -> bool:
-        """True if 32 bits do not count the elements of a row."""
-        return self.n >= 2**32
-
-    @property
-    def far(self) -> bool:
-        """True if a pick needs more than 64 bits."""
-        return self.order_bits > 32 or self.many
-
-    @property
-    def pick_bytes(self) -> int:
-        """Bytes of a pick."""
-        return 16 if self.far else 8
 
 
 class Sample(NamedTuple):
@@ -137,5 +113,6 @@ LAUNCHES: dict[str, Callable[[Device, TopKVariant, Kernel, Layout, Rows], Launch
     "whole": launch_whole,
     "runs": launch_runs,
     "rows": launch_rows,
+    "sampled": launch_sampled,
     "radix": launch_radix,
 }

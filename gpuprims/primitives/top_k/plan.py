@@ -23,7 +23,8 @@ from gpuprims.errors import ArgumentError, AxisError, quoted
 from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.ordering import check_ordered, order_bits
-from gpuprims.primitives.top_k.launches import LAUNCHES, Rows
+from gpuprims.primitives.top_k.launches import LAUNCHES
+from gpuprims.primitives.top_k.rows import Rows
 from gpuprims.primitives.top_k.spec import TopKSpec
 from gpuprims.primitives.top_k.variants import TopKTraits, TopKVariant
 
@@ -100,13 +101,15 @@ def plan_call(
         found = outputs, k
     results = contiguous(forms[0].dtype, found, alignment), contiguous(_INT64, found, alignment)
     targets = result_forms("top_k", results, written)
-    traits = TopKTraits((forms[0].dtype, _INT64), mean, outputs, value_bytes=forms[0].item, k=k)
     rows = Rows(outputs, longest, mean, k, order_bits(forms[0].dtype), request.segments is not None)
+    traits = TopKTraits((forms[0].dtype, _INT64), mean, outputs, value_bytes=forms[0].item, k=k, segmented=rows.segmented)
 
     def compiling(chosen: Variant) -> Launch:
         if not outputs or not k:
             return nothing
         able = TopKVariant.of(chosen)
+        if able.way == "sampled" and rows.far:  # whose picks take twice the local memory
+            able = able.resized(block=able.block // 2)
         layout = _layout(request, forms, tuple(targets))
         spec = TopKSpec(
             layout.accesses[:-2],
@@ -117,8 +120,9 @@ def plan_call(
             segmented=request.segments is not None,
             far=rows.far,
             many=rows.many,
-            counted=able.way == "radix",
-            tiled=able.way in ("radix", "rows"),
+            counted=able.way in ("radix", "sampled"),
+            tiled=able.way != "runs" and able.way != "whole",
+            sampled=able.way == "sampled",
             vector=layout.vector_width() if able.vectors and not rows.segmented else 1,
         )
         return LAUNCHES[able.way](device, able, device.kernel(able, spec), layout, rows)

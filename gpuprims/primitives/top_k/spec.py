@@ -9,6 +9,8 @@ from typing import ClassVar
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.primitives.ordering import KERNELS, count_macros, order_macros
 
+_OWN = Path(__file__).parent / "kernels"
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TopKSpec(KernelSpec):
@@ -20,6 +22,7 @@ class TopKSpec(KernelSpec):
     many: bool  # a row has more elements than 32 bits count
     counted: bool  # groups count elements together
     tiled: bool  # groups sort tiles of picks
+    sampled: bool  # a sample is taken, and one group selects among many picks
 
     lifts_constants: ClassVar[bool] = False
 
@@ -43,5 +46,6 @@ class TopKSpec(KernelSpec):
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""
         counting = (KERNELS / "radix.h",) if self.counted else ()
-        tiles = (Path(__file__).parent / "kernels" / "tiles.h",) if self.tiled else ()
-        return KERNELS / "order.h", KERNELS / "ordering.h", *counting, *tiles
+        tiles = (_OWN / "tiles.h",) if self.tiled else ()
+        sampling = (KERNELS / "pieces.h", _OWN / "selecting.h") if self.sampled else ()
+        return KERNELS / "order.h", KERNELS / "ordering.h", *counting, *tiles, *sampling

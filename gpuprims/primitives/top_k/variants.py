@@ -18,9 +18,10 @@ from gpuprims.primitives.top_k.reference import top_k_numpy
 
 @dataclass(frozen=True)
 class TopKTraits(CallTraits):
-    """Facts about a call; ``k`` elements are taken of each row."""
+    """Facts about a call; ``k`` elements are taken of each row, which is one of the segments or not."""
 
     k: int = 1
+    segmented: bool = False
 
 
 @dataclass(frozen=True)
@@ -29,11 +30,12 @@ class TopKVariant(Variant):
 
     Parameters
     ----------
-    way : {"whole", "runs", "rows", "radix"}
-        One launch; runs of rows by work-items; a row for each group; launches that select digit by digit.
+    way : {"whole", "runs", "rows", "sampled", "radix"}
+        One launch; runs of rows by work-items; a row for each group; one reading after a sample; launches that select
+        digit by digit.
     """
 
-    way: Literal["whole", "runs", "rows", "radix"] = "whole"
+    way: Literal["whole", "runs", "rows", "sampled", "radix"] = "whole"
 
 
 def short_rows(at: Geometry) -> Refusal:
@@ -48,8 +50,26 @@ def short_rows(at: Geometry) -> Refusal:
     return refuse
 
 
+def long_rows(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Yield many or short rows, whose samples and launches do not pay."""
+    if call.size >= _LONG and call.outputs <= _FEW:
+        return None
+    return f"is for at most {_FEW} rows of at least {_LONG} elements; this call has {call.outputs} of {call.size}"
+
+
+def few_of_rows(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse to take more elements than one group sorts, of segments, and of rows that 32 bits do not count."""
+    k, segmented = (call.k, call.segmented) if isinstance(call, TopKTraits) else (1, False)
+    if k <= MOST_SORTED and call.size < 2**32 and not segmented:
+        return None
+    what = f"{k} of {'a segment' if segmented else call.size}"
+    return f"is for at most {MOST_SORTED} elements of rows of fewer than 2^32; this call takes {what}"
+
+
 # Elements of a row that one group reads.
 _SHORT = 1 << 16
+# Rows that are sampled, and elements of each that a group of 256 work-items sorts in local memory.
+_LONG, _FEW, MOST_SORTED = 1 << 16, 64, 1024
 
 _TOP_K = Catalogue(TopKVariant, "top_k", Path(__file__).parent)
 
@@ -68,6 +88,15 @@ VARIANTS = (
         vectors=True,
         geometry=Geometry(256, 16),  # rows: rows
         refuse=lambda at: first_refusal(double_precision, group_fits(at.block), short_rows(at)),
+    ),
+    *_TOP_K.gpu(
+        "sampled",
+        rank=12,
+        way="sampled",
+        vectors=True,
+        geometry=Geometry(512, 16, 4),  # rows: sampled
+        refuse=lambda at: first_refusal(double_precision, group_fits(at.block), few_of_rows),
+        yields=long_rows,
     ),
     *_TOP_K.gpu(
         "radix",

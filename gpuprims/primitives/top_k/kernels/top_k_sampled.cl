@@ -1,0 +1,196 @@
+/* top_k/sampled: a sample gives a threshold, one reading of a row keeps the elements up to it, and the last group to be done
+ * sorts the best of these.
+ *
+ * in      INPUTS: `outputs` rows of n elements
+ * out     OUTPUTS: the k first elements of each row in descending or ascending order, and their places
+ * launch  any number of groups of BLOCK (a power of two, at most BINS); each takes (row, part) pairs until none are left. `step`
+ *         SAMPLE: find the threshold of long rows; FILTER: keep the elements from it on, or ALONE: with a threshold that each
+ *         group finds for itself. The last group of a row writes the results, if the elements are at least k and have
+ *         `room`. RETRY: otherwise, keep the best of each part, and the last group writes the best of all
+ * host    a threshold, BESTS and `room` picks, and a flag for each row; two counters for each row; gp_rank_order, gp_pick
+ *         (ordering.h), gp_sort_tile (tiles.h), gp_sampled_place (pieces.h), gp_select (selecting.h); MAP, MAP_VECTOR, STORE_PICK
+ * order   of equal elements the first comes first
+ *
+ * Work-items sample some pieces of a row each. The best of number `rank` of the work-items' best elements is the threshold.
+ * A row for k = 1 and rank 2, where four work-items sample a piece of one element:
+ *
+ *     elements    3 9 1 4 8 2 7 1 5 6 2 2
+ *     sampled     3     4     7     6          the second is 6, so elements from 6 on are kept: 9 8 7 6
+ */
+#define SAMPLE 0
+#define FILTER 1
+#define ALONE 2
+#define RETRY 3
+
+#define BESTS (BLOCK < 256 ? BLOCK : 256)
+#define AT_ONCE 4 /* vectors that a work-item loads before it compares their elements */
+#define NO_PICK gp_pick(0, 0) /* no pick is worse */
+
+/* The best pick of some pieces of the sample of a row: of number `first` and each `every`-th after it. */
+DEVICE pick_t gp_best_sampled(INPUTS, const layout_t layout, const i64 o, const i64 size, const i64 first,
+                              const i64 every, const i64 pieces)
+{
+    pick_t best = NO_PICK;
+    for (i64 piece = first; piece < pieces; piece += every) {
+        const i64 place = gp_sampled_place(piece * PIECE, size / pieces);
+#pragma unroll
+        for (int item = 0; item < PIECE; item++) {
+            const pick_t pick = gp_pick_at(INPUT_NAMES, layout, o, 0, place + item, size);
+            if (gp_beats(pick, best)) best = pick;
+        }
+    }
+    return best;
+}
+
+/* Fold the best picks of the work-items to `number` ones, a power of two. */
+DEVICE void gp_fold_bests(const pick_t best, const int number, LOCAL pick_t *tile, const int tid)
+{
+    tile[tid] = best;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int stride = BLOCK / 2; stride >= number; stride /= 2) {
+        if (tid < stride && gp_beats(tile[tid + stride], tile[tid])) tile[tid] = tile[tid + stride];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
+/* Return the pick of number `rank` of BESTS picks in local memory, or NO_PICK if there are fewer. */
+DEVICE pick_t gp_threshold(LOCAL const pick_t *bests, const i64 rank, LOCAL pick_t *chosen, const int tid)
+{
+    if (tid == 0) *chosen = NO_PICK;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (tid < BESTS) {
+        const pick_t own = bests[tid];
+        int better = 0;
+#pragma unroll 8
+        for (int other = 0; other < BESTS; other++) better += gp_beats(bests[other], own);
+        if (better == rank - 1) *chosen = own;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return *chosen;
+}
+
+/* Keep the pick of an element from a threshold on: in local memory, or where that is full among the candidates. */
+#define GP_OFFER(pick)                                                                                                 \
+    do {                                                                                                               \
+        const pick_t offered = pick;                                                                                   \
+        if (!gp_beats(threshold, offered)) {                                                                           \
+            const u32 place = gp_increment(kept);                                                                      \
+            if (place < TILE) {                                                                                        \
+                tile[place] = offered;                                                                                 \
+            } else {                                                                                                   \
+                const i64 far = (i64)gp_increment(count);                                                              \
+                if (far < room) gp_write_pick(candidates, far, offered);                                               \
+            }                                                                                                          \
+        }                                                                                                              \
+    } while (0)
+
+/* Offer the elements from `begin` to `end`. */
+DEVICE void gp_filter(INPUTS, const layout_t layout, const i64 o, const i64 size, const i64 begin, const i64 end,
+                      const pick_t threshold, LOCAL pick_t *tile, LOCAL u32 *kept, GLOBAL u32 *count,
+                      GLOBAL u64 *candidates, const i64 room, const int tid)
+{
+    const i64 tile_size = AT_ONCE * VECTOR * BLOCK, whole = begin + max(end - begin, (i64)0) / tile_size * tile_size;
+    const order_t least = ORDER_OF(threshold);
+    for (i64 base = begin; base < whole; base += tile_size) {
+        value_t values[AT_ONCE * VECTOR];
+        order_t most = 0;
+#pragma unroll
+        for (int load = 0; load < AT_ONCE; load++)
+            MAP_VECTOR(o, base + (load * BLOCK + tid) * VECTOR, values + load * VECTOR);
+#pragma unroll
+        for (int item = 0; item < AT_ONCE * VECTOR; item++) most = max(most, gp_rank_order(values[item]));
+        if (most < least) continue;
+#pragma unroll
+        for (int item = 0; item < AT_ONCE * VECTOR; item++) {
+            const i64 i = base + (item / VECTOR * BLOCK + tid) * VECTOR + item % VECTOR;
+            GP_OFFER(gp_pick(gp_rank_order(values[item]), size - 1 - i));
+        }
+    }
+    for (i64 i = whole + tid; i < end; i += BLOCK) GP_OFFER(gp_pick_at(INPUT_NAMES, layout, o, 0, i, size));
+}
+
+__kernel WORK_GROUP(BLOCK)
+void top_k_sampled(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 outputs,
+                   const i64 n, const i64 k, const i64 parts, const i64 room, const i64 pieces, const i64 rank,
+                   const i64 step)
+{
+    __local pick_t tile[TILE];
+    __local u32 bins[BINS];
+    __local u64 sums[BLOCK];
+    __local search_t search;
+    __local pick_t chosen;
+    __local u32 kept;
+    __local i64 place_of_kept;
+    __local int is_last;
+    const int tid = get_local_id(0);
+    const i64 share = gp_part_size(n, parts);
+    GLOBAL u64 *thresholds = partials, *flags = thresholds + outputs * PICK_WORDS, *bests = flags + outputs * PICK_WORDS;
+    GLOBAL u64 *picks = bests + outputs * BESTS * PICK_WORDS;
+
+    for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
+        const i64 o = task / parts, part = task % parts, begin = min(part * share, n), end = min(begin + share, n);
+        GLOBAL u32 *counter = counters + o, *count = counters + outputs + o;
+        GLOBAL u64 *own_bests = bests + o * BESTS * PICK_WORDS, *candidates = picks + o * room * PICK_WORDS;
+        if (step == RETRY && !flags[o]) continue;
+
+        /* 1. Find a threshold: together with other groups, where the last one writes it; or alone. */
+        pick_t threshold = NO_PICK;
+        if (step == SAMPLE || step == ALONE) {
+            const i64 every = step == SAMPLE ? parts * BLOCK : BLOCK, first = step == SAMPLE ? part * BLOCK : 0;
+            const pick_t best = gp_best_sampled(INPUT_NAMES, layout, o, n, first + tid, every, pieces);
+            const int folded = step == SAMPLE ? BESTS / (int)parts : BESTS;
+            gp_fold_bests(best, folded, tile, tid);
+            if (step == SAMPLE) {
+                if (tid < folded) gp_write_pick(own_bests, part * folded + tid, tile[tid]);
+                barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+                if (tid == 0) is_last = gp_last_done(counter, parts);
+                barrier(CLK_LOCAL_MEM_FENCE);
+                if (is_last && tid < BESTS) tile[tid] = gp_read_pick(own_bests, tid);
+                barrier(CLK_LOCAL_MEM_FENCE);
+            }
+            if (step == ALONE || is_last) threshold = gp_threshold(tile, rank, &chosen, tid);
+            if (step == SAMPLE && is_last && tid == 0) gp_write_pick(thresholds, o, threshold);
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (step == SAMPLE) continue;
+        }
+        if (step == FILTER) threshold = gp_read_pick(thresholds, o);
+
+        /* 2. Keep the elements from the threshold on; or the best of a part. */
+        if (tid == 0) kept = 0;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        int number = 0;
+        if (step == RETRY) {
+            if (begin < end)
+                number = gp_select(INPUT_NAMES, layout, o, 0, n, begin, end - begin, picks, 0, min(k, end - begin), tile,
+                                   bins, sums, &search, &kept, tid);
+        } else {
+            gp_filter(INPUT_NAMES, layout, o, n, begin, end, threshold, tile, &kept, count, candidates, room, tid);
+            barrier(CLK_LOCAL_MEM_FENCE);
+            number = (int)min(kept, (u32)TILE);
+        }
+        if (tid == 0) place_of_kept = (i64)gp_add_count(count, (u32)number);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int at = tid; at < number && place_of_kept + at < room; at += BLOCK)
+            gp_write_pick(candidates, place_of_kept + at, tile[at]);
+        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+        if (tid == 0) is_last = gp_last_done(counter, parts);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (!is_last) continue;
+
+        /* 3. In the last group, sort the best of those that all groups kept, and store them. */
+        const i64 found = (i64)gp_read_word(count);
+        const int misled = found < k || found > room;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (tid == 0) {
+            gp_write_word(count, 0);
+            flags[o] = misled;
+        }
+        if (!misled) {
+            number = gp_select(INPUT_NAMES, layout, o, 0, n, 0, found, candidates, 1, k, tile, bins, sums, &search, &kept,
+                               tid);
+            gp_sort_tile(tile, number, 0, tid);
+            for (int at = tid; at < k; at += BLOCK) STORE_PICK(o, at, n - 1 - BEHIND_OF(tile[at]));
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}

@@ -1,0 +1,68 @@
+"""The launches of top_k/sampled: a sample gives a threshold, one reading leaves few elements, one group sorts these."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from gpuprims.core.counters import with_counters
+from gpuprims.core.device import Device
+from gpuprims.core.driver import Kernel, Launch
+from gpuprims.core.launch_plan import in_turn
+from gpuprims.core.layout import Layout
+from gpuprims.primitives.top_k.rows import Rows
+from gpuprims.primitives.top_k.variants import TopKVariant
+
+# As in top_k_sampled.cl.
+_SAMPLE, _FILTER, _ALONE, _RETRY = range(4)
+_PIECE, _BESTS, _TILE_ITEMS, _VECTORS = 4, 256, 4, 4
+# An element of so many is sampled, at least and at most so many, of which at most so many are taken on average.
+_SAMPLED, _LEAST_SAMPLED, _MOST_SAMPLED, _MOST_TAKEN = 128, 1 << 12, 1 << 19, 16  # rows: sampled
+# Groups that take a sample together, a power of two; each group takes its own where there are few groups a unit.
+_SAMPLING, _ALONE_PER_UNIT = 128, 2  # rows: sampled
+# Fewer than k elements, or more than have room, are kept less than once in 10^8 calls.
+_SIGMAS = 6
+
+
+class Sampling(NamedTuple):
+    """Pieces of a sample of a row, the number of the one from which on elements are kept, and room for these."""
+
+    pieces: int
+    rank: int
+    room: int
+
+    @classmethod
+    def of(cls, n: int, k: int) -> Sampling:
+        """Return the sample of rows of ``n`` elements of which ``k`` are taken.
+
+        The number of them in the sample is about Poisson, and so is that of sampled elements among those with room.
+        """
+        size = min(max(n // _SAMPLED, _LEAST_SAMPLED), _MOST_SAMPLED, max(_MOST_TAKEN * n // k, _PIECE), n)
+        pieces = max(size // _PIECE, 1)
+        taken = k * pieces * _PIECE / n
+        rank = math.ceil(taken + _SIGMAS * math.sqrt(taken) + _SIGMAS)
+        most = rank + _SIGMAS * math.sqrt(rank) + _SIGMAS**2 / 2
+        return cls(pieces, rank, min(math.ceil(most * n / (pieces * _PIECE)), n))
+
+
+def launch_sampled(device: Device, variant: TopKVariant, kernel: Kernel, layout: Layout, rows: Rows) -> Launch:
+    """Return the launches: perhaps a sample, the reading, and a retry, whose groups leave at once unless it is needed."""
+    (outputs, n, k), able = (rows.outputs, rows.n, rows.k), device.capabilities
+    most, packed, tile = variant.groups(2**30, able), layout.pack(0), _TILE_ITEMS * variant.block
+    sampling = Sampling.of(n, k)
+    reading = -(-n // (_VECTORS * 4 * variant.block))
+    parts = max(min(-(-most // outputs), reading), 1)
+    retries = max(min(-(-2 * able.compute_units // outputs), -(-n // tile)), 1)
+    room = max(sampling.room, retries * tile)
+
+    def launch(step: int, parts: int) -> Launch:
+        numbers = outputs, n, k, parts, room, sampling.pieces, sampling.rank, step
+        return kernel.prepare(min(outputs * parts, most), packed, *numbers)
+
+    if outputs * parts <= _ALONE_PER_UNIT * able.compute_units:
+        launches = [launch(_ALONE, parts)]
+    else:
+        launches = [launch(_SAMPLE, min(_SAMPLING, variant.block)), launch(_FILTER, parts)]
+    launches.append(launch(_RETRY, retries))
+    scratch = outputs * (2 + min(_BESTS, variant.block) + room) * rows.pick_bytes
+    return with_counters(device, in_turn(launches), 2 * outputs, scratch)
