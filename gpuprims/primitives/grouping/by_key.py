@@ -41,11 +41,11 @@ def reduce_by_key(
 
     A ``plain`` fold names no dtype and no variant, so that it need not be one of segments.
     """
+    groups = groups_for("reduce", arrays, keys, op, device, mapped=mapped)
     if plain:
         by_bins = import_module("gpuprims.primitives.grouping.direct")  # found by name: its bins are found by reduce
-        if (sums := by_bins.direct_sums("reduce", arrays, keys, op, mapped, device)) is not None:
-            return sums
-    groups = groups_for("reduce", arrays, keys, op, device, mapped=mapped)
+        if (sums := by_bins.direct_sums(groups, op, mapped)) is not None:
+            return groups.operands.to_caller(sums)
     results = each_result(groups.operands.to_caller, folded(groups, groups.values, fold, op))
     found = must_find("reduce", op, groups.operands)
     return results if found is None else found(results)

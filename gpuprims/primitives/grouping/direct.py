@@ -1,17 +1,17 @@
-"""Sums by integer keys of a small range: a bin for each key, in place of a sort."""
+"""Integer keys of a small range: a bin for each key, in place of a sort."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.operands import as_operands
 from gpuprims.expressions import trace
 from gpuprims.operators import OPERATORS, Op
 from gpuprims.primitives.compact import compact
-from gpuprims.primitives.grouping.flat import flat
+from gpuprims.primitives.grouping.groups import Groups
+from gpuprims.primitives.grouping.indices import numbers
 from gpuprims.primitives.histogram import histogram
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.reduce import reduce
@@ -19,38 +19,67 @@ from gpuprims.primitives.reduce import reduce
 _OCCURS = trace(lambda count: count != 0, 1)
 # A range is small with so many keys, or fewer than one for so many elements; never with more than the last number.
 _FEW, _ELEMENTS_EACH, _MOST = 1024, 8, 1 << 22  # rows: direct
-# Fewest elements: a sort of fewer takes less time than the launches and waits here (rows: direct-few).
+# Fewest elements: a sort of fewer takes less time than the launches and waits here (rows: direct-few, direct-unique).
 _FEWEST = {"cpu": 1 << 14, "gpu": 1 << 19}
 # Edges of bins are float64, which holds all integers up to this one.
 _EXACT = 2**53
 
 
-def direct_sums(
-    label: str, arrays: tuple[Any, ...], keys: Any, op: Op, mapped: Any, device: str | Device | None
-) -> Any:
-    """Return the sums of the elements of each key, in ascending order of keys; None if a sort has to group them.
+class Range(NamedTuple):
+    """The range of keys that lie along one axis of a device: the lowest, and how many keys there may be."""
 
-    Sums of floats are those of histogram's weights, whose bits repeat from run to run. The range of keys of 8 bits is
-    known. For wider ones, the host waits for the smallest and the largest.
+    keys: Any
+    low: int
+    bins: int
+    device: Device
+
+    @classmethod
+    def of(cls, keys: Any, device: Device) -> Range | None:
+        """Find the range of keys; return None if these are no integers, too few, or of a range that is not small.
+
+        The range of keys of 8 bits is known. For wider ones, the host waits for the smallest and the largest.
+        """
+        size, able = int(keys.shape[0]), device.capabilities
+        if not size or keys.dtype.kind not in "iu" or not able.fp64 or size < _FEWEST.get(able.kind, 0):
+            return None
+        if keys.dtype.itemsize == 1:
+            low, high = int(np.iinfo(keys.dtype).min), int(np.iinfo(keys.dtype).max)
+        else:
+            low, high = (int(device.to_host(end)) for end in reduce(keys, op="minmax", device=device))
+        bins = high - low + 1
+        if bins > min(max(size // _ELEMENTS_EACH, _FEW), _MOST) or max(-low, high) >= _EXACT:
+            return None
+        return cls(keys, low, bins, device)
+
+    def counts(self, weights: Any = None) -> Any:
+        """Return how often each key of the range occurs, or the sums of its weights."""
+        how: dict[str, Any] = {"bins": self.bins, "range": (self.low, self.low + self.bins), "device": self.device}
+        return histogram(self.keys, weights=weights, **how)[0]
+
+
+def direct_sums(groups: Groups, op: Op, mapped: Any) -> Any:
+    """Return the sum of the elements of each key, in ascending order of keys; None if a sort has to group them.
+
+    Sums of floats are those of histogram's weights, whose bits repeat from run to run.
     """
-    if op is not OPERATORS["sum"] or mapped is not None or len(arrays) != 1:
+    if op is not OPERATORS["sum"] or mapped is not None or len(groups.given) != 1:
         return None
-    operands = as_operands(label, (arrays[0], keys), device)
-    values, by = operands.natives
-    if values.size < _FEWEST.get(operands.device.capabilities.kind, 0):
+    (values,), device = groups.given, groups.device
+    if values.dtype not in (np.float32, np.float64) or (found := Range.of(groups.given_keys, device)) is None:
         return None
-    fits = values.dtype in (np.float32, np.float64) and by.dtype.kind in "iu" and values.shape == by.shape
-    if not fits or not values.size or not operands.device.capabilities.fp64:
+    sums, counts = found.counts(values), found.counts()
+    return compact(sums, map_arrays(_OCCURS, counts, device=device), device=device)
+
+
+def direct_distinct(elements: Any, device: Device, *, counted: bool) -> tuple[Any, ...] | None:
+    """Return the distinct elements in ascending order, and how often each occurs if ``counted``.
+
+    None if a sort has to find them.
+    """
+    if (found := Range.of(elements, device)) is None:
         return None
-    on, flat_keys = operands.device, flat(operands, by)
-    if by.dtype.itemsize == 1:
-        low, high = int(np.iinfo(by.dtype).min), int(np.iinfo(by.dtype).max)
-    else:
-        low, high = (int(on.to_host(end)) for end in reduce(flat_keys, op="minmax", device=on))
-    bins = high - low + 1
-    if bins > min(max(values.size // _ELEMENTS_EACH, _FEW), _MOST) or max(-low, high) >= _EXACT:
-        return None
-    how: dict[str, Any] = {"bins": bins, "range": (low, high + 1), "device": on}
-    sums, _ = histogram(flat_keys, weights=flat(operands, values), **how)
-    counts, _ = histogram(flat_keys, **how)
-    return operands.to_caller(compact(sums, map_arrays(_OCCURS, counts, device=on), device=on))
+    counts, low, dtype = found.counts(), found.low, elements.dtype
+    occurs = map_arrays(_OCCURS, counts, device=device)
+    places = compact(numbers(found.bins, counts, device), occurs, device=device)
+    distinct = map_arrays(lambda place: (place.astype(np.int64) + low).astype(dtype), places, device=device)
+    return (distinct, compact(counts, occurs, device=device)) if counted else (distinct,)

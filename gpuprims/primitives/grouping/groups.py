@@ -37,6 +37,13 @@ class Groups:
         Where to compute, for host arrays.
     ordered, keyed : bool
         True if the call needs :attr:`order`, or :attr:`keys`.
+
+    Attributes
+    ----------
+    given_keys : array
+        The keys along one axis, where kernels read them.
+    given : list of arrays
+        The values, likewise.
     """
 
     def __init__(
@@ -54,8 +61,8 @@ class Groups:
         self.shape: tuple[int, ...] = by.shape
         _check(label, self.operands)
         self.device = self.operands.device
-        self._keys, self._values = flat(self.operands, by), [flat(self.operands, one) for one in values]
-        self.size = int(self._keys.shape[0])
+        self.given_keys, self.given = flat(self.operands, by), [flat(self.operands, one) for one in values]
+        self.size = int(self.given_keys.shape[0])
         self._label = label
         self._wanted = Wanted(values=keyed, offsets=True)
         self._carries = not ordered and len(values) == 1 and values[0].dtype.itemsize <= _CARRIED
@@ -63,14 +70,14 @@ class Groups:
     @cached_property
     def _sorted(self) -> tuple[Any, Any]:
         """The keys in order, and beside them the one array that a sort can move, or the elements' indices."""
-        beside = self._values[0] if self._carries else numbers(self.size, self._keys, self.device)
-        keys, values = in_order(self._label, "pairs", (self._keys, beside), self.device)
+        beside = self.given[0] if self._carries else numbers(self.size, self.given_keys, self.device)
+        keys, values = in_order(self._label, "pairs", (self.given_keys, beside), self.device)
         return keys, values
 
     @cached_property
     def _runs(self) -> Runs:
         if not self.size:
-            return Runs(self._keys, np.zeros(1, np.int64), None)
+            return Runs(self.given_keys, np.zeros(1, np.int64), None)
         runs = find_runs(self.operands, self._sorted[0], self._wanted)
         MADE.add(runs.offsets)
         return runs
@@ -94,10 +101,10 @@ class Groups:
     def values(self) -> list[Any]:
         """Each array in the order of the groups."""
         if not self.size:
-            return self._values
+            return self.given
         if self._carries:
             return [self._sorted[1]]
-        return [take(one, self.order, mode="clip", device=self.device) for one in self._values]
+        return [take(one, self.order, mode="clip", device=self.device) for one in self.given]
 
 
 def _check(label: str, operands: Operands) -> None:

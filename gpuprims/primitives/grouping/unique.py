@@ -11,6 +11,7 @@ from gpuprims.core.keywords import check_flags, keywords_of, named_keywords, ref
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.errors import AxisError, quoted
 from gpuprims.expressions import trace
+from gpuprims.primitives.grouping.direct import direct_distinct
 from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.grouping.indices import numbers, scatter
 from gpuprims.primitives.grouping.runs import find_runs
@@ -85,8 +86,9 @@ def unique(
 
     Notes
     -----
-    The elements are sorted, with their indices if these are needed, and the first of each run is kept. NaN are last,
-    and -0.0 is equal to 0.0. A call waits for the number of distinct elements.
+    The elements are sorted, with their indices if these are needed, and the first of each run is kept. Integers of a
+    small range are counted instead, unless indices or the inverse are wanted. NaN are last, and -0.0 is equal to 0.0. A
+    call waits for the number of distinct elements, and before it may wait for the smallest and the largest integer.
 
     Examples
     --------
@@ -114,6 +116,8 @@ def unique(
         nothing = [operands.empty(shape, _INT64) for shape, one in zip(shapes, wanted, strict=True) if one]
         return _returned(operands, elements, nothing)
     if not return_index and not return_inverse:
+        if (found := direct_distinct(elements, operands.device, counted=return_counts)) is not None:
+            return _returned(operands, found[0], list(found[1:]))
         ordered = in_order("unique", "keys", (elements,), operands.device)
         runs = find_runs(operands, ordered, Wanted(values=True, offsets=return_counts), equal_nan=equal_nan)
         return _returned(operands, runs.values, [runs.lengths(operands)] if return_counts else [])

@@ -9,6 +9,7 @@ from kernel_cases import need, on_device, on_host
 import gpuprims
 from gpuprims.operators import OPERATORS
 from gpuprims.primitives.grouping import direct
+from gpuprims.primitives.grouping.groups import Groups
 
 
 @pytest.fixture(autouse=True)
@@ -89,7 +90,28 @@ def test_few_elements_are_sorted(
 ) -> None:
     need(device, "float64")
     values, keys = rng.standard_normal(900).astype(np.float32), rng.integers(0, 40, 900).astype(np.int32)
-    arrays = (values,), keys, OPERATORS["sum"], None, device
-    assert direct.direct_sums("reduce", *arrays) is not None
+    groups = Groups("reduce", (values,), keys, device)
+    assert direct.direct_sums(groups, OPERATORS["sum"], None) is not None
     monkeypatch.setattr(direct, "_FEWEST", {device.capabilities.kind: 901})
-    assert direct.direct_sums("reduce", *arrays) is None
+    assert direct.direct_sums(groups, OPERATORS["sum"], None) is None
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "uint32", "int64", "uint64"])
+def test_distinct_integers_of_a_small_range(device: gpuprims.Device, rng: np.random.Generator, dtype: str) -> None:
+    need(device, "float64")
+    for n, low in ((1, 0), (7, 3), (5003, -90 if dtype.startswith("i") else 17)):
+        x = (low + 3 * rng.integers(0, 30, n)).astype(dtype)
+        assert direct.direct_distinct(x, device, counted=False) is not None
+        distinct, counts = gpuprims.unique(x, return_counts=True, device=device)
+        expected = np.unique(x, return_counts=True)
+        assert (distinct.dtype, counts.dtype) == (expected[0].dtype, expected[1].dtype)
+        np.testing.assert_array_equal(distinct, expected[0])
+        np.testing.assert_array_equal(counts, expected[1])
+        np.testing.assert_array_equal(gpuprims.unique(x.reshape(-1, 1), device=device), expected[0])
+
+
+def test_other_elements_are_sorted(device: gpuprims.Device) -> None:
+    wide, floats = np.int64([0, 2**40, 5] * 40), np.float32([1, 2, 1] * 40)
+    for x in (wide, floats, floats > 1):
+        assert direct.direct_distinct(x, device, counted=True) is None
+        np.testing.assert_array_equal(gpuprims.unique(x, device=device), np.unique(x))
