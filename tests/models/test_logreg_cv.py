@@ -23,7 +23,7 @@ from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
 import gpuprims
 from gpuprims.errors import ArgumentError
 from gpuprims.models import LogReg, LogRegCV
-from gpuprims.models.logreg import folds
+from gpuprims.models.logreg import folds, paths
 
 HAS_NEW_ATTRIBUTES = "use_legacy_attributes" in LogisticRegressionCV().get_params()
 pytestmark = pytest.mark.skipif(not HAS_NEW_ATTRIBUTES, reason="scikit-learn before 1.8 has other attributes")
@@ -77,7 +77,9 @@ def test_one_launch_and_paths_agree(device: gpuprims.Device, cancer: Data, monke
     X, y = cancer[0][:, :6], cancer[1]
     how: dict[str, Any] = {"Cs": 4, "cv": 3, "tol": 1e-7, "max_iter": 500, "scoring": "neg_log_loss"}
     together = LogRegCV(device, **how).fit(X, y)
-    monkeypatch.setattr(folds, "_SIDE_BY_SIDE", 0)
+    for module in (folds, paths):
+        monkeypatch.setattr(module, "SIDE_BY_SIDE", 0)
+    monkeypatch.setattr(paths, "MOST_PRODUCTS", 0)
     apart = LogRegCV(device, **how).fit(X, y)
     assert (together.n_iter_ != apart.n_iter_).any()
     np.testing.assert_allclose(together.scores_, apart.scores_, atol=1e-5)

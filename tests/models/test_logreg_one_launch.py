@@ -87,7 +87,7 @@ def test_other_fits_are_left_to_lbfgs(
     if how == "separable":
         y = (X[:, 4] > 0).astype(int)
     if how == "many":
-        monkeypatch.setattr(one_launch, "_MOST_PRODUCTS", 200 * 36 - 1)
+        monkeypatch.setattr(one_launch, "MOST_PRODUCTS", 200 * 36 - 1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = LogReg(device, **parameters.get(how, {}))

@@ -17,9 +17,10 @@ from gpuprims.core.device import Device
 from gpuprims.errors import ArgumentError
 from gpuprims.models.checks import CheckedParameters, check_fitted, named_parameters
 from gpuprims.models.logreg.batch_arrays import Batch, batch_of, predicted_scores
+from gpuprims.models.logreg.large_batch import Tolerances, fit_large
 from gpuprims.primitives.logistic.labelled import sigmoid
 from gpuprims.primitives.map import map as map_elements
-from gpuprims.primitives.newton import ENDS, logistic_newton
+from gpuprims.primitives.newton import ENDS, able_to_fit, logistic_newton
 
 _LABEL = "LogRegBatch"
 # Rules by the ends of problems with invalid samples, and what to do about them.
@@ -177,17 +178,22 @@ class LogRegBatch(CheckedParameters, BaseEstimator):  # type: ignore[misc]  # sc
         """
         self._validate_params()
         batch = batch_of(self, X, y, sample_weight, offsets)
-        found = logistic_newton(
-            *batch.arrays,
-            C=batch.C,
-            offsets=batch.offsets,
-            sample_weight=batch.weights,
-            fit_intercept=bool(self.fit_intercept),
-            tol=float(self.tol),
-            max_iter=int(self.max_iter),
-            device=self.device,
-            label=_LABEL,
-        )
+        intercept, limits = bool(self.fit_intercept), Tolerances(float(self.tol), int(self.max_iter))
+        found: Any
+        if able_to_fit(batch.device, batch.arrays[0].dtype, batch.arrays[0].shape[-2], batch.features + intercept):
+            found = logistic_newton(
+                *batch.arrays,
+                C=batch.C,
+                offsets=batch.offsets,
+                sample_weight=batch.weights,
+                fit_intercept=intercept,
+                tol=limits.tol,
+                max_iter=limits.max_iter,
+                device=self.device,
+                label=_LABEL,
+            )
+        else:
+            found = fit_large(_LABEL, batch, fit_intercept=intercept, tolerances=limits)
         self._store(batch, *(batch.to_host(one) for one in found))
         return self
 

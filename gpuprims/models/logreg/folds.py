@@ -15,13 +15,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.models.logreg.objective import scores_of
 from gpuprims.models.logreg.one_launch import fits_a_group
-from gpuprims.models.logreg.paths import LogRegPath, fit_path
+from gpuprims.models.logreg.paths import SIDE_BY_SIDE, LogRegPath, fit_path
 from gpuprims.models.logreg.progress import Settings
 from gpuprims.models.logreg.samples import Samples
 from gpuprims.primitives.newton import ENDS, logistic_newton
-
-# Products of a problem's second derivatives up to which one group fits it (measurements.md, folds side by side).
-_SIDE_BY_SIDE = 2**24
 
 
 @dataclass(frozen=True)
@@ -51,7 +48,7 @@ def fit_folds(
     given = samples.device.to_host(samples.weights).astype(np.float64)
     weights = np.array([given * np.bincount(fold.train, minlength=samples.size) for fold in folds])
     _check_folds(model, samples, weights)
-    small = len(model.classes_) == 2 and fits_a_group(samples, intercept=bool(model.fit_intercept), most=_SIDE_BY_SIDE)
+    small = len(model.classes_) == 2 and fits_a_group(samples, intercept=bool(model.fit_intercept), most=SIDE_BY_SIDE)
     if ratio == 0 and model.solver == "auto" and small:
         return _side_by_side(model, samples, weights, Cs, settings)
     return [fit_path(model, _weighted(samples, own), Cs, ratio, settings) for own in weights]

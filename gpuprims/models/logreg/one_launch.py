@@ -11,9 +11,9 @@ from gpuprims.models.logreg.samples import Samples
 from gpuprims.primitives.newton import ENDS, able_to_fit, logistic_newton
 
 # Most products of two numbers of a row in a pass over the samples (measurements.md, one launch).
-_MOST_PRODUCTS = 1 << 20
+MOST_PRODUCTS = 1 << 20
 # Ends that a fit keeps. Others, such as "rounding", leave the fit to L-BFGS, which can continue in float64.
-_KEPT = ("tolerance", "max_iter")
+KEPT = ("tolerance", "max_iter")
 
 
 def newton_or_lbfgs(objective: Objective, start: np.ndarray, settings: Settings, monitor: Monitor) -> str:
@@ -22,10 +22,10 @@ def newton_or_lbfgs(objective: Objective, start: np.ndarray, settings: Settings,
     A fit that somebody watches, or that starts from other weights than zero, is left to L-BFGS too.
     """
     intercept = bool(objective.fit_intercept)
-    small = objective.outputs == 1 and fits_a_group(objective.samples, intercept=intercept, most=_MOST_PRODUCTS)
+    small = objective.outputs == 1 and fits_a_group(objective.samples, intercept=intercept, most=MOST_PRODUCTS)
     if small and not monitor.watched and not start.any():
         reason = _fit_at_once(objective, settings, monitor)
-        if reason in _KEPT:
+        if reason in KEPT:
             return reason
     return device_lbfgs.lbfgs(objective, start, settings, monitor)
 
@@ -48,6 +48,6 @@ def _fit_at_once(objective: Objective, settings: Settings, monitor: Monitor) -> 
     )  # fmt: skip
     weights, losses, ends = map(objective.device.to_host, found)
     reason = ENDS[ends[0, 0]]
-    if reason in _KEPT:
+    if reason in KEPT:
         monitor.record(float(losses[0]) / samples.total, weights[0, 0].astype(np.float64), int(ends[0, 1]))
     return reason
