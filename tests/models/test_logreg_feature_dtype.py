@@ -10,8 +10,7 @@ from kernel_cases import need
 from logreg_cases import Data, fit, need_float64
 
 import gpuprims
-from gpuprims.models import LogReg
-from gpuprims.models.logreg import gram
+from gpuprims.models import LogReg, gram
 
 
 @pytest.mark.parametrize("feature_dtype", ["int8", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"])

@@ -14,9 +14,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 import gpuprims
-from gpuprims.models import LogReg
-from gpuprims.models.logreg import device_lbfgs, features, gram, newton, objective
-from gpuprims.models.logreg.transposition import transposed
+from gpuprims.models import LogReg, features, gram
+from gpuprims.models.logreg import device_lbfgs, newton, objective
+from gpuprims.models.transposition import transposed
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 import gpuprims
 from gpuprims.errors import ArgumentError
 from gpuprims.models import LogReg
-from gpuprims.models.logreg.features import SparseFeatures
+from gpuprims.models.features import SparseFeatures
 
 fit = partial(logreg_cases.fit, random_state=0)
 SOLVERS = ("lbfgs", "newton-cholesky", "gd", "minibatch")
@@ -121,7 +121,7 @@ def test_a_target_error_of_sparse_samples(device: gpuprims.Device, rng: np.rando
 def test_second_derivatives_of_slabs(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
     X, y = labelled(rng, 3)
     whole = fit("reference", X, y, solver="newton-cholesky")
-    monkeypatch.setattr("gpuprims.models.logreg.features._SLAB_BYTES", 40 * 8 * 7)  # seven rows, and at last five
+    monkeypatch.setattr("gpuprims.models.features._SLAB_BYTES", 40 * 8 * 7)  # seven rows, and at last five
     slabs = fit("reference", X, y, solver="newton-cholesky")
     np.testing.assert_allclose(slabs.coef_, whole.coef_, rtol=1e-9)
 
@@ -141,7 +141,7 @@ def test_long_rows_and_columns_are_cut(
     device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
 ) -> None:
     for long in (1, 7, 8, 63):
-        monkeypatch.setattr("gpuprims.models.logreg.features._LONGEST_ROW", long)
+        monkeypatch.setattr("gpuprims.models.features._LONGEST_ROW", long)
         for lengths in (rng.integers(0, 64, 90), [0, 8, 16, 9, 0], [0, 1, 0]):
             X = rows_of(rng, lengths, 33)
             features = SparseFeatures(device, X)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from gpuprims.models.logreg.features import DenseFeatures
+from gpuprims.models.features import DenseFeatures
 from gpuprims.models.logreg.lasso import minimise
 from gpuprims.models.logreg.objective import Objective
 from gpuprims.models.logreg.samples import Samples

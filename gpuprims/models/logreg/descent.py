@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.plans import plan
-from gpuprims.models.logreg.features import SparseFeatures
+from gpuprims.models.features import SparseFeatures
 from gpuprims.models.logreg.objective import Objective
 from gpuprims.models.logreg.progress import Monitor, Settings
 from gpuprims.primitives.descent import able_to_descend, descend

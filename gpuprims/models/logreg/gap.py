@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.models.logreg.features import DenseFeatures
+from gpuprims.models.features import DenseFeatures
 from gpuprims.models.logreg.objective import Objective, softmax_terms
 from gpuprims.primitives.logistic.labelled import sigmoid
 from gpuprims.primitives.map import map as map_elements

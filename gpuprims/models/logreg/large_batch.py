@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.models.features import DenseFeatures
+from gpuprims.models.inputs import all_finite
 from gpuprims.models.logreg import fisher, many
 from gpuprims.models.logreg.batch_arrays import Batch
-from gpuprims.models.logreg.features import DenseFeatures
 from gpuprims.models.logreg.objective import Objective
-from gpuprims.models.logreg.samples import Samples, all_finite
+from gpuprims.models.logreg.samples import Samples
 from gpuprims.models.logreg.shared import SharedRows, product_of
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.newton import ENDS

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.models.logreg.features import Features
+from gpuprims.models.features import Features
 from gpuprims.models.logreg.samples import Samples
 from gpuprims.primitives.logistic import logistic_gradient
 from gpuprims.primitives.logistic.labelled import loss_and_residual, sigmoid

@@ -11,8 +11,9 @@ from gpuprims.core.device import Device
 from gpuprims.core.operands import Operands
 from gpuprims.models.checks import OwnErrors, check_fitted
 from gpuprims.models.device_arrays import like_samples, to_host
+from gpuprims.models.inputs import all_finite, features_of
 from gpuprims.models.logreg.objective import scores_of, softmax_terms
-from gpuprims.models.logreg.samples import all_finite, features_of, host_labels
+from gpuprims.models.logreg.samples import host_labels
 from gpuprims.primitives.logistic.labelled import sigmoid
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
@@ -27,6 +28,12 @@ class LinearScores:
     threshold: float
     backend: str | Device | None
     device: str | Device | None
+
+    @property
+    def fit_dtype(self) -> np.dtype[Any]:
+        """The dtype of the fit."""
+        found: np.dtype[Any] = self.coef_.dtype
+        return found
 
     def decision_function(self, X: Any) -> Any:
         """Return the scores ``X @ coef_.T + intercept_``.

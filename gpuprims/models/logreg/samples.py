@@ -6,22 +6,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_n_features, _check_sample_weight, column_or_1d, validate_data
+from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
-from gpuprims.core.device import Device, pick_device
-from gpuprims.core.operands import Operands, as_operands, is_plain
+from gpuprims.core.device import Device
+from gpuprims.core.operands import is_plain
 from gpuprims.errors import ArgumentError
 from gpuprims.expressions import computable
-from gpuprims.expressions.masks import refuse_masked
 from gpuprims.models.checks import OwnErrors
-from gpuprims.models.device_arrays import device_operands, host_array, to_host
-from gpuprims.models.logreg.features import DenseFeatures, Features, SparseFeatures, check_matrix, narrowed
+from gpuprims.models.device_arrays import device_operands, to_host
+from gpuprims.models.features import Features, SparseFeatures
+from gpuprims.models.inputs import features_of
 from gpuprims.models.logreg.labels import encoded, encoded_on_device, surely_classes
 from gpuprims.primitives.map import map as map_elements
-from gpuprims.primitives.reduce import reduce
 
 _LABEL = "LogReg"
 # Fewest labels of the host that are encoded on a GPU: fewer are encoded before a launch ends.
@@ -75,85 +73,6 @@ class Samples:
             map_elements(lambda x: x.astype(np.float64), one, device=self.device) for one in (self.codes, self.weights)
         )
         return replace(self, features=self.features.as_float64(), codes=codes, weights=weights)
-
-
-def features_of(model: Any, X: Any, *, reset: bool, finite: bool = True) -> tuple[Operands, Features]:
-    """Check features as scikit-learn does, and copy those of the host to the device.
-
-    The operands say where results belong. ``reset`` is scikit-learn's: True in a fit. Unless ``finite``, NaN and
-    infinity pass.
-    """
-    if model.backend is not None and model.device is not None:
-        raise ArgumentError(f"{_LABEL}: backend= or device=; got both, {model.backend!r} and {model.device!r}")
-    asked = model.backend if model.device is None else model.device
-    refuse_masked(f"{_LABEL}: X", getattr(X, "data", None) if issparse(X) else X)  # a DOK matrix has no .data
-    on_device = device_operands(_LABEL, X, asked)
-    if on_device is not None:
-        array = _checked_on_device(model, on_device, reset=reset, finite=finite)
-        return on_device.instead(array), DenseFeatures(on_device.device, array)
-    X, device = host_array(X), pick_device(None, asked)
-    if issparse(X):
-        check_matrix(_LABEL, X)
-    checked = X if _needs_no_checks(model, X, reset=reset) else _checked_on_host(model, X, reset=reset)
-    if issparse(checked):
-        operands, sparse = as_operands(_LABEL, (checked.data,), device), SparseFeatures(device, narrowed(checked))
-        features: Features = sparse
-        stored = sparse.elements
-    else:
-        operands = as_operands(_LABEL, (checked,), device)
-        stored = device.asarray(operands.natives[0])
-        features = DenseFeatures(device, stored)
-    if finite and not all_finite(stored, device):
-        _checked_on_host(model, X, reset=reset, finite=True)  # raises, with scikit-learn's words
-        raise ArgumentError(f"{_LABEL}: finite features; got NaN or infinity, which the host does not find")
-    return operands, features
-
-
-def _needs_no_checks(model: Any, X: Any, *, reset: bool) -> bool:
-    """Return True for a plain array of the fit's dtype and features, and do what scikit-learn's checks do to the model.
-
-    These take longer than a fit of few samples.
-    """
-    if not is_plain(X) or X.ndim != 2 or not X.size or X.dtype not in (np.float32, np.float64):
-        return False
-    if not reset:
-        known = X.shape[1] == model.n_features_in_ and not hasattr(model, "feature_names_in_")
-        return known and X.dtype == model.coef_.dtype
-    model.n_features_in_ = X.shape[1]
-    if hasattr(model, "feature_names_in_"):
-        del model.feature_names_in_
-    return True
-
-
-def _checked_on_host(model: Any, X: Any, *, reset: bool, finite: bool = False) -> Any:
-    """Return features of the host as a C-contiguous array or a CSR matrix in the dtype of the fit."""
-    dtype = model.coef_.dtype if hasattr(model, "coef_") and not reset else (np.float64, np.float32)
-    how = {"dtype": dtype, "order": "C", "accept_sparse": "csr", "ensure_all_finite": finite}
-    with OwnErrors(_LABEL):
-        return validate_data(model, X, reset=reset, **how)
-
-
-def all_finite(array: Any, device: Device) -> bool:
-    """Return True if a device finds no NaN or infinity in an array there."""
-    return not array.size or bool(device.to_host(reduce(array, map="isfinite(x)", op="all", device=device)))
-
-
-def _checked_on_device(model: Any, operands: Operands, *, reset: bool, finite: bool) -> Any:
-    """Return features on a device in the dtype of the fit, after checking them without a copy to the host."""
-    array = operands.natives[0]
-    if len(array.shape) != 2 or 0 in array.shape:
-        raise ArgumentError(f"{_LABEL}: X of shape (n_samples, n_features), neither of them 0; got shape {array.shape}")
-    if array.dtype.kind == "c":
-        raise ArgumentError(f"Complex data not supported: {_LABEL} takes real features; got dtype {array.dtype}")
-    kept = np.dtype(np.float32) if array.dtype in (np.float32, np.float16) else np.dtype(np.float64)
-    kept = kept if reset else model.coef_.dtype
-    if array.dtype != kept:
-        array = map_elements(lambda x: x.astype(kept), array, device=operands.device)
-    if finite and not all_finite(array, operands.device):
-        raise ArgumentError(f"Input X contains NaN or infinity: {_LABEL} takes finite features (impute them first)")
-    with OwnErrors(_LABEL):
-        _check_n_features(model, array, reset=reset)
-    return array
 
 
 def samples_of(

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.models.logreg.features import DenseFeatures
-from gpuprims.models.logreg.gram import gram_by_products
+from gpuprims.models.features import DenseFeatures
+from gpuprims.models.gram import gram_by_products
 from gpuprims.models.logreg.samples import Samples
 from gpuprims.primitives.logistic.labelled import loss_and_residual, sigmoid
 from gpuprims.primitives.map import map as map_elements

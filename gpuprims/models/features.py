@@ -9,8 +9,15 @@ import numpy as np
 from scipy import sparse
 
 from gpuprims.core.device import Device
-from gpuprims.models.logreg.gram import gram_by_blocks, gram_by_products, gram_by_reduce
-from gpuprims.models.logreg.transposition import transposed
+from gpuprims.models.gram import (
+    centred_by_blocks,
+    centred_by_products,
+    centred_by_reduce,
+    gram_by_blocks,
+    gram_by_products,
+    gram_by_reduce,
+)
+from gpuprims.models.transposition import transposed
 from gpuprims.primitives.csr import check_indices, product_of_checked
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
@@ -77,6 +84,14 @@ class DenseFeatures:
         else:
             found = gram_by_reduce(self.device, self.array, weights)
         return found * np.outer(self._host_scale(), self._host_scale())
+
+    def centred_gram(self, centre: np.ndarray) -> np.ndarray:
+        """Return ``Z.T @ Z`` for ``Z = [X - centre, 1]`` on the host in float64; features in fewer bits have none."""
+        if self.device.capabilities.kind in ("cpu", "reference"):
+            return centred_by_blocks(self.device, self.array, centre)
+        if (product := self._product(self.array)) is not None:
+            return centred_by_products(self.device, self.array, centre, product)
+        return centred_by_reduce(self.device, self.array, centre)
 
     def squared_norms(self) -> Any:
         """Return the sum of squares of each sample, of shape (n,)."""

@@ -1,0 +1,73 @@
+"""Mean and scatter of samples by one read of them, and what the models find in the scatter."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from gpuprims.errors import ArgumentError, quoted
+from gpuprims.models.features import DenseFeatures
+from gpuprims.models.inputs import dense_features_of
+from gpuprims.primitives.reduce import reduce
+
+# Rows whose mean is the centre of all sums. It only has to lie among the samples.
+_CENTRE_ROWS = 4096
+
+
+class Moments(NamedTuple):
+    """The mean of samples, the products of their deviations from it, summed, and their number."""
+
+    mean: np.ndarray
+    scatter: np.ndarray
+    size: int
+
+    @property
+    def features(self) -> int:
+        """Number of features."""
+        return len(self.mean)
+
+
+def fitted_samples(model: Any, X: Any) -> tuple[DenseFeatures, Moments]:
+    """Check the samples of a fit, and return them on the device with their moments.
+
+    Sums are those of deviations from a centre near the mean, so that features far from zero keep their digits (T. F.
+    Chan, G. H. Golub, R. J. LeVeque, "Algorithms for computing the sample variance", 1983).
+    """
+    _, features = dense_features_of(model, X, reset=True, finite=False)
+    label, (count, k) = type(model).__name__, features.shape
+    if count < 2:
+        raise ArgumentError(f"{label}: at least two samples; got n_samples=1")
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = reduce(features.array[:_CENTRE_ROWS], op="mean", axis=0, device=features.device)
+        centre: np.ndarray = features.device.to_host(mean).astype(features.array.dtype)
+        sums = features.centred_gram(centre)
+    if not np.isfinite(sums).all():  # as with NaN or infinity in a sample, whose checks read them again
+        dense_features_of(model, X, reset=True)
+        raise ArgumentError(f"{label}: features whose squares are finite; got larger ones (scale them first)")
+    shift = sums[k, :k] / count
+    return features, Moments(centre + shift, sums[:k, :k] - count * np.outer(shift, shift), count)
+
+
+def checked_components(model: Any, n_components: Any, most: int) -> int:
+    """Return a number of components, ``most`` for None; raise ArgumentError for more."""
+    if n_components is None:
+        return most
+    if not n_components <= most:
+        rule = f"{type(model).__name__}: n_components= up to {most}"
+        raise ArgumentError(f"{rule} for these samples; got {quoted(n_components)}")
+    return int(n_components)
+
+
+def principal(matrix: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ``most`` largest eigenvalues of a symmetric matrix, not below 0, and their vectors as rows."""
+    k = len(matrix)
+    values, vectors = linalg.eigh(matrix, subset_by_index=[k - most, k - 1]) if most < k else linalg.eigh(matrix)
+    return np.maximum(values[::-1], 0), vectors[:, ::-1].T
+
+
+def with_fixed_signs(rows: np.ndarray) -> np.ndarray:
+    """Return rows whose elements of largest magnitude are positive, as scikit-learn's components."""
+    largest = np.take_along_axis(rows, np.abs(rows).argmax(axis=1)[:, None], axis=1)
+    return rows * np.where(largest < 0, -1.0, 1.0) + 0.0  # without negative zeros

@@ -1,0 +1,110 @@
+"""Features of a model's samples: checked as scikit-learn does, and copied to the device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils import get_tags
+from sklearn.utils.validation import _check_n_features, validate_data
+
+from gpuprims.core.device import Device, pick_device
+from gpuprims.core.operands import Operands, as_operands, is_plain
+from gpuprims.errors import ArgumentError, DtypeError
+from gpuprims.expressions.masks import refuse_masked
+from gpuprims.models.checks import OwnErrors
+from gpuprims.models.device_arrays import device_operands, host_array
+from gpuprims.models.features import DenseFeatures, Features, SparseFeatures, check_matrix, narrowed
+from gpuprims.primitives.map import map as map_elements
+from gpuprims.primitives.reduce import reduce
+
+
+def features_of(model: Any, X: Any, *, reset: bool, finite: bool = True) -> tuple[Operands, Features]:
+    """Check features as scikit-learn does, and copy those of the host to the device.
+
+    The operands say where results belong. ``reset`` is scikit-learn's: True in a fit. Unless ``finite``, NaN and
+    infinity pass. The model has ``backend``, ``device`` and, once fitted, ``fit_dtype``; its tags say whether samples
+    may be sparse.
+    """
+    label = type(model).__name__
+    if model.backend is not None and model.device is not None:
+        raise ArgumentError(f"{label}: backend= or device=; got both, {model.backend!r} and {model.device!r}")
+    asked = model.backend if model.device is None else model.device
+    refuse_masked(f"{label}: X", getattr(X, "data", None) if issparse(X) else X)  # a DOK matrix has no .data
+    on_device = device_operands(label, X, asked)
+    if on_device is not None:
+        array = _checked_on_device(model, on_device, reset=reset, finite=finite)
+        return on_device.instead(array), DenseFeatures(on_device.device, array)
+    X, device = host_array(X), pick_device(None, asked)
+    if issparse(X):
+        check_matrix(label, X)
+    checked = X if _needs_no_checks(model, X, reset=reset) else _checked_on_host(model, X, reset=reset)
+    if issparse(checked):
+        operands, sparse = as_operands(label, (checked.data,), device), SparseFeatures(device, narrowed(checked))
+        features: Features = sparse
+        stored = sparse.elements
+    else:
+        operands = as_operands(label, (checked,), device)
+        stored = device.asarray(operands.natives[0])
+        features = DenseFeatures(device, stored)
+    if finite and not all_finite(stored, device):
+        _checked_on_host(model, X, reset=reset, finite=True)  # raises, with scikit-learn's words
+        raise ArgumentError(f"{label}: finite features; got NaN or infinity, which the host does not find")
+    return operands, features
+
+
+def dense_features_of(model: Any, X: Any, *, reset: bool, finite: bool = True) -> tuple[Operands, DenseFeatures]:
+    """Return what :func:`features_of` does, for a model whose tags say that samples are dense."""
+    operands, features = features_of(model, X, reset=reset, finite=finite)
+    if not isinstance(features, DenseFeatures):
+        raise DtypeError(f"{type(model).__name__}: dense features; got a sparse matrix (pass X.toarray())")
+    return operands, features
+
+
+def _needs_no_checks(model: Any, X: Any, *, reset: bool) -> bool:
+    """Return True for a plain array of the fit's dtype and features, and do what scikit-learn's checks do to the model.
+
+    These take longer than a fit of few samples.
+    """
+    if not is_plain(X) or X.ndim != 2 or not X.size or X.dtype not in (np.float32, np.float64):
+        return False
+    if not reset:
+        known = X.shape[1] == model.n_features_in_ and not hasattr(model, "feature_names_in_")
+        return known and X.dtype == model.fit_dtype
+    model.n_features_in_ = X.shape[1]
+    if hasattr(model, "feature_names_in_"):
+        del model.feature_names_in_
+    return True
+
+
+def _checked_on_host(model: Any, X: Any, *, reset: bool, finite: bool = False) -> Any:
+    """Return features of the host as a C-contiguous array or a CSR matrix in the dtype of the fit."""
+    dtype = model.fit_dtype if not reset and hasattr(model, "fit_dtype") else (np.float64, np.float32)
+    accepted = "csr" if get_tags(model).input_tags.sparse else False
+    how = {"dtype": dtype, "order": "C", "accept_sparse": accepted, "ensure_all_finite": finite}
+    with OwnErrors(type(model).__name__):
+        return validate_data(model, X, reset=reset, **how)
+
+
+def all_finite(array: Any, device: Device) -> bool:
+    """Return True if a device finds no NaN or infinity in an array there."""
+    return not array.size or bool(device.to_host(reduce(array, map="isfinite(x)", op="all", device=device)))
+
+
+def _checked_on_device(model: Any, operands: Operands, *, reset: bool, finite: bool) -> Any:
+    """Return features on a device in the dtype of the fit, after checking them without a copy to the host."""
+    label, array = type(model).__name__, operands.natives[0]
+    if len(array.shape) != 2 or 0 in array.shape:
+        raise ArgumentError(f"{label}: X of shape (n_samples, n_features), neither of them 0; got shape {array.shape}")
+    if array.dtype.kind == "c":
+        raise ArgumentError(f"Complex data not supported: {label} takes real features; got dtype {array.dtype}")
+    kept = np.dtype(np.float32) if array.dtype in (np.float32, np.float16) else np.dtype(np.float64)
+    kept = kept if reset else model.fit_dtype
+    if array.dtype != kept:
+        array = map_elements(lambda x: x.astype(kept), array, device=operands.device)
+    if finite and not all_finite(array, operands.device):
+        raise ArgumentError(f"Input X contains NaN or infinity: {label} takes finite features (impute them first)")
+    with OwnErrors(label):
+        _check_n_features(model, array, reset=reset)
+    return array
