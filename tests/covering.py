@@ -19,7 +19,10 @@ LEFT = pytest.StashKey[int]()
 
 # Tests of a function that runs kernels by name, or calls on a device, where its kernels do not need more; and of one on
 # a device that is tested once.
-_MOST = {"kernel": 1, "device": 3, "once": 4}
+_MOST = {"kernel": 1, "device": 2, "once": 4}
+
+# One function of so many runs on a device that is tested by a part. PoCL compiles some kernels for three seconds.
+_EVERY = 48
 
 Case = TypeVar("Case")
 Values = frozenset[Hashable]
@@ -74,7 +77,7 @@ def covering(
     once : set of str
         Devices that are taken only for values that no other test has: each of their kernels once in each function.
     sampled : set of str
-        Devices that are tested by a part: each of their own kernels once, and every 24th function once.
+        Devices that are tested by a part: each of their own kernels once, and every 48th function once.
     guests : set of (str, str)
         Kernels, with their devices, that take turns: an eighth of them in each function, and each in each file.
     """
@@ -140,7 +143,7 @@ def _kernels(item: pytest.Item, places: Places) -> Values:
 def _sampled(item: pytest.Item) -> Values:
     """Return a test's function as a value, if it is among those that each device runs."""
     name = _function(item)
-    return frozenset() if zlib.crc32(name.encode()) % 24 else frozenset({name})
+    return frozenset() if zlib.crc32(name.encode()) % _EVERY else frozenset({name})
 
 
 def _turned(cases: list[pytest.Item], name: str) -> list[pytest.Item]:

@@ -16,10 +16,10 @@ from gpuprims.models import LogReg
 def test_partial_fits_learn_on(device: gpuprims.Device, request: Any, data: str) -> None:
     X, y = request.getfixturevalue(data)
     model = LogReg(device, batch_size=32, random_state=0)
-    for start in [0, 1] * 20:
+    for start in [0, 1] * 10:
         model.partial_fit(X[start::2].astype(np.float32), y[start::2], classes=np.unique(y))
-    assert model.score(X.astype(np.float32), y) > 0.9
-    assert model.n_iter_ == len(model.loss_curve_) == 40
+    assert model.score(X.astype(np.float32), y) > 0.85
+    assert model.n_iter_ == len(model.loss_curve_) == 20
 
 
 def test_partial_fits_know_their_classes(cancer: Data) -> None:
