@@ -11,10 +11,11 @@ except ImportError as error:
     raise MissingExtraError("gpuprims.models", "scikit-learn, SciPy and tqdm", error, "models") from error
 
 from gpuprims.models.decomposition import PCA, PPCA, FactorAnalysis, SparsePCA
+from gpuprims.models.few_shot import MatchingNet, Prototypes
 from gpuprims.models.logreg import Inference, LogReg, LogRegBatch, LogRegCV, LogRegPath
 from gpuprims.models.metrics import Rates, rates_table
 from gpuprims.models.spam import Mail, SpamFilter, Training, generated_mail, read_mail, train_filter
 
 __all__ = ["Inference", "LogReg", "LogRegBatch", "LogRegCV", "LogRegPath", "Mail", "Rates", "SpamFilter", "Training"]
-__all__ += ["PCA", "PPCA", "FactorAnalysis", "SparsePCA"]
+__all__ += ["PCA", "PPCA", "FactorAnalysis", "MatchingNet", "Prototypes", "SparsePCA"]
 __all__ += ["generated_mail", "rates_table", "read_mail", "train_filter"]

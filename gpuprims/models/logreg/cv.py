@@ -201,7 +201,7 @@ class LogRegCV(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimator):
         routed = self._routed("score", sample_weight, params)
         operands, scores = self._scores(X)
         known = Scored(self.classes_, operands.device.to_host(scores))
-        labels = host_labels(y, len(scores))
+        labels = host_labels(_LABEL, y, len(scores))
         more = {name: to_host(_LABEL, one) for name, one in routed.scorer.score.items()}
         with OwnErrors(_LABEL):
             return float(scorer_of(self._scorer(), self.classes_)(known, X, labels, **more))

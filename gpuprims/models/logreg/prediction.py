@@ -91,9 +91,10 @@ class LinearScores:
         """
         operands, scores = self._scores(X)
         guesses = self._decode(operands.device, self._codes(operands.device, scores))
-        labels = host_labels(y, len(guesses))
-        weights = to_host("LogReg", sample_weight)
-        with OwnErrors("LogReg"):
+        label = type(self).__name__
+        labels = host_labels(label, y, len(guesses))
+        weights = to_host(label, sample_weight)
+        with OwnErrors(label):
             return float(accuracy_score(labels, guesses, sample_weight=weights))
 
     def _from_scores(self, X: Any, binary: Any, multinomial: str) -> Any:

@@ -21,7 +21,6 @@ from gpuprims.models.inputs import features_of
 from gpuprims.models.logreg.labels import encoded, encoded_on_device, surely_classes
 from gpuprims.primitives.map import map as map_elements
 
-_LABEL = "LogReg"
 # Fewest labels of the host that are encoded on a GPU: fewer are encoded before a launch ends.
 _FEWEST_THERE = 1 << 16
 
@@ -79,25 +78,26 @@ def samples_of(
     model: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool = True, classes: np.ndarray | None = None
 ) -> Samples:
     """Check labelled samples and copy them to the device; set ``classes_`` of the model unless classes are given."""
+    label = type(model).__name__
     operands, features = features_of(model, X, reset=reset)
     device, count, dtype = operands.device, features.shape[0], np.dtype(operands.natives[0].dtype)
     plain = classes is None and sample_weight is None and model.class_weight is None
-    there = _labels_there(y, count, device) if plain else None
+    there = _labels_there(label, y, count, device) if plain else None
     found = None if there is None else encoded_on_device(there, device, dtype)
     if found is None:
-        labels = host_labels(y, count)
-        values, host_codes = encoded(_LABEL, labels, classes)
+        labels = host_labels(label, y, count)
+        values, host_codes = encoded(label, labels, classes)
         found = values, device.asarray(np.ascontiguousarray(host_codes, dtype))
     values, codes = found
     if classes is None:
         model.classes_ = values
         if len(values) < 2:
-            raise ArgumentError(f"{_LABEL}: at least two classes; got one class, {values.tolist()[0]!r}")
+            raise ArgumentError(f"{label}: at least two classes; got one class, {values.tolist()[0]!r}")
     if model.feature_dtype is not None:
         if isinstance(features, SparseFeatures):
             got = f"{model.feature_dtype} (or pass X.toarray())"
-            raise ArgumentError(f"{_LABEL}: feature_dtype=None for sparse samples; got {got}")
-        features = features.quantised(computable(model.feature_dtype, _LABEL, stored=True))
+            raise ArgumentError(f"{label}: feature_dtype=None for sparse samples; got {got}")
+        features = features.quantised(computable(model.feature_dtype, label, stored=True))
     if plain:
         ones = map_elements("z + 1", device.driver.zeros((count,), dtype), device=device)
         return Samples(device, features, codes, ones, weighted=False, total=float(count))
@@ -106,23 +106,23 @@ def samples_of(
     return Samples(device, features, codes, device_weights, bool(np.any(weights != 1)), float(weights.sum()))
 
 
-def host_labels(y: Any, count: int) -> np.ndarray:
+def host_labels(label: str, y: Any, count: int) -> np.ndarray:
     """Return labels on the host; raise ArgumentError for a wrong number of them or continuous ones."""
-    labels: np.ndarray = to_host(_LABEL, y)
+    labels: np.ndarray = to_host(label, y)
     if type(labels) is not np.ndarray or labels.ndim != 1:
-        with OwnErrors(_LABEL):
+        with OwnErrors(label):
             labels = column_or_1d(labels, warn=True)
     if len(labels) != count:
-        raise ArgumentError(f"{_LABEL}: a label for each sample; got {len(labels)} for {count} samples")
+        raise ArgumentError(f"{label}: a label for each sample; got {len(labels)} for {count} samples")
     if not surely_classes(labels):
-        with OwnErrors(_LABEL):
+        with OwnErrors(label):
             check_classification_targets(labels)
     return labels
 
 
-def _labels_there(y: Any, count: int, device: Device) -> Any:
+def _labels_there(label: str, y: Any, count: int, device: Device) -> Any:
     """Return numbers as labels on the samples' device; None if the host encodes them."""
-    operands = device_operands(_LABEL, y)
+    operands = device_operands(label, y)
     if operands is not None:
         labels = operands.natives[0]
         fits = operands.device is device and labels.shape == (count,) and np.dtype(labels.dtype).kind in "biuf"
@@ -134,14 +134,15 @@ def _labels_there(y: Any, count: int, device: Device) -> Any:
 
 def _weights(model: Any, labels: np.ndarray, sample_weight: Any) -> np.ndarray:
     """Return the product of sample weights and class weights, in float64."""
-    given = None if sample_weight is None else to_host(_LABEL, sample_weight)
-    with OwnErrors(_LABEL):
+    label = type(model).__name__
+    given = None if sample_weight is None else to_host(label, sample_weight)
+    with OwnErrors(label):
         weights: np.ndarray = _check_sample_weight(given, labels, dtype=np.float64, ensure_non_negative=True)
     if model.class_weight is not None:
         how = {"sample_weight": weights} if model.class_weight == "balanced" else {}
-        with OwnErrors(_LABEL):
+        with OwnErrors(label):
             of_class = compute_class_weight(model.class_weight, classes=model.classes_, y=labels, **how)
         weights = weights * of_class[np.searchsorted(model.classes_, labels)]
     if not weights.sum() > 0:
-        raise ArgumentError(f"{_LABEL}: sample weights with a positive sum; got {weights.sum()}")
+        raise ArgumentError(f"{label}: sample weights with a positive sum; got {weights.sum()}")
     return weights
