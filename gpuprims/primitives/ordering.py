@@ -42,15 +42,17 @@ def integer_macros(dtype: np.dtype[Any], integer: str) -> dict[str, int | str]:
 
 def order_macros(dtype: np.dtype[Any]) -> dict[str, int | str]:
     """Return the macros of ``order.h`` and ``ordering.h``."""
-    raw, back = "(order_t)(value)", f"({stored(dtype)})(bits)"
+    raw, back, value = "(order_t)(value)", f"({stored(dtype)})(bits)", "(value_t)(bits)"
     if dtype == np.float16:
-        raw = "gp_half_bits(value)"
+        raw, value = "gp_half_bits(value)", "gp_half_value((u16)(bits))"
     elif dtype.kind == "f":
         raw, back = f"gp_bits_{c_type(dtype)}(value)", f"gp_from_bits_{c_type(dtype)}(bits)"
+        value = back
     return {
         **integer_macros(dtype, "u64" if order_bits(dtype) > 32 else "u32"),
         "ORDER_RAW(value)": raw,
         "ORDER_BACK(bits)": back,
+        "ORDER_VALUE(bits)": value,
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -45,11 +45,13 @@ _CPU_PART = 1 << 14
 class SelectionRequest(NamedTuple):
     """The axes to select along, ascending; the other axes are kept.
 
-    ``together`` ranks lie close to each other: each of the first ones to one of the second ones, and so on.
+    ``together`` ranks lie close to each other: each of the first ones to one of the second ones, and so on. If
+    ``nan_wins``, a row that has a NaN gives NaN for all ranks.
     """
 
     axes: tuple[int, ...]
     together: int = 1
+    nan_wins: bool = False
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -57,6 +59,7 @@ class SelectionSpec(KernelSpec):
     """Orders of elements, and ranks."""
 
     many: bool  # a row has more elements than 32 bits count
+    nan_wins: bool  # a NaN in a row is its result
 
     lifts_constants: ClassVar[bool] = False
     scratch_pointers: ClassVar[int] = 2
@@ -64,11 +67,12 @@ class SelectionSpec(KernelSpec):
     def macros(self) -> dict[str, int | str]:
         """Define orders, ranks and counts; the smallest elements come first."""
         rank: dict[str, int | str] = {"LARGEST": 0, "SEGMENTED": 0, "FAR": 1, "RANK(o)": "x1[gp_at_x1(layout, o, 0)]"}
+        rank["NAN_WINS"] = int(self.nan_wins)
         return order_macros(self.values[0]) | rank | count_macros(many=self.many)
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""
-        return KERNELS / "order.h", KERNELS / "ordering.h", KERNELS / "radix.h"
+        return KERNELS / "order.h", KERNELS / "ordering.h", KERNELS / "ranks.h", KERNELS / "radix.h"
 
 
 class SampledSpec(SelectionSpec):
@@ -123,29 +127,31 @@ def plan_call(
                 strides[axis] = next(own)
         target = result._replace(shape=tuple(lengths), strides=tuple(strides))
         layout = plan_layout((x, every, target), shape, axes)
-        return _launch(device, chosen, layout, outputs, n, request.together)
+        return _launch(device, chosen, layout, outputs, n, request)
 
     return LaunchPlan(device, "selection", traits, results, compiling, asked=variant, inputs=(0, 1))
 
 
-def _launch(device: Device, variant: Variant, layout: Layout, outputs: int, n: int, together: int) -> Launch:
+def _launch(
+    device: Device, variant: Variant, layout: Layout, outputs: int, n: int, request: SelectionRequest
+) -> Launch:
     dtype, able = layout.forms[0].dtype, device.capabilities
-    many = n >= 2**32
+    how: dict[str, Any] = {"many": n >= 2**32, "nan_wins": request.nan_wins and dtype.kind == "f"}
     function = typed(_ELEMENT, (dtype, _INT64, _INT64), (dtype,))
     told = layout.accesses[:2], layout.accesses[2:], (dtype,), function
     if variant.name == "cpu_rows":
         groups = variant.groups(outputs, able)
-        launch = device.kernel(variant, RowsSpec(*told, many=many)).prepare(groups, layout.pack(0), outputs, n)
+        launch = device.kernel(variant, RowsSpec(*told, **how)).prepare(groups, layout.pack(0), outputs, n)
         return with_scratch(device, launch, groups * n * (8 if order_bits(dtype) > 32 else 4))
     if not isinstance(variant.source, Path):
-        kernel = device.kernel(variant, SelectionSpec(*told, many=many))
+        kernel = device.kernel(variant, SelectionSpec(*told, **how))
         return kernel.prepare(1, layout.pack(0), outputs, n)
     if able.kind == "cpu":  # a work-item of its own counts without atomics
         variant = variant.resized(block=1, items=_CPU_PART)
     if variant.name == "sampled":
-        spec = SampledSpec(*told, many=many, vector=layout.vector_width())
-        return launch_sampled(device, variant, device.kernel(variant, spec), layout, Rows(outputs, n, together))
-    kernel, most = device.kernel(variant, SelectionSpec(*told, many=many)), variant.groups(2**30, able)
+        spec = SampledSpec(*told, **how, vector=layout.vector_width())
+        return launch_sampled(device, variant, device.kernel(variant, spec), layout, Rows(outputs, n, request.together))
+    kernel, most = device.kernel(variant, SelectionSpec(*told, **how)), variant.groups(2**30, able)
     parts = max(min(-(-most // outputs), -(-n // variant.tile)), 1)
     packed = layout.pack(0)
 
@@ -156,7 +162,7 @@ def _launch(device: Device, variant: Variant, layout: Layout, outputs: int, n: i
     launches = [step_of(8 * outputs, _CLEAR, 0, 1)]
     launches += [step_of(outputs * parts, _DIGIT, at, turn) for turn, at in enumerate(shifts)]
     launches.append(step_of(-(-outputs // variant.block), _STORE, 0, len(shifts)))
-    scratch = outputs * (2 * STATE_BYTES + ((8 if many else 4) << DIGIT_BITS))
+    scratch = outputs * (2 * STATE_BYTES + ((8 if how["many"] else 4) << DIGIT_BITS) + 4)
     return with_counters(device, in_turn(launches), outputs, scratch)
 
 

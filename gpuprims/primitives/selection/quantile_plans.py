@@ -18,8 +18,6 @@ from gpuprims.expressions.narrow import register
 from gpuprims.primitives.chain import Chain
 from gpuprims.primitives.map.plan import MapRequest
 from gpuprims.primitives.map.plan import plan_call as plan_map
-from gpuprims.primitives.reduce.plan import ReduceRequest
-from gpuprims.primitives.reduce.plan import plan_call as plan_reduce
 from gpuprims.primitives.selection.plan import SelectionRequest
 from gpuprims.primitives.selection.plan import plan_call as plan_selection
 
@@ -31,7 +29,7 @@ Way = Literal["mean", "element", "between"]
 class QuantileRequest(NamedTuple):
     """What results are, the axes that they fold, and their dtype.
 
-    There are ``number`` of them in the first axes of ``shape``; the others are those of one quantile, ``kept``.
+    There are ``number`` of them in the first axes of ``shape``; the others are those of one quantile.
     """
 
     way: Way
@@ -39,7 +37,6 @@ class QuantileRequest(NamedTuple):
     dtype: Dtype
     number: int
     shape: tuple[int, ...]
-    kept: tuple[int, ...]
 
 
 @keeps_calls()
@@ -62,43 +59,34 @@ def plan_call(
     own, every = x.form.dtype, ranks.form.shape[0]
     results = (contiguous(request.dtype, request.shape, alignment),)
     (target,) = result_forms("quantile", results, written)
-    selecting = SelectionRequest(request.axes, every // count)
+    selecting = SelectionRequest(request.axes, every // count, nan_wins=True)
     (found,) = chain.add(plan_selection, selecting, x, ranks, variant=variant)
     arrays = [found.part(0, count).reshaped(request.shape)]
     if request.way != "element":
         arrays += [found.part(every - count, every).reshaped(request.shape), *parts]
-    if own.kind == "f":
-        (largest,) = chain.add(plan_reduce, ReduceRequest("max", axis=request.axes), x)
-        arrays.append(largest.reshaped(request.kept))  # NaN if there is one
     function = {"mean": _mean, "element": _element, "between": _between}[request.way](own, request.dtype)
     chain.add(plan_map, MapRequest(trace(function, len(arrays)), in_c_order=True), *arrays, into=[(0, target)])
     return chain.plan(results, variant)
 
 
-def _unless_nan(most: tuple[Any, ...], dtype: Dtype, number: Any) -> Any:
-    """Return NaN if the largest element is, which is given for floats."""
-    return np.where(np.isnan(most[0]), most[0].astype(dtype), number) if most else number
-
-
 def _mean(own: Dtype, dtype: Dtype) -> Callable[..., Any]:
     wide = register(dtype)
 
-    def mean(low: Any, high: Any, *most: Any) -> Any:
+    def mean(low: Any, high: Any) -> Any:
         middle = (low.astype(wide) + high.astype(wide)) / wide.type(2)
-        return _unless_nan(most, dtype, middle.astype(dtype))
+        return middle.astype(dtype)
 
     return mean
 
 
 def _element(own: Dtype, dtype: Dtype) -> Callable[..., Any]:
-    return lambda element, *most: _unless_nan(most, dtype, element.astype(dtype))
+    return lambda element: element.astype(dtype)
 
 
 def _between(own: Dtype, dtype: Dtype) -> Callable[..., Any]:
-    def between(low: Any, high: Any, part: Any, *most: Any) -> Any:
+    def between(low: Any, high: Any, part: Any) -> Any:
         a, b = low.astype(dtype), high.astype(dtype)
         step = (high - low).astype(dtype) if own.kind == "f" else b - a  # rounded as in NumPy
-        number = np.where(part >= dtype.type(0.5), b - step * (dtype.type(1) - part), a + step * part)
-        return _unless_nan(most, dtype, number)
+        return np.where(part >= dtype.type(0.5), b - step * (dtype.type(1) - part), a + step * part)
 
     return between

@@ -59,7 +59,7 @@ def bind_median(
     operands, axes, n, shape = _folded("median", arrays[0], axis, keepdims, device)
     own = operands.natives[0].dtype
     way: Way = "element" if n % 2 else "mean"
-    request = QuantileRequest(way, axes, own if own.kind == "f" else np.dtype(np.float64), 1, shape, shape)
+    request = QuantileRequest(way, axes, own if own.kind == "f" else np.dtype(np.float64), 1, shape)
     middle = np.unique([(n - 1) // 2, n // 2]).astype(np.int64)
     result = None if out is None else as_out(operands, out)
     return beside_arrays(operands, middle), request, result, asked_by_name("median", variant)
@@ -275,9 +275,9 @@ def bind_quantile(
     result, asked = None if out is None else as_out(operands, out), asked_by_name(label, variant)
     whole = label == "quantile" and of_q.kind in "iu"  # the least and the largest element, in their own dtype
     if method in OF_ELEMENTS or (method == "linear" and whole):  # as NumPy
-        request = QuantileRequest("element", axes, own, places.size, shape, kept)
+        request = QuantileRequest("element", axes, own, places.size, shape)
         return beside_arrays(operands, before.astype(np.int64)), request, result, asked
     ranks = np.concatenate([before, np.minimum(before + 1, n - 1)]).astype(np.int64)
     parts = (places - before).astype(dtype).reshape(fractions.shape + (1,) * len(kept))
-    request = QuantileRequest("between", axes, dtype, places.size, shape, kept)
+    request = QuantileRequest("between", axes, dtype, places.size, shape)
     return beside_arrays(operands, ranks, parts), request, result, asked

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.primitives.reference import Places
 
+if TYPE_CHECKING:
+    from gpuprims.primitives.selection.plan import SelectionSpec
 
-def selection_numpy(spec: KernelSpec, memories: Sequence[np.ndarray], layout: np.ndarray, outputs: int, n: int) -> None:
+
+def selection_numpy(
+    spec: SelectionSpec, memories: Sequence[np.ndarray], layout: np.ndarray, outputs: int, n: int
+) -> None:
     """Partition each row by the rank that is sought."""
     places = Places(spec, memories, layout)
     rows, ranks, found = places.see(0), places.see(1, reduced=False), places.see(2, reduced=False)
@@ -18,4 +23,5 @@ def selection_numpy(spec: KernelSpec, memories: Sequence[np.ndarray], layout: np
     for o in range(outputs):
         at = np.unravel_index(o, rows.shape[:axes]) if axes else ()
         rank = int(ranks[at][0])
-        found[at] = np.partition(rows[at].reshape(-1), rank)[rank]
+        parted = np.partition(rows[at].reshape(-1), [rank, n - 1] if spec.nan_wins else rank)
+        found[at] = parted[-1] if spec.nan_wins and np.isnan(parted[-1]) else parted[rank]

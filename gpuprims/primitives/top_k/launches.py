@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.counters import with_counters, with_scratch
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Kernel, Launch
@@ -19,6 +20,8 @@ from gpuprims.primitives.top_k.variants import TopKVariant
 # As in top_k_radix.cl.
 _CLEAR, _SAMPLE, _FILTER, _DIGIT, _COLLECT, _SORT, _FLIP, _MERGE, _STORE = range(9)
 _TILE_ITEMS = 4
+# Work-items of a group of top_k/rows, of which the best elements of so many are compared, and bits of orders that each keeps.
+_LEAST_BLOCK, _MOST_BLOCK, _LEAST_BESTS, _HELD_BITS = 128, 512, 32, 2048  # rows: rows
 # Picks of a work-item's room, beside twice those that it keeps; elements of a part for each that it keeps.
 _ROOM, _PART = 1024, 4
 
@@ -69,7 +72,20 @@ def launch_runs(device: Device, variant: TopKVariant, kernel: Kernel, layout: La
 def launch_rows(device: Device, variant: TopKVariant, kernel: Kernel, layout: Layout, rows: Rows) -> Launch:
     """Return the launch of top_k/rows."""
     groups = variant.groups(rows.outputs, device.capabilities)
-    return kernel.prepare(groups, layout.pack(0), rows.outputs, rows.n, rows.k)
+    bests = min(max(1 << (2 * rows.k - 1).bit_length(), _LEAST_BESTS), variant.block)
+    return kernel.prepare(groups, layout.pack(0), rows.outputs, rows.n, rows.k, bests)
+
+
+def block_for(k: int, capabilities: Capabilities) -> int:
+    """Return work-items of a group of top_k/rows, twice as many as are taken: their best ones then leave few others."""
+    most = _MOST_BLOCK if capabilities.group_limit >= _MOST_BLOCK else _MOST_BLOCK // 2
+    return min(max(1 << (2 * k - 1).bit_length(), _LEAST_BLOCK), most)
+
+
+def vectors_held(rows: Rows, vector: int, block: int) -> int:
+    """Return vectors of a row that a work-item of top_k/rows keeps in registers, a power of two; 0 if they are too many."""
+    vectors = 1 << max(-(-rows.n // (block * vector)) - 1, 0).bit_length()
+    return vectors if vectors * vector * max(rows.order_bits, 32) <= _HELD_BITS else 0
 
 
 def launch_radix(device: Device, variant: TopKVariant, kernel: Kernel, layout: Layout, rows: Rows) -> Launch:

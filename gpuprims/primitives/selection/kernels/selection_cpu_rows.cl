@@ -8,6 +8,8 @@
  * launch  any number of groups of one work-item; each takes rows until none are left
  * host    gp_order, ORDER_BACK (ordering.h); MAP and RANK
  * order   integers: the same in every run
+ *
+ * With NAN_WINS, a NaN in a row is its result.
  */
 #define DIGITS 256
 
@@ -18,8 +20,14 @@ void selection_cpu_rows(INPUTS, OUTPUTS, GLOBAL u64 *partials, const layout_t la
 
     for (i64 o = get_group_id(0); o < outputs; o += get_num_groups(0)) {
         /* 1. Begin with all elements of a row. */
-        for (i64 j = 0; j < n; j++) orders[j] = gp_order(MAP(o, j));
-        i64 left = n, rank = (i64)RANK(o);
+        int nan = 0;
+        for (i64 j = 0; j < n; j++) {
+            const order_t order = gp_order(MAP(o, j));
+            if (NAN_WINS) nan |= order == ORDER_MASK;
+            orders[j] = order;
+        }
+        i64 left = nan ? 0 : n, rank = (i64)RANK(o);
+        if (nan) orders[0] = ORDER_MASK;
 
         for (int at = (ORDER_BITS - 1) / 8 * 8; at >= 0 && left > 1; at -= 8) {
             /* 2. Find the digit of the element of that rank among those that are left. */

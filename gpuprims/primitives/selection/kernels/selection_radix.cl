@@ -5,8 +5,11 @@
  * out     OUTPUTS: the element of that rank of each row
  * launch  any number of groups of BLOCK (a power of two, at most BINS); each takes (row, part) pairs until none are left.
  *         `step` CLEAR: begin; DIGIT: find the digit at `at`; STORE_ALL: write the elements
- * host    a row_state_t and BINS counts for each row; ORDER_BACK (ordering.h), gp_choose_digit (radix.h); MAP and RANK
+ * host    a row_state_t, BINS counts and a flag for each row; gp_rank_order (ordering.h), GP_FOUND (ranks.h), gp_choose_digit
+ *         (radix.h); MAP and RANK
  * order   integers: the same in every run
+ *
+ * With NAN_WINS, a NaN in a row is its result.
  */
 #define CLEAR 0
 #define DIGIT 1
@@ -24,11 +27,15 @@ void selection_radix(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters
     GLOBAL row_state_t *states = (GLOBAL row_state_t *)partials + turn * outputs;
     GLOBAL row_state_t *next = (GLOBAL row_state_t *)partials + (1 - turn) * outputs;
     GLOBAL count_t *counts = (GLOBAL count_t *)((GLOBAL row_state_t *)partials + 2 * outputs);
+    GLOBAL u32 *nans = (GLOBAL u32 *)(counts + outputs * BINS);
 
     /* 1. Clear counts and states. */
     if (step == CLEAR) {
         for (i64 place = first_item; place < outputs * BINS; place += every) counts[place] = 0;
-        for (i64 o = first_item; o < outputs; o += every) gp_begin_row(next + o, (u64)RANK(o) + 1);
+        for (i64 o = first_item; o < outputs; o += every) {
+            gp_begin_row(next + o, (u64)RANK(o) + 1);
+            nans[o] = 0;
+        }
     }
 
     /* 2. Count the next digit of the elements that have the first ones; the last group chooses. */
@@ -38,11 +45,15 @@ void selection_radix(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters
             const i64 o = task / parts, begin = task % parts * share;
             const i64 end = min(begin + share, n);
             const row_state_t state = states[o];
+            int nan = 0;
             gp_clear_bins(bins, tid);
             for (i64 j = begin + tid; j < end; j += BLOCK) {
                 u32 digit;
-                if (gp_next_digit(state, at, gp_rank_order(MAP(o, j)), 0, &digit)) COUNT_DIGIT(bins + digit);
+                const order_t order = gp_rank_order(MAP(o, j));
+                nan |= GP_IS_NAN(order);
+                if (gp_next_digit(state, at, order, 0, &digit)) COUNT_DIGIT(bins + digit);
             }
+            if (NAN_WINS && nan && at + DIGIT_BITS >= ORDER_BITS) gp_set_bits(nans + o, 1);
             gp_choose_digit(at, parts, counts + o * BINS, state, next + o, counters + o, bins, sums, &is_last, tid);
         }
     }
@@ -50,6 +61,6 @@ void selection_radix(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters
     /* 3. Store. */
     if (step == STORE_ALL) {
         for (i64 o = first_item; o < outputs; o += every)
-            y0[gp_at_y0(layout, o, 0)] = ORDER_BACK(gp_raw_of_order(~(order_t)states[o].order & ORDER_MASK));
+            y0[gp_at_y0(layout, o, 0)] = GP_FOUND(NAN_WINS && nans[o] ? 0 : (order_t)states[o].order);
     }
 }

@@ -10,8 +10,10 @@
  *         among these, or among all where the sample misled; STORE_ALL: write the elements
  * host    two row_state_t for each end of a bracket and for each row, a tally_t and `room` candidates for each bracket, BINS
  *         counts for each end of a bracket or row, whichever are more; gp_choose_digit (radix.h), gp_sampled_place,
- *         gp_begin_rank (sampling.h); ORDER_BACK (ordering.h); MAP, MAP_VECTOR and RANK
+ *         gp_begin_rank (sampling.h); gp_rank_order, GP_FOUND (ranks.h); MAP, MAP_VECTOR and RANK
  * order   integers: the same in every run
+ *
+ * With NAN_WINS, a NaN in a row is its result.
  *
  * Elements equal to an end are counted, not kept, so that repeated elements do not fill the room. For rank 5:
  *
@@ -24,45 +26,40 @@
 #define DIGIT 3
 #define STORE_ALL 4
 
-/* Elements that a work-item loads before it compares them, and candidates that a group gathers in local memory. */
+/* Vectors that a work-item loads before it compares their elements, elements of a digit that it loads before it counts them, and
+ * candidates that a group gathers in local memory. */
 #if BLOCK == 1
 #define LOADS 16
 #else
 #define LOADS 4
 #endif
 #define AT_ONCE (LOADS * VECTOR)
+#define COUNTED 4
 #define STAGED (16384 / (int)sizeof(order_t))
 
-/* What a work-item has counted of a part: elements before a bracket and at its ends. */
+/* What a work-item has counted of a part: elements before a bracket and at its ends, and whether there is a NaN. */
 typedef struct {
-    u32 before, first, last;
+    u32 before, first, last, nan;
 } seen_t;
 
-/* `order - last - 1 < inner` for orders strictly within a bracket. */
-#define WITHIN(order) ((order_t)((order) - last - 1) < inner)
-
-/* Compare some elements with a bracket: count them, and return how many are strictly within. */
-DEVICE u32 gp_count_seen(const order_t *orders, const order_t first, const order_t last, const order_t inner,
-                         seen_t *seen)
-{
-    u32 before = 0, close = 0, at_first = 0, at_last = 0, within = 0;
-#pragma unroll
-    for (int item = 0; item < AT_ONCE; item++) {
-        before += orders[item] > first;
-        close |= (order_t)(orders[item] - last) <= (order_t)(first - last);
-    }
-    seen->before += before;
-    if (!close) return 0;
-#pragma unroll
-    for (int item = 0; item < AT_ONCE; item++) {
-        at_first += orders[item] == first;
-        at_last += orders[item] == last;
-        within += WITHIN(orders[item]);
-    }
-    seen->first += at_first;
-    seen->last += first > last ? at_last : 0;
-    return within;
-}
+/* Compare an element with a bracket by its order: count it, or keep it as a candidate. */
+#define GP_SEE(value)                                                                                                  \
+    do {                                                                                                               \
+        const order_t order = gp_rank_order(value);                                                                    \
+        seen.before += order > first;                                                                                  \
+        seen.first += order == first;                                                                                  \
+        seen.last += (order == last) & (first > last);                                                                 \
+        seen.nan |= GP_IS_NAN(order);                                                                           \
+        if ((order < first) & (order > last)) {                                                                        \
+            const u32 place = gp_increment(&held);                                                                     \
+            if (place < STAGED) {                                                                                      \
+                staged[place] = order;                                                                                 \
+            } else {                                                                                                   \
+                const i64 far = (i64)TAKE_PLACE(&tally->within);                                                       \
+                if (far < room) among[far] = order;                                                                    \
+            }                                                                                                          \
+        }                                                                                                              \
+    } while (0)
 
 __kernel WORK_GROUP(BLOCK)
 void selection_sampled(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, const layout_t layout,
@@ -72,7 +69,7 @@ void selection_sampled(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counte
     __local u32 bins[BINS];
     __local u64 sums[BLOCK];
     __local order_t staged[STAGED];
-    __local u32 held, full, before, at_first, at_last;
+    __local u32 held, before, at_first, at_last, nan;
     __local i64 place_of_staged;
     __local int is_last;
     const int tid = get_local_id(0);
@@ -95,7 +92,7 @@ void selection_sampled(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counte
             }
             gp_begin_end(next + 2 * k, least * sampled / n - reach, sampled);
             gp_begin_end(next + 2 * k + 1, greatest * sampled / n + reach, sampled);
-            tallies[k].before = tallies[k].first = tallies[k].within = tallies[k].last = 0;
+            tallies[k].before = tallies[k].first = tallies[k].within = tallies[k].last = tallies[k].nan = 0;
         }
     }
 
@@ -107,16 +104,26 @@ void selection_sampled(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counte
             const i64 o = task / parts, part = task % parts, k = step == SAMPLE ? o / 2 : o % brackets;
             const row_state_t state = states[begin + o];
             const i64 size = step == SAMPLE ? sampled : state.behind ? (i64)state.behind : n;
-            const i64 used = gp_parts_for(size, parts), share = gp_part_size(size, used);
+            const i64 used = gp_parts_for(size, parts, COUNTED * BLOCK), share = gp_part_size(size, used);
             GLOBAL const order_t *among = candidates + k * room;
             if (state.found == DECIDED && part == 0 && tid == 0) next[begin + o] = state;
             if (state.found != DECIDED && part < used) {
+                const i64 end = min((part + 1) * share, size);
                 gp_clear_bins(bins, tid);
-                for (i64 i = part * share + tid; i < min((part + 1) * share, size); i += BLOCK) {
-                    const i64 j = step == SAMPLE ? gp_sampled_place(i, stretch) : i;
-                    u32 digit;
-                    const order_t order = state.behind ? among[i] : gp_rank_order(MAP(k, j));
-                    if (gp_next_digit(state, at, order, 0, &digit)) COUNT_DIGIT(bins + digit);
+                for (i64 base = part * share + tid; base < end; base += COUNTED * BLOCK) {
+                    order_t orders[COUNTED];
+#pragma unroll
+                    for (int item = 0; item < COUNTED; item++) {
+                        const i64 i = min(base + item * BLOCK, end - 1);
+                        const i64 j = step == SAMPLE ? gp_sampled_place(i, stretch) : i;
+                        orders[item] = state.behind ? among[i] : gp_rank_order(MAP(k, j));
+                    }
+#pragma unroll
+                    for (int item = 0; item < COUNTED; item++) {
+                        u32 digit;
+                        const int counts_it = gp_next_digit(state, at, orders[item], 0, &digit);
+                        if (counts_it && base + item * BLOCK < end) COUNT_DIGIT(bins + digit);
+                    }
                 }
                 gp_choose_digit(at, used, counts + o * BINS, state, next + begin + o, counters + o, bins, sums, &is_last,
                                 tid);
@@ -130,58 +137,44 @@ void selection_sampled(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counte
         for (i64 task = get_group_id(0); task < brackets * parts; task += get_num_groups(0)) {
             const i64 k = task / parts, begin = task % parts * share, end = min(begin + share, n);
             const order_t first = (order_t)states[2 * k].order, last = (order_t)states[2 * k + 1].order;
-            const order_t inner = first > last ? (order_t)(first - last) - 1 : 0;
+            const value_t low = GP_VALUE_OF_RANK_ORDER(first), high = GP_VALUE_OF_RANK_ORDER(last);
             GLOBAL order_t *among = candidates + k * room;
             GLOBAL tally_t *tally = tallies + k;
             seen_t seen;
-            seen.before = seen.first = seen.last = 0;
-            if (tid == 0) held = full = before = at_first = at_last = 0;
+            seen.before = seen.first = seen.last = seen.nan = 0;
+            if (tid == 0) held = before = at_first = at_last = nan = 0;
             barrier(CLK_LOCAL_MEM_FENCE);
-            for (i64 base = begin; base < end; base += tile) {
+            const i64 whole = begin + max(end - begin, (i64)0) / tile * tile;
+            for (i64 base = begin; base < whole; base += tile) {
                 value_t values[AT_ONCE];
-                order_t orders[AT_ONCE];
-                if (base + tile <= end) {
+                u32 close = 0, less = 0;
 #pragma unroll
-                    for (int load = 0; load < LOADS; load++)
-                        MAP_VECTOR(k, base + (load * BLOCK + tid) * VECTOR, values + load * VECTOR);
+                for (int load = 0; load < LOADS; load++)
+                    MAP_VECTOR(k, base + (load * BLOCK + tid) * VECTOR, values + load * VECTOR);
+                /* Few elements are close to the bracket, and NaN always is. */
 #pragma unroll
-                    for (int item = 0; item < AT_ONCE; item++) orders[item] = gp_rank_order(values[item]);
-                } else {
-                    /* Behind the end, the first order takes the place of an element, and is not counted. */
-#pragma unroll
-                    for (int item = 0; item < AT_ONCE; item++) {
-                        const i64 j = base + item * BLOCK + tid;
-                        orders[item] = j < end ? gp_rank_order(MAP(k, j)) : first;
-                        seen.first -= j >= end;
-                    }
+                for (int item = 0; item < AT_ONCE; item++) {
+                    less += values[item] < low;
+                    close |= !(values[item] < low) & !(values[item] > high);
                 }
-                const u32 number = gp_count_seen(orders, first, last, inner, &seen);
-                if (!number) continue;
-                u32 place = gp_add_count(&held, number);
-                if (place + number <= STAGED) {
+                seen.before += less;
+                if (!close) continue;
 #pragma unroll
-                    for (int item = 0; item < AT_ONCE; item++)
-                        if (WITHIN(orders[item])) staged[place++] = orders[item];
-                } else {
-                    if (place <= STAGED) full = place; /* in one work-item: those after it find a higher place */
-                    i64 far = (i64)ADD_COUNT(&tally->within, (count_t)number);
-#pragma unroll
-                    for (int item = 0; item < AT_ONCE; item++)
-                        if (WITHIN(orders[item])) {
-                            if (far < room) among[far] = orders[item];
-                            far++;
-                        }
-                }
+                for (int item = 0; item < AT_ONCE; item++)
+                    if (!(values[item] < low) & !(values[item] > high)) GP_SEE(values[item]);
             }
+            for (i64 j = whole + tid; j < end; j += BLOCK) GP_SEE(MAP(k, j));
             gp_add_count(&before, seen.before);
             gp_add_count(&at_first, seen.first);
             gp_add_count(&at_last, seen.last);
+            if (seen.nan) gp_set_bits(&nan, 1);
             barrier(CLK_LOCAL_MEM_FENCE);
-            const i64 gathered = held <= STAGED ? held : full;
+            const i64 gathered = min(held, (u32)STAGED);
             if (tid == 0) {
                 ADD_COUNT(&tally->before, before);
                 ADD_COUNT(&tally->first, at_first);
                 ADD_COUNT(&tally->last, at_last);
+                ADD_COUNT(&tally->nan, nan);
                 place_of_staged = (i64)ADD_COUNT(&tally->within, (count_t)gathered);
             }
             barrier(CLK_LOCAL_MEM_FENCE);
@@ -197,7 +190,9 @@ void selection_sampled(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counte
 
     /* 4. Store. */
     if (step == STORE_ALL) {
-        for (i64 o = first_item; o < outputs; o += every)
-            y0[gp_at_y0(layout, o, 0)] = ORDER_BACK(gp_raw_of_order(~(order_t)states[ends + o].order & ORDER_MASK));
+        for (i64 o = first_item; o < outputs; o += every) {
+            const int is_nan = NAN_WINS && tallies[o % brackets].nan;
+            y0[gp_at_y0(layout, o, 0)] = GP_FOUND(is_nan ? 0 : (order_t)states[ends + o].order);
+        }
     }
 }

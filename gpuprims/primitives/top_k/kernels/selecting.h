@@ -60,7 +60,7 @@ typedef struct {
         {                                                                                                              \
             const i64 i = base + item * BLOCK;                                                                         \
             if (i < count)                                                                                             \
-                loaded[item] = held ? gp_read_pick(among, i) : gp_pick_at(INPUT_NAMES, layout, o, row, from + i, size);   \
+                loaded[item] = held ? gp_read_pick(among, i) : gp_pick_at(INPUT_NAMES, layout, o, 0, from + i, size);   \
         }                                                                                                              \
         _Pragma("unroll") for (int item = 0; item < PICKS_AT_ONCE; item++)                                             \
         {                                                                                                              \
@@ -91,40 +91,35 @@ DEVICE int gp_highest_bit(const u64 bits)
 
 /* Copy at least the `k` best picks, and at most TILE, to a tile in local memory, in any order, and return their number. They are
  * picks of elements from `from` on, or candidates if some are `held`. */
-DEVICE int gp_select(INPUTS, const layout_t layout, const i64 o, const i64 row, const i64 size, const i64 from,
-                     const i64 count, GLOBAL u64 *among, const int held, const i64 k, LOCAL pick_t *tile, LOCAL u32 *bins,
+DEVICE int gp_select(INPUTS, const layout_t layout, const i64 o, const i64 size, const i64 from, const i64 count,
+                     GLOBAL u64 *among, const int held, const i64 k, LOCAL pick_t *tile, LOCAL u32 *bins,
                      LOCAL u64 *sums, LOCAL search_t *search, LOCAL u32 *taken, const int tid)
 {
     /* 1. Begin at the first bit in which two orders differ. */
-    const int few = count <= TILE;
-    if (tid == 0) {
-        *taken = 0;
-        bins[0] = bins[1] = 0;
+    if (tid == 0) *taken = bins[0] = bins[1] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    order_t first = 0, differing = 0;
+    if (count > TILE) {
+        first = ORDER_OF(held ? gp_read_pick(among, 0) : gp_pick_at(INPUT_NAMES, layout, o, 0, from, size));
+        GP_EACH(GP_COMPARE_PICK)
+    }
+    if (differing) {
+        gp_set_bits(bins, (u32)differing);
+        gp_set_bits(bins + 1, (u32)((u64)differing >> 32));
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (!few) {
-        const order_t first =
-            ORDER_OF(held ? gp_read_pick(among, 0) : gp_pick_at(INPUT_NAMES, layout, o, row, from, size));
-        order_t differing = 0;
-        GP_EACH(GP_COMPARE_PICK)
-        if (differing) {
-            gp_set_bits(bins, (u32)differing);
-            gp_set_bits(bins + 1, (u32)((u64)differing >> 32));
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (tid == 0) {
-            search->high = gp_highest_bit(bins[0] | (u64)bins[1] << 32);
-            search->order = (u64)first >> search->high >> 1 << 1 << search->high;
-            search->behind = 0;
-            search->left = k;
-            search->taken = count;
-            search->of_order = 1;
-        }
+    if (tid == 0) {
+        search->high = gp_highest_bit(bins[0] | (u64)bins[1] << 32);
+        search->order = (u64)first >> search->high >> 1 << 1 << search->high;
+        search->behind = 0;
+        search->left = k;
+        search->taken = count;
+        search->of_order = 1;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 
     /* 2. Choose digits of the last pick, until the picks from it on fit. */
-    while (!few && search->taken > TILE) {
+    while (search->taken > TILE) {
         const search_t now = *search;
         const u64 known = now.of_order ? now.order : now.behind;
         const int shift = max(now.high + 1 - DIGIT_BITS, 0), width = now.high + 1 - shift;
@@ -152,8 +147,8 @@ DEVICE int gp_select(INPUTS, const layout_t layout, const i64 o, const i64 row, 
     }
 
     /* 3. Copy all, or the picks up to the last one. */
-    search_t last = {0, 0, 0, 0, 0, 0};
-    if (!few) last = *search;
+    search_t last = *search;
+    if (count <= TILE) last.order = 0;
     GP_EACH(GP_TAKE_PICK)
     barrier(CLK_LOCAL_MEM_FENCE);
     return (int)*taken;

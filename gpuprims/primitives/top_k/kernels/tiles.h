@@ -34,3 +34,39 @@ DEVICE void gp_sort_tile(LOCAL pick_t *tile, const int count, const int merges, 
         }
     }
 }
+
+#define NO_PICK gp_pick(0, 0) /* no pick is worse */
+
+/* Fold the best picks of the work-items to `number` ones in a tile, a power of two. */
+DEVICE void gp_fold_bests(const pick_t best, const int number, LOCAL pick_t *tile, const int tid)
+{
+    tile[tid] = best;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int stride = BLOCK / 2; stride >= number; stride /= 2) {
+        if (tid < stride && gp_beats(tile[tid + stride], tile[tid])) tile[tid] = tile[tid + stride];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
+/* Count the picks of a tile that beat another one. */
+DEVICE int gp_count_better(LOCAL const pick_t *tile, const int count, const pick_t own)
+{
+    int better = 0;
+#pragma unroll 4
+    for (int other = 0; other < count; other++) better += gp_beats(tile[other], own);
+    return better;
+}
+
+/* Return the pick of number `rank` from 1 on among the first `count` of a tile, or NO_PICK if there are fewer. */
+DEVICE pick_t gp_pick_of_rank(LOCAL const pick_t *tile, const int count, const int rank, LOCAL pick_t *chosen,
+                              const int tid)
+{
+    if (tid == 0) *chosen = NO_PICK;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (tid < count) {
+        const pick_t own = tile[tid];
+        if (gp_count_better(tile, count, own) == rank - 1) *chosen = own;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return *chosen;
+}

@@ -8,8 +8,10 @@
  *         group finds for itself. The last group of a row writes the results, if the elements are at least k and have
  *         `room`. RETRY: otherwise, keep the best of each part, and the last group writes the best of all
  * host    a threshold, BESTS and `room` picks, and a flag for each row; two counters for each row; gp_rank_order, gp_pick
- *         (ordering.h), gp_sort_tile (tiles.h), gp_sampled_place (pieces.h), gp_select (selecting.h); MAP, MAP_VECTOR, STORE_PICK
+ *         (ordering.h), gp_fold_bests, gp_pick_of_rank, gp_sort_tile (tiles.h), gp_sampled_place (pieces.h), gp_select (selecting.h); MAP, MAP_VECTOR, STORE_PICK
  * order   of equal elements the first comes first
+ *
+ * PoCL compiles the code behind a barrier again for each condition around it, so steps with barriers are loops of one turn.
  *
  * Work-items sample some pieces of a row each. The best of number `rank` of the work-items' best elements is the threshold.
  * A row for k = 1 and rank 2, where four work-items sample a piece of one element:
@@ -24,7 +26,6 @@
 
 #define BESTS (BLOCK < 256 ? BLOCK : 256)
 #define AT_ONCE 4 /* vectors that a work-item loads before it compares their elements */
-#define NO_PICK gp_pick(0, 0) /* no pick is worse */
 
 /* The best pick of some pieces of the sample of a row: of number `first` and each `every`-th after it. */
 DEVICE pick_t gp_best_sampled(INPUTS, const layout_t layout, const i64 o, const i64 size, const i64 first,
@@ -40,33 +41,6 @@ DEVICE pick_t gp_best_sampled(INPUTS, const layout_t layout, const i64 o, const 
         }
     }
     return best;
-}
-
-/* Fold the best picks of the work-items to `number` ones, a power of two. */
-DEVICE void gp_fold_bests(const pick_t best, const int number, LOCAL pick_t *tile, const int tid)
-{
-    tile[tid] = best;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (int stride = BLOCK / 2; stride >= number; stride /= 2) {
-        if (tid < stride && gp_beats(tile[tid + stride], tile[tid])) tile[tid] = tile[tid + stride];
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-}
-
-/* Return the pick of number `rank` of BESTS picks in local memory, or NO_PICK if there are fewer. */
-DEVICE pick_t gp_threshold(LOCAL const pick_t *bests, const i64 rank, LOCAL pick_t *chosen, const int tid)
-{
-    if (tid == 0) *chosen = NO_PICK;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (tid < BESTS) {
-        const pick_t own = bests[tid];
-        int better = 0;
-#pragma unroll 8
-        for (int other = 0; other < BESTS; other++) better += gp_beats(bests[other], own);
-        if (better == rank - 1) *chosen = own;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    return *chosen;
 }
 
 /* Keep the pick of an element from a threshold on: in local memory, or where that is full among the candidates. */
@@ -120,7 +94,7 @@ void top_k_sampled(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, 
     __local search_t search;
     __local pick_t chosen;
     __local u32 kept;
-    __local i64 place_of_kept;
+    __local i64 place_of_kept, found_of_row;
     __local int is_last;
     const int tid = get_local_id(0);
     const i64 share = gp_part_size(n, parts);
@@ -131,66 +105,64 @@ void top_k_sampled(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, 
         const i64 o = task / parts, part = task % parts, begin = min(part * share, n), end = min(begin + share, n);
         GLOBAL u32 *counter = counters + o, *count = counters + outputs + o;
         GLOBAL u64 *own_bests = bests + o * BESTS * PICK_WORDS, *candidates = picks + o * room * PICK_WORDS;
-        if (step == RETRY && !flags[o]) continue;
 
         /* 1. Find a threshold: together with other groups, where the last one writes it; or alone. */
         pick_t threshold = NO_PICK;
-        if (step == SAMPLE || step == ALONE) {
-            const i64 every = step == SAMPLE ? parts * BLOCK : BLOCK, first = step == SAMPLE ? part * BLOCK : 0;
+        for (int samples = step == SAMPLE || step == ALONE; samples; samples = 0) {
+            const int together = step == SAMPLE, folded = together ? BESTS / (int)parts : BESTS;
+            const i64 first = together ? part * BLOCK : 0, every = together ? parts * BLOCK : BLOCK;
             const pick_t best = gp_best_sampled(INPUT_NAMES, layout, o, n, first + tid, every, pieces);
-            const int folded = step == SAMPLE ? BESTS / (int)parts : BESTS;
             gp_fold_bests(best, folded, tile, tid);
-            if (step == SAMPLE) {
-                if (tid < folded) gp_write_pick(own_bests, part * folded + tid, tile[tid]);
-                barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-                if (tid == 0) is_last = gp_last_done(counter, parts);
-                barrier(CLK_LOCAL_MEM_FENCE);
-                if (is_last && tid < BESTS) tile[tid] = gp_read_pick(own_bests, tid);
-                barrier(CLK_LOCAL_MEM_FENCE);
-            }
-            if (step == ALONE || is_last) threshold = gp_threshold(tile, rank, &chosen, tid);
-            if (step == SAMPLE && is_last && tid == 0) gp_write_pick(thresholds, o, threshold);
+            if (together && tid < folded) gp_write_pick(own_bests, part * folded + tid, tile[tid]);
+            barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+            if (tid == 0) is_last = together && gp_last_done(counter, parts);
             barrier(CLK_LOCAL_MEM_FENCE);
-            if (step == SAMPLE) continue;
+            if (is_last && tid < BESTS) tile[tid] = gp_read_pick(own_bests, tid);
+            barrier(CLK_LOCAL_MEM_FENCE);
+            threshold = gp_pick_of_rank(tile, BESTS, (int)rank, &chosen, tid);
+            if (is_last && tid == 0) gp_write_pick(thresholds, o, threshold);
+            barrier(CLK_LOCAL_MEM_FENCE);
         }
         if (step == FILTER) threshold = gp_read_pick(thresholds, o);
 
-        /* 2. Keep the elements from the threshold on; or the best of a part. */
-        if (tid == 0) kept = 0;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        int number = 0;
-        if (step == RETRY) {
-            if (begin < end)
-                number = gp_select(INPUT_NAMES, layout, o, 0, n, begin, end - begin, picks, 0, min(k, end - begin), tile,
-                                   bins, sums, &search, &kept, tid);
-        } else {
-            gp_filter(INPUT_NAMES, layout, o, n, begin, end, threshold, tile, &kept, count, candidates, room, tid);
+        /* 2. Keep the elements from the threshold on, or the best of a part. The last group then selects among those of all. */
+        const int retries = step == RETRY && flags[o];
+        i64 found = 0;
+        for (int goes_on = step == FILTER || step == ALONE || retries; goes_on;) {
+            const int ends = found != 0;
+            if (tid == 0) kept = 0;
             barrier(CLK_LOCAL_MEM_FENCE);
-            number = (int)min(kept, (u32)TILE);
-        }
-        if (tid == 0) place_of_kept = (i64)gp_add_count(count, (u32)number);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (int at = tid; at < number && place_of_kept + at < room; at += BLOCK)
-            gp_write_pick(candidates, place_of_kept + at, tile[at]);
-        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-        if (tid == 0) is_last = gp_last_done(counter, parts);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (!is_last) continue;
+            if (!ends && !retries)
+                gp_filter(INPUT_NAMES, layout, o, n, begin, end, threshold, tile, &kept, count, candidates, room, tid);
+            barrier(CLK_LOCAL_MEM_FENCE);
+            int number = (int)min(kept, (u32)TILE);
+            for (int selects = ends || retries; selects; selects = 0) {
+                const i64 among = ends ? found : end - begin;
+                number = gp_select(INPUT_NAMES, layout, o, n, begin, among, candidates, ends, min(k, among), tile, bins, sums,
+                                   &search, &kept, tid);
+            }
+            if (tid == 0 && !ends) place_of_kept = (i64)gp_add_count(count, (u32)number);
+            barrier(CLK_LOCAL_MEM_FENCE);
+            for (int at = tid; !ends && at < number && place_of_kept + at < room; at += BLOCK)
+                gp_write_pick(candidates, place_of_kept + at, tile[at]);
+            barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+            if (tid == 0) {
+                found_of_row = 0;
+                if (!ends && gp_last_done(counter, parts)) {
+                    found_of_row = (i64)gp_read_word(count);
+                    if (found_of_row < k || found_of_row > room) found_of_row = 0;
+                    gp_write_word(count, 0);
+                    flags[o] = !found_of_row;
+                }
+            }
 
-        /* 3. In the last group, sort the best of those that all groups kept, and store them. */
-        const i64 found = (i64)gp_read_word(count);
-        const int misled = found < k || found > room;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (tid == 0) {
-            gp_write_word(count, 0);
-            flags[o] = misled;
+            /* 3. Sort the best of all, and store them. */
+            gp_sort_tile(tile, ends ? number : 0, 0, tid);
+            for (int at = tid; ends && at < k; at += BLOCK) STORE_PICK(o, at, n - 1 - BEHIND_OF(tile[at]));
+            barrier(CLK_LOCAL_MEM_FENCE);
+            found = found_of_row;
+            goes_on = found != 0;
+            barrier(CLK_LOCAL_MEM_FENCE);
         }
-        if (!misled) {
-            number = gp_select(INPUT_NAMES, layout, o, 0, n, 0, found, candidates, 1, k, tile, bins, sums, &search, &kept,
-                               tid);
-            gp_sort_tile(tile, number, 0, tid);
-            for (int at = tid; at < k; at += BLOCK) STORE_PICK(o, at, n - 1 - BEHIND_OF(tile[at]));
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
     }
 }
