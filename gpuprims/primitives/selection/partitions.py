@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from operator import index
 from typing import Any, NamedTuple
 
@@ -20,29 +19,16 @@ from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
 from gpuprims.errors import ArgumentError, AxisError, quoted
-from gpuprims.expressions import Expr, trace, typed
-from gpuprims.operators import Folding
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.chain import Chain, Operand
-from gpuprims.primitives.fold import plan_scan
 from gpuprims.primitives.ordering import check_ordered
-from gpuprims.primitives.reduce.plan import ReduceRequest
 from gpuprims.primitives.reduce.plan import plan_call as plan_reduce
+from gpuprims.primitives.selection.moves import MoveRequest, plan_moves, requests_of_counts
 from gpuprims.primitives.selection.plan import SelectionRequest, beside_arrays, with_the_same
 from gpuprims.primitives.selection.plan import plan_call as plan_selection
 
 _INT64 = np.dtype(np.int64)
 _WARM = WarmCalls()
-_ARRAYS = 4  # elements, pivots, and how many elements precede and equal each pivot
-
-
-def _before(x: Any, pivot: Any, dtype: np.dtype[Any]) -> Any:
-    """Return True for an element that NumPy sorts before another."""
-    return (x < pivot) | (np.isnan(pivot) & (x == x)) if dtype.kind == "f" else x < pivot
-
-
-def _same(x: Any, pivot: Any, dtype: np.dtype[Any]) -> Any:
-    return (x == pivot) | (np.isnan(pivot) & np.isnan(x)) if dtype.kind == "f" else x == pivot
 
 
 class PartitionRequest(NamedTuple):
@@ -53,13 +39,6 @@ class PartitionRequest(NamedTuple):
 
     axis: int | None
     number: int
-    places: bool
-
-
-class _MoveRequest(NamedTuple):
-    """The axis along which elements move; ``places`` if their places move with them."""
-
-    axis: int
     places: bool
 
 
@@ -84,78 +63,15 @@ def plan_call(
     (pivots,) = chain.add(plan_selection, SelectionRequest((axis,)), x, ranks, variant=variant)
     shape = tuple(1 if one == axis else length for one, length in enumerate(x.form.shape))
     found: tuple[Operand, ...] = (x,)
+    counting = requests_of_counts(dtype, axis, x.form.shape[axis])
     for number in range(request.number):
         pivot = pivots.part(number, number + 1).reshaped(shape)
-        counted = [
-            chain.add(plan_reduce, _counting(test, dtype, axis), found[0], pivot)[0] for test in (_before, _same)
-        ]
+        counted = [chain.add(plan_reduce, one, found[0], pivot)[0] for one in counting]
         last = [None, (0, target)][1 - request.places :] if number == request.number - 1 else ()
         found = chain.add(
-            _plan_moves, _MoveRequest(axis, request.places), found[0], pivot, *counted, *found[1:], into=last
+            plan_moves, MoveRequest(axis, request.places), found[0], pivot, *counted, *found[1:], into=last
         )
     return chain.plan(results, variant, first=selected)
-
-
-def _counting(test: Callable[..., Any], dtype: np.dtype[Any], axis: int) -> ReduceRequest:
-    """Return how to count the elements of each row that precede the pivot, or that equal it."""
-    marks = trace(lambda x, pivot: np.where(test(x, pivot, dtype), 1, 0), 2)
-    return ReduceRequest("sum", marks, axis, keepdims=True)
-
-
-@keeps_calls()
-def _plan_moves(
-    request: _MoveRequest,
-    forms: tuple[Form, ...],
-    written: tuple[Form, ...] | None,
-    alignment: int,
-    device: Device,
-    variant: str | Variant | None,
-    generation: int,
-) -> LaunchPlan:
-    """Plan a stable partition of the first array by pivots, which so many elements precede and so many equal.
-
-    With ``places``, a fifth array has places to move along with the elements. Without it these are in their places.
-    """
-    x, shape = forms[0].dtype, forms[0].shape
-    dtypes = tuple(form.dtype for form in forms)
-    carried = (x, _INT64)[: 1 + request.places]
-    results = [contiguous(dtype, shape, alignment) for dtype in carried]
-    targets = result_forms("partition", results, written)
-    folding = Folding(
-        values=(_INT64, _INT64),
-        outputs=carried,
-        map=typed(_counts(x, len(forms)), (*dtypes, _INT64), (_INT64, _INT64)),
-        op=typed(trace(lambda a, b, c, d: (a + c, b + d), 4), (_INT64,) * 4, (_INT64, _INT64)),
-        finish=typed(_carried(len(forms), places=request.places), (_INT64, _INT64, _INT64, *dtypes), carried),
-        identity=(np.int64(0), np.int64(0)),
-    )
-    place = typed(_place(x, len(forms), len(carried)), (_INT64, _INT64, _INT64, *dtypes), (_INT64,) * len(carried))
-    axes = (request.axis,)
-    what = device, forms, targets, results, folding, shape, axes, variant
-    return plan_scan(*what, commutative=True, inclusive=False, place=place, counted=0)
-
-
-def _counts(dtype: np.dtype[Any], arrays: int) -> Expr:
-    def counts(x: Any, pivot: Any, *_: Any) -> Any:
-        return np.where(_before(x, pivot, dtype), 1, 0), np.where(_same(x, pivot, dtype), 1, 0)
-
-    return trace(counts, arrays + 1)
-
-
-def _carried(arrays: int, *, places: bool) -> Expr:
-    def carried(less: Any, same: Any, j: Any, x: Any, *others: Any) -> Any:
-        return (x, j if arrays == _ARRAYS else others[-1]) if places else x
-
-    return trace(carried, arrays + 3)
-
-
-def _place(dtype: np.dtype[Any], arrays: int, results: int) -> Expr:
-    def place(less: Any, same: Any, j: Any, x: Any, pivot: Any, lesser: Any, equals: Any, *_: Any) -> Any:
-        after = lesser + equals + (j - less - same)
-        to = np.where(_before(x, pivot, dtype), less, np.where(_same(x, pivot, dtype), lesser + same, after))
-        return (to,) * results
-
-    return trace(place, arrays + 3)
 
 
 def _partitioned(label: str, x: Any, kth: Any, axis: Any, *, device: Any, variant: Any) -> Any:

@@ -102,7 +102,9 @@ def plan_call(
     results = contiguous(forms[0].dtype, found, alignment), contiguous(_INT64, found, alignment)
     targets = result_forms("top_k", results, written)
     rows = Rows(outputs, longest, mean, k, order_bits(forms[0].dtype), request.segments is not None)
-    traits = TopKTraits((forms[0].dtype, _INT64), mean, outputs, value_bytes=forms[0].item, k=k, segmented=rows.segmented)
+    traits = TopKTraits(
+        (forms[0].dtype, _INT64), mean, outputs, value_bytes=forms[0].item, k=k, segmented=rows.segmented
+    )
 
     def compiling(chosen: Variant) -> Launch:
         if not outputs or not k:
@@ -126,7 +128,7 @@ def plan_call(
             counted=able.way in ("radix", "sampled"),
             tiled=able.way != "runs" and able.way != "whole",
             sampled=able.way == "sampled",
-            held=0 if rows.segmented else vectors_held(rows, vector, able.block),
+            held=0 if rows.segmented else vectors_held(rows, vector, able.block, device.capabilities),
             vector=vector,
         )
         return LAUNCHES[able.way](device, able, device.kernel(able, spec), layout, rows)

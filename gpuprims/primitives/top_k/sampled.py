@@ -46,7 +46,7 @@ class Sampling(NamedTuple):
 
 
 def launch_sampled(device: Device, variant: TopKVariant, kernel: Kernel, layout: Layout, rows: Rows) -> Launch:
-    """Return the launches: perhaps a sample, the reading, and a retry, whose groups leave at once unless it is needed."""
+    """Return the launches: perhaps a sample, the reading, and a retry, whose groups leave unless it is needed."""
     (outputs, n, k), able = (rows.outputs, rows.n, rows.k), device.capabilities
     most, packed, tile = variant.groups(2**30, able), layout.pack(0), _TILE_ITEMS * variant.block
     sampling = Sampling.of(n, k)
