@@ -17,7 +17,7 @@ from gpuprims.primitives.ordering import DIGIT_BITS, STATE_BYTES, digits, order_
 _CLEAR, _SAMPLE, _FILTER, _DIGIT, _STORE = range(5)
 _PIECE, _STAGED_BYTES, _TALLY = 4, 1 << 14, 6
 # Elements of a sample: a power of the elements of a row, which keeps both the sample and the candidates few.
-_POWER, _MOST_SAMPLED = 0.75, 1 << 21  # rows: sampled
+_POWER, _MOST_SAMPLED = 0.75, 1 << 19  # rows: sampled
 # Ranks lie outside of their bracket less than once in 10^8 calls; see Bracket.
 _SIGMAS = 6
 

@@ -40,7 +40,7 @@ VARIANTS = (
         "sampled",
         rank=15,
         vectors=True,
-        geometry=Geometry(256, 16, 4),  # rows: sampled
+        geometry=Geometry(256, 16, 8),  # rows: sampled
         refuse=lambda at: first_refusal(double_precision, group_fits(at.block), counts_fit),
         yields=_too_short_to_sample,
     ),

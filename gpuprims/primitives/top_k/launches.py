@@ -20,9 +20,8 @@ from gpuprims.primitives.top_k.variants import TopKVariant
 # As in top_k_radix.cl.
 _CLEAR, _SAMPLE, _FILTER, _DIGIT, _COLLECT, _SORT, _FLIP, _MERGE, _STORE = range(9)
 _TILE_ITEMS = 4
-# Work-items of a group of top_k/rows; least number of best elements that they compare; bits of orders of each.
-_LEAST_BLOCK, _MOST_BLOCK, _LEAST_BESTS = 128, 512, 32  # rows: rows
-_HELD_BITS, _HELD_BITS_OF_CPUS = 2048, 256  # rows: rows
+# Work-items of a group of top_k/rows, and the least number of best elements that they compare.
+_LEAST_BLOCK, _MOST_BLOCK, _LEAST_BESTS = 256, 512, 32  # rows: rows
 # Picks of a work-item's room, beside twice those that it keeps; elements of a part for each that it keeps.
 _ROOM, _PART = 1024, 4
 
@@ -81,13 +80,6 @@ def block_for(k: int, capabilities: Capabilities) -> int:
     """Return work-items of a group of top_k/rows, twice as many as are taken: their best ones then leave few others."""
     most = _MOST_BLOCK if capabilities.group_limit >= _MOST_BLOCK else _MOST_BLOCK // 2
     return min(max(1 << (2 * k - 1).bit_length(), _LEAST_BLOCK), most)
-
-
-def vectors_held(rows: Rows, vector: int, block: int, capabilities: Capabilities) -> int:
-    """Return vectors of a row that a work-item of top_k/rows keeps in registers, a power of two; 0 for too many."""
-    most = _HELD_BITS_OF_CPUS if capabilities.kind == "cpu" else _HELD_BITS
-    vectors = 1 << max(-(-rows.n // (block * vector)) - 1, 0).bit_length()
-    return vectors if vectors * vector * max(rows.order_bits, 32) <= most else 0
 
 
 def launch_radix(device: Device, variant: TopKVariant, kernel: Kernel, layout: Layout, rows: Rows) -> Launch:

@@ -23,7 +23,7 @@ from gpuprims.errors import ArgumentError, AxisError, quoted
 from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.ordering import check_ordered, order_bits
-from gpuprims.primitives.top_k.launches import LAUNCHES, block_for, vectors_held
+from gpuprims.primitives.top_k.launches import LAUNCHES, block_for
 from gpuprims.primitives.top_k.rows import Rows
 from gpuprims.primitives.top_k.spec import TopKSpec
 from gpuprims.primitives.top_k.variants import TopKTraits, TopKVariant
@@ -115,7 +115,6 @@ def plan_call(
         if able.way == "rows":
             able = able.resized(block=block_for(k, device.capabilities))
         layout = _layout(request, forms, tuple(targets))
-        vector = layout.vector_width() if able.vectors and not rows.segmented else 1
         spec = TopKSpec(
             layout.accesses[:-2],
             layout.accesses[-2:],
@@ -128,8 +127,7 @@ def plan_call(
             counted=able.way in ("radix", "sampled"),
             tiled=able.way != "runs" and able.way != "whole",
             sampled=able.way == "sampled",
-            held=0 if rows.segmented else vectors_held(rows, vector, able.block, device.capabilities),
-            vector=vector,
+            vector=layout.vector_width() if able.vectors and not rows.segmented else 1,
         )
         return LAUNCHES[able.way](device, able, device.kernel(able, spec), layout, rows)
 

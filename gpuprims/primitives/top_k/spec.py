@@ -23,7 +23,6 @@ class TopKSpec(KernelSpec):
     counted: bool  # groups count elements together
     tiled: bool  # groups sort tiles of picks
     sampled: bool  # a sample is taken, and one group selects among many picks
-    held: int  # vectors of a row that a work-item keeps
 
     lifts_constants: ClassVar[bool] = False
 
@@ -38,7 +37,6 @@ class TopKSpec(KernelSpec):
         element = "x0[gp_at_x0(layout, o, ROW_FIRST(o) + (i))]"
         stores = f"y0[gp_at_y0(layout, o, place)] = {element}; y1[gp_at_y1(layout, o, place)] = i;"
         return {
-            **({"HELD": self.held} if self.tiled and not self.counted else {}),
             **order_macros(self.values[0]),
             **{name: int(flag) for name, flag in flags.items()},
             **(count_macros(many=self.many) if self.counted else {}),

@@ -133,9 +133,10 @@ void selection_sampled(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counte
 
     /* 3. Read the rows: count the elements before each bracket and at its ends, and keep those within. */
     if (step == FILTER) {
-        const i64 tile = AT_ONCE * BLOCK, share = (n + tile * parts - 1) / (tile * parts) * tile;
+        /* Neighbours may all be candidates, so parts are tiles at equal distances. */
+        const i64 tile = AT_ONCE * BLOCK, tiles = n / tile;
         for (i64 task = get_group_id(0); task < brackets * parts; task += get_num_groups(0)) {
-            const i64 k = task / parts, begin = task % parts * share, end = min(begin + share, n);
+            const i64 k = task / parts, part = task % parts;
             const order_t first = (order_t)states[2 * k].order, last = (order_t)states[2 * k + 1].order;
             const value_t low = GP_VALUE_OF_RANK_ORDER(first), high = GP_VALUE_OF_RANK_ORDER(last);
             GLOBAL order_t *among = candidates + k * room;
@@ -144,8 +145,7 @@ void selection_sampled(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counte
             seen.before = seen.first = seen.last = seen.nan = 0;
             if (tid == 0) held = before = at_first = at_last = nan = 0;
             barrier(CLK_LOCAL_MEM_FENCE);
-            const i64 whole = begin + max(end - begin, (i64)0) / tile * tile;
-            for (i64 base = begin; base < whole; base += tile) {
+            for (i64 base = part * tile; base < tiles * tile; base += parts * tile) {
                 value_t values[AT_ONCE];
                 u32 close = 0, less = 0;
 #pragma unroll
@@ -158,12 +158,13 @@ void selection_sampled(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counte
                     close |= !(values[item] < low) & !(values[item] > high);
                 }
                 seen.before += less;
-                if (!close) continue;
+                if (!close || (NAN_WINS && seen.nan)) continue;
 #pragma unroll
                 for (int item = 0; item < AT_ONCE; item++)
                     if (!(values[item] < low) & !(values[item] > high)) GP_SEE(values[item]);
             }
-            for (i64 j = whole + tid; j < end; j += BLOCK) GP_SEE(MAP(k, j));
+            if (part == tiles % parts)
+                for (i64 j = tiles * tile + tid; j < n; j += BLOCK) GP_SEE(MAP(k, j));
             gp_add_count(&before, seen.before);
             gp_add_count(&at_first, seen.first);
             gp_add_count(&at_last, seen.last);

@@ -89,8 +89,8 @@ DEVICE int gp_highest_bit(const u64 bits)
     return high;
 }
 
-/* Copy at least the `k` best picks, and at most TILE, to a tile in local memory, in any order, and return their number. They are
- * picks of elements from `from` on, or candidates if some are `held`. */
+/* Copy at least the `k` best picks, and few more, to a tile in local memory, in any order, and return their number. They are picks
+ * of elements from `from` on, or candidates if some are `held`. */
 DEVICE int gp_select(INPUTS, const layout_t layout, const i64 o, const i64 size, const i64 from, const i64 count,
                      GLOBAL u64 *among, const int held, const i64 k, LOCAL pick_t *tile, LOCAL u32 *bins,
                      LOCAL u64 *sums, LOCAL search_t *search, LOCAL u32 *taken, const int tid)
@@ -98,8 +98,9 @@ DEVICE int gp_select(INPUTS, const layout_t layout, const i64 o, const i64 size,
     /* 1. Begin at the first bit in which two orders differ. */
     if (tid == 0) *taken = bins[0] = bins[1] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
+    const i64 most = min(max(k + k / 4, (i64)64), (i64)TILE);
     order_t first = 0, differing = 0;
-    if (count > TILE) {
+    if (count > most) {
         first = ORDER_OF(held ? gp_read_pick(among, 0) : gp_pick_at(INPUT_NAMES, layout, o, 0, from, size));
         GP_EACH(GP_COMPARE_PICK)
     }
@@ -119,7 +120,7 @@ DEVICE int gp_select(INPUTS, const layout_t layout, const i64 o, const i64 size,
     barrier(CLK_LOCAL_MEM_FENCE);
 
     /* 2. Choose digits of the last pick, until the picks from it on fit. */
-    while (search->taken > TILE) {
+    while (search->taken > most) {
         const search_t now = *search;
         const u64 known = now.of_order ? now.order : now.behind;
         const int shift = max(now.high + 1 - DIGIT_BITS, 0), width = now.high + 1 - shift;
@@ -148,7 +149,7 @@ DEVICE int gp_select(INPUTS, const layout_t layout, const i64 o, const i64 size,
 
     /* 3. Copy all, or the picks up to the last one. */
     search_t last = *search;
-    if (count <= TILE) last.order = 0;
+    if (count <= most) last.order = 0;
     GP_EACH(GP_TAKE_PICK)
     barrier(CLK_LOCAL_MEM_FENCE);
     return (int)*taken;

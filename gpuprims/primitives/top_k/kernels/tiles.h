@@ -25,9 +25,8 @@ DEVICE void gp_sort_tile(LOCAL pick_t *tile, const int count, const int merges, 
     for (int size = merges ? TILE : 2; size <= 2 * pairs; size *= 2) {
         for (int stride = size / 2; stride > 0; stride /= 2) {
             for (int pair = tid; pair < pairs; pair += BLOCK) {
-                const int first = pair / stride * 2 * stride + pair % stride;
-                const int flips = stride == size / 2 && !merges;
-                const int second = flips ? pair / stride * 2 * stride + 2 * stride - 1 - pair % stride : first + stride;
+                const int within = pair & (stride - 1), first = 2 * (pair - within) + within;
+                const int second = stride == size / 2 && !merges ? first ^ (2 * stride - 1) : first + stride;
                 if (second < count) GP_PUT_IN_ORDER(tile, first, second);
             }
             barrier(CLK_LOCAL_MEM_FENCE);

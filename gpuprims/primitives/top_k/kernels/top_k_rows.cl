@@ -1,9 +1,8 @@
-/* top_k/rows: each group takes a row, and sorts the few elements that may be among the first k.
+/* top_k/rows: each group takes a row, reads it twice, and sorts the few elements that may be among the first k.
  *
  * in      INPUTS: `outputs` rows of n elements, or the elements of all segments and their offsets
  * out     OUTPUTS: the k first elements of each row in descending or ascending order, and their places
- * launch  groups of BLOCK (a power of two, at least `bests`, a power of two and at least k); each takes rows until none are left.
- *         Work-items keep the orders of HELD vectors of a row in registers; rows may be longer if HELD is 0
+ * launch  groups of BLOCK (a power of two, at least `bests`, a power of two and at least k); each takes rows until none are left
  * host    gp_rank_order, gp_pick (ordering.h), gp_pick_at, gp_fold_bests, gp_pick_of_rank, gp_sort_tile (tiles.h); MAP,
  *         MAP_VECTOR and STORE_PICK
  * order   of equal elements the first comes first
@@ -39,36 +38,13 @@
     } while (0)
 
 /* Do something with the order and the place of each element of a row, VECTOR at a time. */
-#if HELD
-#define GP_READ_ROW                                                                                                    \
-    _Pragma("unroll") for (int load = 0; load < HELD; load++)                                                          \
-    {                                                                                                                  \
-        value_t values[VECTOR];                                                                                        \
-        const i64 at = load * BLOCK + tid;                                                                             \
-        if (at < whole) {                                                                                              \
-            MAP_VECTOR(o, row + at * VECTOR, values);                                                                  \
-            for (int item = 0; item < VECTOR; item++) orders[load * VECTOR + item] = gp_rank_order(values[item]);      \
-        }                                                                                                              \
-    }
-#define GP_EACH_OF_VECTORS(DO)                                                                                         \
-    _Pragma("unroll") for (int load = 0; load < HELD; load++)                                                          \
-    {                                                                                                                  \
-        const i64 at = load * BLOCK + tid;                                                                             \
-        if (at < whole)                                                                                                \
-            for (int item = 0; item < VECTOR; item++) DO(orders[load * VECTOR + item], at * VECTOR + item);            \
-    }
-#else
-#define GP_READ_ROW
-#define GP_EACH_OF_VECTORS(DO)                                                                                         \
-    for (i64 at = tid; at < whole; at += BLOCK) {                                                                      \
-        value_t values[VECTOR];                                                                                        \
-        MAP_VECTOR(o, row + at * VECTOR, values);                                                                      \
-        for (int item = 0; item < VECTOR; item++) DO(gp_rank_order(values[item]), at * VECTOR + item);                 \
-    }
-#endif
 #define GP_EACH_OF_ROW(DO)                                                                                             \
     do {                                                                                                               \
-        GP_EACH_OF_VECTORS(DO)                                                                                         \
+        for (i64 at = tid; at < whole; at += BLOCK) {                                                                  \
+            value_t values[VECTOR];                                                                                    \
+            MAP_VECTOR(o, row + at * VECTOR, values);                                                                  \
+            for (int item = 0; item < VECTOR; item++) DO(gp_rank_order(values[item]), at * VECTOR + item);             \
+        }                                                                                                              \
         for (i64 at = whole * VECTOR + tid; at < size; at += BLOCK) DO(gp_rank_order(MAP(o, row + at)), at);           \
     } while (0)
 
@@ -79,9 +55,6 @@ void top_k_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 outputs, const
     __local pick_t chosen;
     __local u32 count;
     const int tid = get_local_id(0);
-#if HELD
-    order_t orders[HELD * VECTOR];
-#endif
 
     for (i64 o = get_group_id(0); o < outputs; o += get_num_groups(0)) {
         const i64 size = ROW_SIZE(o), row = ROW_FIRST(o), whole = size / VECTOR;
@@ -91,7 +64,6 @@ void top_k_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 outputs, const
         i64 best_at = 0;
         int filled = 0;
         if (tid == 0) count = 0;
-        GP_READ_ROW
         GP_EACH_OF_ROW(GP_KEEP_BEST);
         gp_fold_bests(filled ? gp_pick(best_order, size - 1 - best_at) : NO_PICK, (int)bests, tile, tid);
         const pick_t last = gp_pick_of_rank(tile, (int)bests, (int)k, &chosen, tid);

@@ -13,6 +13,7 @@
  *
  * PoCL compiles the code behind a barrier again for each condition around it, so steps with barriers are loops of one turn.
  *
+ * Neighbouring pieces of a sample go to different work-items, whose best elements then tell as much of a sorted row.
  * Work-items sample some pieces of a row each. The best of number `rank` of the work-items' best elements is the threshold.
  * A row for k = 1 and rank 2, where four work-items sample a piece of one element:
  *
@@ -58,29 +59,39 @@ DEVICE pick_t gp_best_sampled(INPUTS, const layout_t layout, const i64 o, const 
         }                                                                                                              \
     } while (0)
 
-/* Offer the elements from `begin` to `end`. */
-DEVICE void gp_filter(INPUTS, const layout_t layout, const i64 o, const i64 size, const i64 begin, const i64 end,
+/* Return 1 for an element that may be among those from a bound on; NaN as a bound bounds nothing. */
+#if LARGEST
+#define MAY_REACH(value, bound) !((value) < (bound))
+#else
+#define MAY_REACH(value, bound) !((value) > (bound))
+#endif
+
+/* Offer the elements of a part: tiles at equal distances, so that neighbours are offered by several groups. */
+DEVICE void gp_filter(INPUTS, const layout_t layout, const i64 o, const i64 size, const i64 part, const i64 parts,
                       const pick_t threshold, LOCAL pick_t *tile, LOCAL u32 *kept, GLOBAL u32 *count,
                       GLOBAL u64 *candidates, const i64 room, const int tid)
 {
-    const i64 tile_size = AT_ONCE * VECTOR * BLOCK, whole = begin + max(end - begin, (i64)0) / tile_size * tile_size;
-    const order_t least = ORDER_OF(threshold);
-    for (i64 base = begin; base < whole; base += tile_size) {
+    const i64 tile_size = AT_ONCE * VECTOR * BLOCK, tiles = size / tile_size;
+    const value_t bound = ORDER_VALUE(gp_raw_of_order((LARGEST ? ORDER_OF(threshold) : ~ORDER_OF(threshold)) & ORDER_MASK));
+    for (i64 one = part; one < tiles; one += parts) {
+        const i64 base = one * tile_size;
         value_t values[AT_ONCE * VECTOR];
-        order_t most = 0;
+        int reach = 0;
 #pragma unroll
         for (int load = 0; load < AT_ONCE; load++)
             MAP_VECTOR(o, base + (load * BLOCK + tid) * VECTOR, values + load * VECTOR);
 #pragma unroll
-        for (int item = 0; item < AT_ONCE * VECTOR; item++) most = max(most, gp_rank_order(values[item]));
-        if (most < least) continue;
+        for (int item = 0; item < AT_ONCE * VECTOR; item++) reach |= MAY_REACH(values[item], bound);
+        if (!reach) continue;
 #pragma unroll
         for (int item = 0; item < AT_ONCE * VECTOR; item++) {
             const i64 i = base + (item / VECTOR * BLOCK + tid) * VECTOR + item % VECTOR;
-            GP_OFFER(gp_pick(gp_rank_order(values[item]), size - 1 - i));
+            if (MAY_REACH(values[item], bound)) GP_OFFER(gp_pick(gp_rank_order(values[item]), size - 1 - i));
         }
     }
-    for (i64 i = whole + tid; i < end; i += BLOCK) GP_OFFER(gp_pick_at(INPUT_NAMES, layout, o, 0, i, size));
+    if (part == tiles % parts)
+        for (i64 i = tiles * tile_size + tid; i < size; i += BLOCK)
+            GP_OFFER(gp_pick_at(INPUT_NAMES, layout, o, 0, i, size));
 }
 
 __kernel WORK_GROUP(BLOCK)
@@ -110,8 +121,8 @@ void top_k_sampled(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, 
         pick_t threshold = NO_PICK;
         for (int samples = step == SAMPLE || step == ALONE; samples; samples = 0) {
             const int together = step == SAMPLE, folded = together ? BESTS / (int)parts : BESTS;
-            const i64 first = together ? part * BLOCK : 0, every = together ? parts * BLOCK : BLOCK;
-            const pick_t best = gp_best_sampled(INPUT_NAMES, layout, o, n, first + tid, every, pieces);
+            const i64 first = together ? tid * parts + part : tid, every = together ? parts * BLOCK : BLOCK;
+            const pick_t best = gp_best_sampled(INPUT_NAMES, layout, o, n, first, every, pieces);
             gp_fold_bests(best, folded, tile, tid);
             if (together && tid < folded) gp_write_pick(own_bests, part * folded + tid, tile[tid]);
             barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
@@ -133,7 +144,7 @@ void top_k_sampled(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, 
             if (tid == 0) kept = 0;
             barrier(CLK_LOCAL_MEM_FENCE);
             if (!ends && !retries)
-                gp_filter(INPUT_NAMES, layout, o, n, begin, end, threshold, tile, &kept, count, candidates, room, tid);
+                gp_filter(INPUT_NAMES, layout, o, n, part, parts, threshold, tile, &kept, count, candidates, room, tid);
             barrier(CLK_LOCAL_MEM_FENCE);
             int number = (int)min(kept, (u32)TILE);
             for (int selects = ends || retries; selects; selects = 0) {
