@@ -42,9 +42,13 @@ class Work:
         return self.peers.get(name)
 
 
+# Most random numbers that are drawn; larger arrays repeat them.
+_DRAWN = 2**24
+
+
 @lru_cache(maxsize=1)
 def _numbers(size: int) -> np.ndarray:
-    return np.random.default_rng(1).standard_normal(size, np.float32)
+    return np.resize(np.random.default_rng(1).standard_normal(min(size, _DRAWN), np.float32), size)
 
 
 def normal(size: int) -> list[np.ndarray]:
@@ -53,17 +57,19 @@ def normal(size: int) -> list[np.ndarray]:
 
 def image(size: int) -> list[np.ndarray]:
     side = max(1, math.isqrt(size))
-    return [normal(side * side)[0].reshape(side, side)]
+    return [_numbers(size)[: side * side].reshape(side, side)]
 
 
 def volume(size: int) -> list[np.ndarray]:
+    """Return a volume of about so many elements, whose rows begin at vectors if it is large."""
     side = max(1, round(size ** (1 / 3)))
-    return [normal(side**3)[0].reshape(side, side, side)]
+    side = side // 64 * 64 or side
+    return [_numbers(size)[: side**3].reshape(side, side, side)]
 
 
 def pairs(size: int) -> list[np.ndarray]:
-    rng = np.random.default_rng(2)
-    return [rng.random(size, np.float32), rng.random(size, np.float32)]
+    drawn = np.random.default_rng(2).random((2, min(size, _DRAWN)), np.float32)
+    return [np.resize(one, size) for one in drawn]
 
 
 def binary(size: int) -> list[np.ndarray]:
@@ -71,7 +77,7 @@ def binary(size: int) -> list[np.ndarray]:
 
 
 def sparse(size: int) -> list[np.ndarray]:
-    return [np.random.default_rng(3).random(size, np.float32) > 0.7]
+    return [np.resize(np.random.default_rng(3).random(min(size, _DRAWN), np.float32) > 0.7, size)]
 
 
 def with_edges(count: int) -> Arrays:
@@ -104,9 +110,16 @@ def _scipy(name: str, *arguments: Any, **keywords: Any) -> dict[str, Call]:
     def by_cupy(x: Any) -> Any:
         from cupyx.scipy import ndimage as theirs
 
-        return getattr(theirs, name)(x, *arguments, **keywords)
+        return getattr(theirs, name)(x, *map(_on_device, arguments), **keywords)
 
     return _libraries(by_scipy, by_cupy)
+
+
+def _on_device(argument: Any) -> Any:
+    """Return an array of weights as CuPy takes it."""
+    import cupy
+
+    return cupy.asarray(argument, cupy.float32) if isinstance(argument, np.ndarray) else argument
 
 
 def _cupy(name: str, *arguments: Any, **keywords: Any) -> Call:
