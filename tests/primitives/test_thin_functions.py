@@ -68,10 +68,35 @@ def test_arrays_of_a_device(device: gpuprims.Device, rng: np.random.Generator) -
     assert_equal(on_host(device, gpuprims.argwhere(there)), np.argwhere(x))
     assert_equal(on_host(device, gpuprims.count_nonzero(there, axis=0)), np.count_nonzero(x, axis=0))
     assert_equal(on_host(device, gpuprims.digitize(there, np.float32([2, 1]))), np.digitize(x, np.float32([2, 1])))
-    for axis in (0, 1):
+    for axis in (0, 1, 0, 1):
         assert_equal(on_host(device, gpuprims.diff(there, 2, axis)), np.diff(x, 2, axis))
         got = gpuprims.diff(there, 1, axis, prepend=there, append=np.float32(3))
         assert_equal(on_host(device, got), np.diff(x, 1, axis, x, np.float32(3)))
+
+
+@pytest.mark.parametrize("right", [False, True])
+def test_bins_of_a_device(device: gpuprims.Device, rng: np.random.Generator, *, right: bool) -> None:
+    x = rng.standard_normal(500).round(1).astype(np.float32)
+    there = on_device(device, x)
+    for bins in (np.float32([-1, 0, 0.5]), np.float32([0.5, 0, 0, -1]), np.float32([1])):
+        for given in (bins, on_device(device, bins), on_device(device, bins)):
+            assert_equal(on_host(device, gpuprims.digitize(there, given, right)), np.digitize(x, bins, right))
+    with pytest.raises(ArgumentError, match="ascending or descending order"):
+        gpuprims.digitize(there, on_device(device, np.float32([1, 3, 2])), right)
+
+
+def test_calls_like_earlier_ones_read_their_own_arrays(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    edges = np.float32([0, 1])
+    for _ in range(3):
+        x = rng.standard_normal(300).astype(np.float32)
+        edges[:] = np.sort(rng.standard_normal(2))
+        there = on_device(device, x)
+        assert_equal(gpuprims.diff(x, device=device), np.diff(x))
+        assert_equal(on_host(device, gpuprims.diff(there)), np.diff(x))
+        assert_equal(gpuprims.digitize(x, edges, device=device), np.digitize(x, edges))
+        assert_equal(on_host(device, gpuprims.digitize(there, edges)), np.digitize(x, edges))
+        (places,) = gpuprims.nonzero(x > 0, device=device)
+        assert_equal(places, np.flatnonzero(x > 0))
 
 
 WRONG: dict[str, tuple[Any, type[Exception], str]] = {

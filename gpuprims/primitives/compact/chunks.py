@@ -61,6 +61,7 @@ class BitsSpec(KernelSpec):
     finds: bool  # the first one
     rows: int  # of a tile
     side_by_side: bool  # neighbouring outputs lie closer than neighbouring elements
+    numbered: bool = False  # results are the places of kept elements
 
     scratch_pointers: ClassVar[int] = 1
 
@@ -68,7 +69,8 @@ class BitsSpec(KernelSpec):
         """Define the launch and its tiles."""
         masked = self.finds and self.inputs[0].dtype == _TRUTH
         macros = {"FINDS": self.finds, "MASKED": masked, "ROWS": self.rows, "SIDE_BY_SIDE": self.side_by_side}
-        return {name: int(number) for name, number in macros.items()}
+        kept = "(staged_t)(j)" if self.numbered else "ELEMENT_ROW(row, j)"
+        return {name: int(number) for name, number in macros.items()} | {"KEPT(row, j)": kept}
 
     def text(self) -> list[str]:
         """Define the type of an element in memory."""
@@ -76,7 +78,13 @@ class BitsSpec(KernelSpec):
 
 
 def prepare(
-    device: Device, variant: Variant, forms: Sequence[Form], results: Sequence[Form], predicate: Expr | None
+    device: Device,
+    variant: Variant,
+    forms: Sequence[Form],
+    results: Sequence[Form],
+    predicate: Expr | None,
+    *,
+    numbered: bool,
 ) -> Launch:
     """Return both launches, on the memories of the arrays and of the results."""
     x, decides, last = forms[0], forms[-1], len(forms) - 1
@@ -86,7 +94,7 @@ def prepare(
     unwritten = results[0]._replace(dtype=_TRUTH), results[1]
     finds = _launch(device, variant, tiles, decides, unwritten, typed(keeps, (decides.dtype, _INT64), (_TRUTH,)))
     same = typed(trace(lambda x, j: x, 2), (x.dtype, _INT64), (x.dtype,))
-    copies = _launch(device, variant, tiles, x, results, same, finds=False)
+    copies = _launch(device, variant, tiles, x, results, same, finds=False, numbered=numbered)
 
     def start(memories: Sequence[Any]) -> None:
         beside = memories[last + 1 :]
@@ -135,6 +143,7 @@ def _launch(
     function: TypedExpr,
     *,
     finds: bool = True,
+    numbered: bool = False,
 ) -> Launch:
     """Return one of the launches, with the axes of its own array merged as they lie."""
     shape = form.shape
@@ -148,6 +157,7 @@ def _launch(
         finds=finds,
         rows=tiles.rows,
         side_by_side=tiles.rows > 1 and layout.side_by_side(1),
+        numbered=numbered,
     )
     groups = variant.groups(tiles.number, device.capabilities)
     numbers = tiles.outputs, tiles.n, tiles.across, tiles.words

@@ -9,18 +9,22 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
+from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.warm_calls import WarmCalls
 from gpuprims.errors import ShapeError
 from gpuprims.expressions import Expr, trace
 from gpuprims.primitives.compact import compact
+from gpuprims.primitives.compact.plan import CompactRequest, plan_call
 from gpuprims.primitives.grouping.flat import flat
-from gpuprims.primitives.grouping.indices import numbers
+from gpuprims.primitives.grouping.indices import index_dtype
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.reduce import reduce
 from gpuprims.primitives.signatures import Array, Host, HostArray
 
 _INT64 = np.dtype(np.int64)
 _IS_SET = trace(lambda x: x != 0, 1)
+_WARM = WarmCalls()
 
 
 @named_keywords
@@ -112,6 +116,8 @@ def nonzero(a: Any, *, device: str | Device | None = None, **unknown: Any) -> An
         raise ShapeError("nonzero: an array of at least one dimension; got a number (pass it in a list)")
     if not places.shape[0]:
         return tuple(operands.to_caller(operands.empty((0,), _INT64)) for _ in shape)
+    if len(shape) == 1:
+        return (operands.to_caller(places),)
     found = map_arrays(_indices(len(shape)), places, *_lengths(shape), device=operands.device)
     return tuple(operands.to_caller(one) for one in found)
 
@@ -161,6 +167,8 @@ def argwhere(a: Any, *, device: str | Device | None = None, **unknown: Any) -> A
     count, axes = int(places.shape[0]), len(shape)
     if not count or not axes:
         return operands.to_caller(operands.empty((count, axes), _INT64))
+    if axes == 1:
+        return operands.to_caller(places.reshape(count, 1))
     split = _indices(axes)
     found = map_arrays(
         lambda place, *lengths: split(place[0], *lengths),
@@ -176,9 +184,24 @@ def _places(label: str, a: Any, device: str | Device | None) -> tuple[Operands, 
     elements = flat(operands, own)
     if not elements.shape[0]:
         return operands, elements, tuple(own.shape)
-    kept = map_arrays(_IS_SET, elements, device=operands.device)
-    counted = numbers(int(elements.shape[0]), elements, operands.device)
-    return operands, compact(counted, kept, device=operands.device), tuple(own.shape)
+    dtype = _INT64 if own.ndim == 1 else index_dtype(int(elements.shape[0]))
+    return operands, _kept(operands, elements, dtype), tuple(own.shape)
+
+
+def _kept(operands: Operands, elements: Any, dtype: np.dtype[Any]) -> Any:
+    """Return the places of elements that are not zero, in one launch on a GPU if the device has room for the array."""
+    device = operands.device
+    key, given, run = _WARM.find_into(dtype, (elements,), None, device)
+    if run is not None:
+        return run(given)
+    own = as_operands(operands.label, (elements,), device)
+    if own.exceed_room:
+        kept = map_arrays(_IS_SET, elements, device=device)
+        counted = map_arrays("where(True, i, x)", elements, index="i", device=device)
+        return compact(counted, kept, device=device)
+    plan = find_plan(plan_call, own, CompactRequest(_IS_SET, dtype), None, None)
+    _WARM.keep(key, plan, own)
+    return plan.run(own, None)
 
 
 def _lengths(shape: tuple[int, ...]) -> list[np.int64]:

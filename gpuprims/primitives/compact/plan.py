@@ -34,9 +34,13 @@ _ALONE = 0.75
 
 
 class CompactRequest(NamedTuple):
-    """A function that is true for the elements to keep; None for a mask in memory."""
+    """A function that is true for the elements to keep; None for a mask in memory.
+
+    With ``numbers``, the call returns the places of kept elements in C order, of this dtype, in place of the elements.
+    """
 
     predicate: Expr | None
+    numbers: np.dtype[Any] | None = None
 
 
 def bind(
@@ -71,10 +75,11 @@ def plan_call(
     """Decide everything about a compact but its memory. It runs by its own kernels or by those of a scan."""
     shape, size = forms[0].shape, math.prod(forms[0].shape)
     _check(request, [(form.dtype, form.shape) for form in forms])
-    results = contiguous(forms[0].dtype, (size,), alignment), contiguous(_INT64, (), alignment)
-    targets = contiguous(forms[0].dtype, shape, alignment), Form(_INT64, shape, (0,) * len(shape), 0, alignment)
+    kept = request.numbers or forms[0].dtype
+    results = contiguous(kept, (size,), alignment), contiguous(_INT64, (), alignment)
+    targets = contiguous(kept, shape, alignment), Form(_INT64, shape, (0,) * len(shape), 0, alignment)
     rank = np.dtype(np.int32) if size < 2**31 else _INT64
-    folding, place = _ranking(request.predicate, tuple(form.dtype for form in forms), rank)
+    folding, place = _ranking(request, tuple(form.dtype for form in forms), rank, size)
     what = device, forms, targets, results, folding, shape, tuple(range(len(shape))), variant
     ranked = partial(plan_scan, *what, commutative=True, inclusive=False, place=place, packed=True, counted=1 - size)
     plan = ranked(primitive="compact", item_words=partial(_item_words, forms), kind=CountedPlan, otherwise=ranked())
@@ -82,7 +87,7 @@ def plan_call(
 
     def compiling(variant: Variant) -> Launch:
         if size and ScanVariant.of(variant).scratch == "bits":
-            return prepare(device, variant, forms, results, request.predicate)
+            return prepare(device, variant, forms, results, request.predicate, numbered=request.numbers is not None)
         return scanned(variant)
 
     return replace(plan, compiling=compiling)
@@ -136,19 +141,23 @@ def run_in_slabs(request: CompactRequest, operands: Operands, variant: str | Var
     return operands.as_caller_wants(found)
 
 
-def _ranking(predicate: Expr | None, arrays: tuple[np.dtype[Any], ...], rank: np.dtype[Any]) -> tuple[Folding, Any]:
+def _ranking(
+    request: CompactRequest, arrays: tuple[np.dtype[Any], ...], rank: np.dtype[Any], size: int
+) -> tuple[Folding, Any]:
     """Return the scan that counts kept elements, and the function of places; ``left`` is 0 at the last element."""
+    predicate, numbers = request
 
     def keeps(elements: tuple[Any, ...]) -> Any:
         return (elements[-1] if predicate is None else predicate(*elements)) != 0
 
     def results(before: Any, left: Any, *elements: Any) -> Any:
-        return elements[0], before + np.where(keeps(elements), 1, 0)
+        kept = elements[0] if numbers is None else (left + (size - 1)).astype(numbers)
+        return kept, before + np.where(keeps(elements), 1, 0)
 
     def places(before: Any, left: Any, *elements: Any) -> Any:
         return np.where(keeps(elements), before, -1), np.where(left == 0, 0, -1)
 
-    counted, outputs = (rank, _INT64, *arrays), (arrays[0], _INT64)
+    counted, outputs = (rank, _INT64, *arrays), (numbers or arrays[0], _INT64)
     n = len(arrays)
     folding = Folding(
         values=(rank,),

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, overload
+from functools import lru_cache
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
 from gpuprims.core.arrays import copy_on
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import check_flags, keywords_of, named_keywords, refuse_keywords
-from gpuprims.core.operands import as_operands
+from gpuprims.core.operands import as_operands, is_plain
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.searchsorted import searchsorted
+from gpuprims.primitives.searchsorted.plan import Side
 from gpuprims.primitives.signatures import Array, Host, HostArray
+
+# Bytes of edges up to which calls remember that they are in order.
+_SMALL = 1 << 16
 
 
 @overload
@@ -65,22 +70,55 @@ def digitize(
     if unknown:
         refuse_keywords("digitize", keywords_of(digitize), unknown)
     check_flags("digitize", right=right)
+    side: Side = "left" if right else "right"
+    own, found = (bins, None) if is_plain(bins) else _there(x, bins, side, device)
+    check = _edges if own.nbytes <= _SMALL else _edges.__wrapped__
+    edges = check(own.dtype, own.shape, own.tobytes())
     operands = as_operands("digitize", (x,), device)
-    given = as_operands("digitize", (bins,), operands.device)
-    edges, elements = np.asarray(given.to_host(given.natives[0])), operands.natives[0]
+    elements = operands.natives[0]
+    if elements.dtype.kind == "c":
+        raise DtypeError(f"digitize: real numbers; got {elements.dtype} (pass real(x))")
+    if found is None or not edges.rise:
+        there = edges.ascending if operands.on_host else copy_on(operands.device, edges.ascending)
+        found = searchsorted(there, elements, side, device=operands.device)
+    if not edges.rise and elements.size:
+        found = map_arrays("n - place", n=np.int64(own.size), place=found, device=operands.device)
+    return operands.to_caller(found)
+
+
+class _Edges(NamedTuple):
+    """Edges in ascending order, and whether they were given so."""
+
+    ascending: np.ndarray
+    rise: bool
+
+
+@lru_cache(maxsize=64)
+def _edges(dtype: np.dtype[Any], shape: tuple[int, ...], elements: bytes) -> _Edges:
+    """Check edges, and return them in ascending order."""
+    edges = np.frombuffer(elements, dtype).reshape(shape)
     if edges.ndim != 1:
-        raise ShapeError(f"digitize: bins of one dimension; got shape {edges.shape}")
-    if "c" in (elements.dtype.kind, edges.dtype.kind):
-        raise DtypeError(f"digitize: real numbers; got {elements.dtype} and bins of {edges.dtype} (pass real(x))")
+        raise ShapeError(f"digitize: bins of one dimension; got shape {shape}")
+    if dtype.kind == "c":
+        raise DtypeError(f"digitize: real numbers; got bins of {dtype} (pass real(bins))")
     rising, falling = edges[1:] >= edges[:-1], edges[1:] <= edges[:-1]
-    rises = bool(rising.all())
-    if not rises and not falling.all():
+    if rising.all():
+        return _Edges(edges, rise=True)
+    if not falling.all():
         at = int(np.flatnonzero(~(falling if falling[:1].all() else rising))[0])
         got = f"{edges[at]} before {edges[at + 1]}, numbers {at} and {at + 1} (sort them)"
         raise ArgumentError(f"digitize: bins in ascending or descending order, without NaN; got {got}")
-    ordered = edges if rises else np.ascontiguousarray(edges[::-1])
-    there = ordered if operands.on_host else copy_on(operands.device, ordered)
-    found = searchsorted(there, elements, "left" if right else "right", device=operands.device)
-    if not rises and elements.size:
-        found = map_arrays("n - place", n=np.int64(edges.size), place=found, device=operands.device)
-    return operands.to_caller(found)
+    return _Edges(np.ascontiguousarray(edges[::-1]), rise=False)
+
+
+def _there(x: Any, bins: Any, side: Side, device: str | Device | None) -> tuple[np.ndarray, Any]:
+    """Return edges on the host, and bins as of ascending edges if those lie on the device of ``x``.
+
+    The search is launched before the host waits for the edges, which decide whether its result is right.
+    """
+    operands = as_operands("digitize", (x,), device)
+    given = as_operands("digitize", (bins,), operands.device)
+    (native,), found = given.natives, None
+    if not given.on_host and not operands.on_host and native.ndim == 1 and operands.natives[0].dtype.kind != "c":
+        found = searchsorted(native, operands.natives[0], side, device=operands.device)
+    return np.asarray(given.to_host(native)), found

@@ -6,7 +6,7 @@
  * scratch bits: `words` words of WORD elements for each row of a tile; then each row's count; then each tile's
  * launch  any number of groups of one work-item, the same in both launches; each takes neighbouring tiles of ROWS
  *         outputs and `words` words of each, at most 2^16 elements. `across` neighbouring outputs lie at one stride
- * host    ROW(o, j), ROW_END(j, last), ROW_BESIDE(row, o), MAP_ROW(row, j), ELEMENT_ROW(row, j), FINDS, MASKED, ROWS,
+ * host    ROW(o, j), ROW_END(j, last), ROW_BESIDE(row, o), MAP_ROW(row, j), KEPT(row, j), FINDS, MASKED, ROWS,
  *         SIDE_BY_SIDE
  * order   kept elements stay in order
  *
@@ -138,7 +138,7 @@ DEVICE void find_tile(INPUTS, const layout_t layout, const tile_t tile, const i6
 #define TAKE(k) elements[k]
 #else
 #define ELEMENTS const layout_t layout, const row_t row, const i64 j
-#define TAKE(k) ELEMENT_ROW(row, j + (k))
+#define TAKE(k) KEPT(row, j + (k))
 #endif
 DEVICE i64 copy_word(INPUTS, OUTPUTS, ELEMENTS, u64 kept, const int whole, i64 place, const i64 limit)
 {
@@ -177,7 +177,7 @@ DEVICE void copy_tile(INPUTS, OUTPUTS, const layout_t layout, const tile_t tile,
             for (int r = 0; r < tile.rows; r++)
                 for (u64 kept = bits[r * words]; kept; kept &= kept - 1) {
                     const i64 j = first + FIRST(kept);
-                    y0[places[r]++] = ELEMENT_ROW(ROW(tile.o + r, j), j);
+                    y0[places[r]++] = KEPT(ROW(tile.o + r, j), j);
                 }
             continue;
         }
@@ -188,7 +188,7 @@ DEVICE void copy_tile(INPUTS, OUTPUTS, const layout_t layout, const tile_t tile,
                 row = ROW(tile.o, j);
                 end = ROW_END(j, tile.last);
             }
-            ROLLED for (int r = 0; r < tile.rows; r++) staged[r][j - first] = ELEMENT_ROW(ROW_BESIDE(row, r), j);
+            ROLLED for (int r = 0; r < tile.rows; r++) staged[r][j - first] = KEPT(ROW_BESIDE(row, r), j);
         }
         const int whole = stop == first + WORD;
         for (int r = 0; r < tile.rows; r++)
@@ -202,7 +202,7 @@ DEVICE void copy_all(INPUTS, OUTPUTS, const layout_t layout, const i64 o, i64 j,
     while (j < last) {
         const row_t row = ROW(o, j);
         const i64 length = ROW_END(j, last) - j;
-        ROLLED for (i64 k = 0; k < length; k++) y0[place + k] = ELEMENT_ROW(row, j + k);
+        ROLLED for (i64 k = 0; k < length; k++) y0[place + k] = KEPT(row, j + k);
         place += length;
         j += length;
     }
@@ -230,7 +230,7 @@ DEVICE void copy_few(INPUTS, OUTPUTS, const layout_t layout, const i64 o, const 
             row = ROW(o, j + found[k]);
             end = ROW_END(j + found[k], last);
         }
-        y0[place + k] = ELEMENT_ROW(row, j + found[k]);
+        y0[place + k] = KEPT(row, j + found[k]);
     }
 }
 
