@@ -14,7 +14,7 @@ from idle_arrays import ones, resident
 from kernel_cases import AFFINE, DTYPES, STORED
 from masked_calls import BACKWARD, LONG, MASKED
 from place_calls import PLACES
-from stencil_calls import COLUMNS_OF_STENCILS, PRODUCTS_OF_STENCILS, STENCILS
+from stencil_calls import COLUMNS_OF_STENCILS, LONG_ROWS_OF_STENCILS, PRODUCTS_OF_STENCILS, STENCILS
 
 import gpuprims
 from gpuprims.cli.text_driver import TextDriver
@@ -354,8 +354,10 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
     if variant.primitive in _ALL_ALIKE:
         return _ALL_ALIKE[variant.primitive]
     if variant.primitive == "stencil":
-        if variant.name in ("columns", "separable"):
-            return COLUMNS_OF_STENCILS if variant.name == "columns" else PRODUCTS_OF_STENCILS
+        alone = {"columns": COLUMNS_OF_STENCILS, "separable": PRODUCTS_OF_STENCILS}
+        alone |= dict.fromkeys(("long_rows", "cpu_long_rows"), LONG_ROWS_OF_STENCILS)
+        if variant.name in alone:
+            return alone[variant.name]
         functions = "a function", "ranks, and sums that are rounded"
         left = {"direct": ("",), "dense": functions, "cpu_dense": functions}.get(variant.name, ("many weights",))
         return {name: call for name, call in STENCILS.items() if name not in left}

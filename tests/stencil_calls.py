@@ -59,6 +59,17 @@ STENCILS: dict[str, Callable[..., Any]] = {
 }
 
 
+LONG_ROWS_OF_STENCILS: dict[str, Callable[..., Any]] = {
+    "rows of every length, dtype and mode": lambda **where: [
+        gpuprims.stencil(resident(*shape, dtype=dtype), np.ones(length), mode=mode, cval=1, **where)
+        for dtype in ("u1", "f2", "f4", "f8")
+        for shape in ((5000,), (3, 40, 96))
+        for length, mode in list[Any]([(41, "wrap"), (61, "constant"), (701, "reflect")])
+    ],
+    "zeros": lambda **where: gpuprims.stencil(resident(300), np.arange(-40, 41), dtype="f8", **where),
+}
+
+
 COLUMNS_OF_STENCILS: dict[str, Callable[..., Any]] = {
     "columns of every length, dtype and mode": lambda **where: [
         gpuprims.stencil(resident(64 * 96, dtype=dtype).reshape(64, 96), np.ones((length, 1)), mode=mode, **where)

@@ -62,8 +62,8 @@ def convolve(
     Notes
     -----
     A stencil adds the products, of floats of 16 bits in float32; ``"full"`` takes a second launch for the sums at the
-    end. The time grows with the product of the lengths, and faster beyond some 40 elements on GPUs: convolve by an FFT,
-    as CuPy does, where both are long. Zeros of the shorter array keep infinities and NaN out.
+    end. The time grows with the product of the lengths: convolve by an FFT where both are long. Zeros of the shorter
+    array keep infinities and NaN out.
 
     Examples
     --------

@@ -165,8 +165,8 @@ class Pass(NamedTuple):
         if chosen.window == "planes" and (length % fitted.items or min(vector, vector_out) < fitted.items):
             vector = vector_out = 1
         local = min(VECTOR_BYTES // register_bytes(self.forms[0].dtype), fitted.items)
-        if chosen.window == "rows":
-            local = CPU_VECTOR_BYTES // stencil.value.itemsize
+        if chosen.window in ("rows", "long row"):
+            local = (CPU_VECTOR_BYTES if chosen.block == 1 else VECTOR_BYTES) // stencil.value.itemsize
         weights, dtypes = stencil.read_weights, (self.forms[0].dtype, self.forms[1].dtype)
         vectors = vector, vector_out
         loose = moved_by_words(*dtypes, vectors, fitted.geometry, around, able) if chosen.window == "strip" else {}
@@ -195,7 +195,7 @@ class Pass(NamedTuple):
             local = ring_bytes(block, around, Numbers(dtypes[0].itemsize, stencil.value.itemsize))
             groups = fitted.groups(across * -(-rows // depth) * batches, able)
             return kernel.prepare(groups, packed, depth, local=local)
-        if chosen.window in ("tile", "dense", "rows"):
+        if chosen.window in ("tile", "dense", "rows", "long row"):
             return kernel.prepare(fitted.groups(across * tiles, able), packed)
         # Long strips: one for each group, and few rows or planes loaded beyond their ends.
         along, span = (planes, around.deep) if chosen.window == "planes" else (rows, around.span)
@@ -281,6 +281,10 @@ def _tile(fitted: StencilVariant, block: Block) -> tuple[int, int, int]:
             return block.items, CPU_ROWS, 1
         case "separable":
             return block.lanes * block.items, 1, 1
+        case "long row" if fitted.block == 1:
+            return block.items, 1, 1
+        case "long row":
+            return block.lanes * block.items, fitted.block // block.lanes, 1
         case "dense":
             return block.lanes * block.items * block.vectors, fitted.block // block.lanes * block.rows, block.planes
         case "planes":

@@ -21,8 +21,9 @@ from gpuprims.primitives.stencil.blocks import (
     least_local_bytes,
     plane_items,
 )
+from gpuprims.primitives.stencil.long_rows import MOST_BESIDE, long_row_block
 from gpuprims.primitives.stencil.separable import Numbers, fitted_strip, room_of, separable_fits
-from gpuprims.primitives.stencil.traits import Neighbourhood, StencilTraits
+from gpuprims.primitives.stencil.traits import Neighbourhood, neighbourhood_of
 
 # Most 32-bit numbers of a window that a work-item keeps in registers.
 _MOST_NUMBERS = 128
@@ -30,8 +31,6 @@ _MOST_NUMBERS = 128
 _MOST_IN_STRIPS = 96
 # The same for neighbourhoods in several planes.
 _MOST_IN_PLANES = 128
-# Weights of a row alone for which a window's registers do not spill.
-_MOST_BESIDE = 40
 # Fewest elements of a row that a work-item computes.
 _LEAST_ITEMS = 4
 # Filters in local memory take less time than windows in registers for neighbourhoods of so many rows: by the bytes of
@@ -124,7 +123,7 @@ def rolled_well(capabilities: Capabilities, call: CallTraits) -> str | None:
     """Refuse windows that registers hold well, and filters along one axis that other kernels apply in one go."""
     reads, itemsize = neighbourhood_of(call), call.dtypes[0].itemsize
     if not reads.across:
-        long = reads.beside >= _MOST_BESIDE * reads.channels or reads.span > _MOST_IN_COLUMNS
+        long = reads.beside >= MOST_BESIDE * reads.channels or reads.span > _MOST_IN_COLUMNS
         return None if long else "is for long lines of weights; other kernels apply this call's at once"
     if reads.paired and not reads.loose:
         return "is for numbers that do not share registers; this call's do"
@@ -157,9 +156,9 @@ def local_for_tiles(capabilities: Capabilities) -> int:
 def short_rows(capabilities: Capabilities, call: CallTraits) -> str | None:
     """Refuse long rows of weights, for which registers spill, where a kernel can read the weights from memory."""
     reads = neighbourhood_of(call)
-    if not reads.table or reads.span * reads.deep > 1 or reads.beside < _MOST_BESIDE * reads.channels:
+    if not reads.table or reads.span * reads.deep > 1 or reads.beside < MOST_BESIDE * reads.channels:
         return None
-    return f"is for rows of up to {_MOST_BESIDE} weights; this call's have {reads.beside // reads.channels + 1}"
+    return f"is for rows of up to {MOST_BESIDE} weights; this call's have {reads.beside // reads.channels + 1}"
 
 
 def few_rows(capabilities: Capabilities, call: CallTraits) -> str | None:
@@ -226,6 +225,8 @@ def fitted_block(
         return Block(items, rows=8 if chunk == 1 else 4, chunk=chunk)
     if chosen.window == "columns":
         return column_block(reads, value)
+    if chosen.window == "long row":
+        return long_row_block(chosen, reads, value, lengths[-1])
     if chosen.window == "planes":
         return Block(plane_items(element))
     return Block(fitted_items(chosen.window, chosen.items, reads, element.itemsize))
@@ -280,10 +281,3 @@ def _too_much(numbers: int, call: CallTraits, capabilities: Capabilities) -> str
 def register_bytes(dtype: np.dtype[Any]) -> int:
     """Return the bytes of a number in registers and local memory, where narrow floats become float32."""
     return register(dtype).itemsize
-
-
-def neighbourhood_of(call: CallTraits) -> Neighbourhood:
-    """Return the neighbourhood of a stencil call, or raise for a call of another primitive."""
-    if not isinstance(call, StencilTraits):
-        raise TypeError(f"a refusal of stencils: traits of one; got {call}")
-    return call.neighbourhood

@@ -18,12 +18,13 @@ from gpuprims.primitives.stencil.refusals import CPU_ROWS, ROWS_AT_ONCE, TILE_WI
 
 # Where a kernel keeps the neighbours of an element: in an array, in a ring or a strip of rows or in planes in
 # registers, in a tile in local memory. Kernels that read weights from memory keep them in a dense tile in local memory,
-# in columns in registers, in rows of a tile in a CPU's cache, or in a strip whose rows and then columns they filter.
-Window = Literal["listed", "ring", "strip", "planes", "tile", "dense", "columns", "rows", "separable"]
+# in columns in registers, in rows of a tile in a CPU's cache, in a part of a row, or in a strip whose rows and then
+# columns they filter.
+Window = Literal["listed", "ring", "strip", "planes", "tile", "dense", "columns", "rows", "long row", "separable"]
 # How an array continues beyond its borders, as in SciPy.
 Mode = Literal["nearest", "reflect", "mirror", "wrap", "constant"]
-_IN_LINES = ("ring", "strip", "planes", "tile", "dense", "columns", "rows", "separable")
-READING = ("table", "dense", "columns", "rows", "separable")
+_IN_LINES = ("ring", "strip", "planes", "tile", "dense", "columns", "rows", "long row", "separable")
+READING = ("table", "dense", "columns", "rows", "long row", "separable")
 _AXES = "ZYX"
 _WORD = 4
 _ALONE = Block(1)

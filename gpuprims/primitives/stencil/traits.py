@@ -66,3 +66,10 @@ class StencilTraits(CallTraits):
         both = self.neighbourhood, Neighbourhood(*kept)
         one, other = (reads._replace(beside=0, taps=0, paired=False) for reads in both)
         return one == other and both[0].taps <= both[1].taps
+
+
+def neighbourhood_of(call: CallTraits) -> Neighbourhood:
+    """Return the neighbourhood of a stencil call, or raise for a call of another primitive."""
+    if not isinstance(call, StencilTraits):
+        raise TypeError(f"a refusal of stencils: traits of one; got {call}")
+    return call.neighbourhood

@@ -9,6 +9,7 @@ from gpuprims.core.catalogue import Catalogue
 from gpuprims.core.geometry import BLOCKS, THREAD_GROUPS, Geometry, Tunable, first_refusal, geometries
 from gpuprims.core.refusals import double_precision, for_cpus, group_fits, work_item_fits, work_items_fit
 from gpuprims.core.variant import Variant
+from gpuprims.primitives.stencil.long_rows import MOST_BESIDE, MOST_ON_CPUS, one_long_row
 from gpuprims.primitives.stencil.reference import stencil_numpy
 from gpuprims.primitives.stencil.refusals import (
     along_columns,
@@ -65,6 +66,24 @@ VARIANTS = (
         geometry=Geometry(1, 256, 8),  # rows: cpu_dense
         window="rows",
         refuse=lambda at: first_refusal(for_cpus, double_precision, one_pass, along_lines, weights_read, tile_in_cache),
+    ),
+    _STENCIL.cpu(
+        "cpu_long_rows",
+        rank=37,
+        geometry=Geometry(1, 1024, 8),  # rows: cpu_long_rows
+        window="long row",
+        refuse=lambda at: first_refusal(
+            for_cpus, double_precision, one_pass, along_lines, weights_read, one_long_row(MOST_ON_CPUS)
+        ),
+    ),
+    *_STENCIL.gpu(
+        "long_rows",
+        rank=33,
+        geometry=Geometry(128, 16),  # rows: long_rows
+        window="long row",
+        refuse=lambda at: first_refusal(
+            double_precision, group_fits(at.block), one_pass, along_lines, weights_read, one_long_row(MOST_BESIDE)
+        ),
     ),
     *_STENCIL.gpu(
         "separable",

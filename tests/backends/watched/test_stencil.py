@@ -15,7 +15,8 @@ pytestmark = pytest.mark.oclgrind
 COLUMNS = [variant for variant in of("stencil") if variant.name == "columns"]
 ROLLING = [variant for variant in of("stencil") if variant.name == "rolling"]
 SEPARABLE = [variant for variant in of("stencil") if variant.name == "separable"]
-STENCILS = [variant for variant in of("stencil") if variant not in COLUMNS + SEPARABLE]
+LONG_ROWS = [variant for variant in of("stencil") if variant.name in ("long_rows", "cpu_long_rows")]
+STENCILS = [variant for variant in of("stencil") if variant not in COLUMNS + SEPARABLE + LONG_ROWS]
 IN_SPACE = [variant for variant in STENCILS if variant.name in ("cpu_rows", "cpu_dense", "planes", "dense")]
 
 
@@ -98,3 +99,14 @@ def test_stencils_in_space(kernel: Kernel, rng: np.random.Generator, mode: str) 
     for shape in ((1, 2, 3), (6, 5, 12), (3, 9, 33)):
         x = rng.integers(-9, 9, shape).astype(np.int32)
         assert_equal(gpuprims.stencil(x, weights, **how), ndimage.correlate(x, weights, mode=mode, cval=2))
+
+
+@each(LONG_ROWS)
+@pytest.mark.parametrize("mode", ["mirror", "constant"])
+def test_long_rows_at_borders(kernel: Kernel, rng: np.random.Generator, mode: str) -> None:
+    how = {"mode": mode, "cval": 2, "device": kernel.device, "variant": kernel.variant.name}
+    for length in (41, 165):
+        weights = rng.integers(-9, 9, length)
+        for shape in ((90,), (2, 3, 41), (1, 1300)):
+            x = rng.integers(-9, 9, shape).astype(np.int32)
+            assert_equal(gpuprims.stencil(x, weights, **how), ndimage.correlate1d(x, weights, mode=mode, cval=2))

@@ -1,0 +1,74 @@
+/* stencil/cpu_long_rows: each work-item computes some hundred columns of a row, with weights that it reads from memory, for
+ * devices whose work-items are CPU threads.
+ *
+ * in      INPUTS: x0, with axes of batches, planes, rows, and elements of a row side by side; x1, the weights of a row
+ * out     OUTPUTS, with the same axes as x0
+ * launch  any number of groups of one work-item; each takes parts of ITEMS columns of a row until none are left
+ * host    gp_within and gp_load_element (stencil.h), gp_result
+ *
+ * The elements that PIECE weights need are in private memory. The sums of CHUNK vectors of columns are in registers: each
+ * weight is read once for all of them. Each sum adds its neighbours in the order of their indices.
+ */
+#define TAPS (HIGH_X - LOW_X + 1)
+#define WIDE (CHUNK * VECTOR_LOCAL)
+/* Weights whose elements are in private memory at once. */
+#define PIECE 1024
+#define AT_ONCE (TAPS < PIECE ? TAPS : PIECE)
+typedef VECTOR_OF(sum_t, VECTOR_LOCAL) vector_t;
+#define LOAD(from) GP_JOINED(vload, VECTOR_LOCAL)(0, from)
+#define STORE_AT(to, vector) GP_JOINED(vstore, VECTOR_LOCAL)(vector, 0, to)
+
+/* Write `taken` elements of a row, from `start` on, to private memory. */
+DEVICE void fill_row(sum_t *to, GLOBAL const stored_t *row, const layout_t layout, const i64 start, const int taken)
+{
+    const int inside = (int)clamp(-start, (i64)0, (i64)taken), end = (int)clamp(LENGTH - start, (i64)inside, (i64)taken);
+    for (int k = 0; k < inside; k++) to[k] = MODE_CONSTANT ? BEYOND : gp_load_element(row, LENGTH, (i32)start + k);
+    for (int k = inside; k < end; k++) to[k] = NUMBER(row[start + k]);
+    for (int k = end; k < taken; k++)
+        to[k] = MODE_CONSTANT ? BEYOND : gp_load_element(row, LENGTH, min((i32)start + k, LENGTH - 1 + HIGH_X));
+}
+
+/* Add `taps` neighbours of WIDE columns, times their weights, to the sums. */
+DEVICE void add_taps(sum_t *sums, const sum_t *elements, GLOBAL const sum_t *weights, const int taps)
+{
+    vector_t held[CHUNK];
+#pragma unroll
+    for (int k = 0; k < CHUNK; k++) held[k] = LOAD(sums + k * VECTOR_LOCAL);
+    for (int tap = 0; tap < taps; tap++) {
+        const sum_t weight = weights[tap];
+        if (SOME_ZERO && weight == 0) continue;
+#pragma unroll
+        for (int k = 0; k < CHUNK; k++) held[k] += weight * LOAD(elements + tap + k * VECTOR_LOCAL);
+    }
+#pragma unroll
+    for (int k = 0; k < CHUNK; k++) STORE_AT(sums + k * VECTOR_LOCAL, held[k]);
+}
+
+__kernel WORK_GROUP(1)
+void stencil_cpu_long_rows(INPUTS, OUTPUTS, const layout_t layout)
+{
+    const i64 across = (LENGTH + ITEMS - 1) / ITEMS;
+    sum_t elements[ITEMS + AT_ONCE - 1], sums[ITEMS];
+
+    for (i64 task = get_group_id(0); task < across * ROWS * PLANES_Z * BATCHES; task += get_num_groups(0)) {
+        const i64 first = task % across * ITEMS, y = task / across % ROWS, z = task / across / ROWS % PLANES_Z;
+        const i64 batch = task / across / ROWS / PLANES_Z;
+        const int width = (int)min((i64)ITEMS, LENGTH - first), wide = (width + WIDE - 1) / WIDE * WIDE;
+        GLOBAL const stored_t *row = x0 + layout.offset[0] + batch * STRIDE_0 + z * STRIDE_1 + y * STRIDE_2;
+        for (int item = 0; item < wide; item++) sums[item] = 0;
+
+        for (int piece = 0; piece < TAPS; piece += AT_ONCE) {
+            /* 1. Load the elements for a piece of the weights. */
+            const int taps = min(AT_ONCE, TAPS - piece);
+            fill_row(elements, row, layout, first + LOW_X + piece, wide + taps - 1);
+
+            /* 2. Add them. */
+            GLOBAL const sum_t *weights = x1 + layout.offset[1] + piece;
+            for (int item = 0; item < width; item += WIDE) add_taps(sums + item, elements + item, weights, taps);
+        }
+
+        /* 3. Store. */
+        GLOBAL result_t *to = y0 + layout.offset[RESULT] + batch * STRIDE_OUT + z * STRIDE_OUT_PLANE + y * STRIDE_OUT_ROW + first;
+        for (int item = 0; item < width; item++) to[item] = gp_result(layout, sums[item]);
+    }
+}

@@ -1,0 +1,46 @@
+"""Weights of one long row: the calls that kernels for them take, and what a work-item computes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpuprims.core.capabilities import Capabilities
+from gpuprims.core.geometry import Refusal
+from gpuprims.core.traits import CallTraits
+from gpuprims.primitives.stencil.blocks import IDLE, Block, taps_across
+from gpuprims.primitives.stencil.traits import Neighbourhood, neighbourhood_of
+
+# Weights of a row alone for which the registers of a window do not spill on GPUs, and those up to which a CPU's kernel
+# contains them.
+MOST_BESIDE, MOST_ON_CPUS = 40, 27
+# Results of a row that a work-item computes together, of 4 bytes each, and fewest weights in local memory at once.
+_ITEMS, _LEAST_PIECE = 16, 128  # rows: long_rows
+# Vectors of a row whose sums are in a CPU's registers together.
+_CPU_VECTORS = 8
+
+
+def one_long_row(least: int) -> Refusal:
+    """Refuse other weights than those of one row, of pixels without channels, and rows of up to ``least``."""
+
+    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
+        reads = neighbourhood_of(call)
+        if reads.span * reads.deep * reads.channels == 1 and reads.beside >= least:
+            return None
+        return f"is for more than {least} weights in one row, without channels; this call has others"
+
+    return refuse
+
+
+def long_row_block(chosen: Any, reads: Neighbourhood, value: np.dtype[Any], length: int) -> Block:
+    """Return the block of a variant for rows of ``length``; ``chunk`` weights are in a GPU's local memory at once."""
+    if chosen.block == 1:
+        return Block(chosen.items, chunk=_CPU_VECTORS)
+    items = _ITEMS // (value.itemsize // 4)
+    shares = [chosen.block >> k for k in range(5) if chosen.block >> k]
+    wide = [lanes for lanes in shares if lanes * items < 2 * length] or shares[-1:]
+    covered = {lanes: -(-length // (lanes * items)) * lanes * items for lanes in wide}
+    lanes = next(lanes for lanes in wide if covered[lanes] <= IDLE * min(covered.values()))
+    most = max(_LEAST_PIECE, lanes * items // 4)
+    return Block(items, lanes=lanes, chunk=min(most, -(-taps_across(reads) // items) * items))
