@@ -33,6 +33,7 @@ def count_nonzero(
     axis: int | tuple[int, ...] | None = None,
     *,
     keepdims: bool = False,
+    out: Any = None,
     device: str | Device | None = None,
     **unknown: Any,
 ) -> Any:
@@ -46,13 +47,15 @@ def count_nonzero(
         The axes to count along; by default all.
     keepdims : bool, default False
         Keep the reduced axes, with length 1.
+    out : array, optional
+        Where to write: of the result's shape and dtype, on the device of ``a``. By default a new array.
     device : str or Device, optional
         Where to compute, for host arrays.
 
     Returns
     -------
     array of int64, or int64
-        A number for each element along the other axes.
+        ``out``, or a number for each element along the other axes.
 
     Raises
     ------
@@ -67,7 +70,7 @@ def count_nonzero(
     """
     if unknown:
         refuse_keywords("count_nonzero", keywords_of(count_nonzero), unknown)
-    return reduce(a, op="count_nonzero", axis=axis, keepdims=keepdims, device=device)
+    return reduce(a, op="count_nonzero", axis=axis, keepdims=keepdims, out=out, device=device)
 
 
 @overload

@@ -16,6 +16,7 @@ import numpy as np
 
 from gpuprims.core.operands import Operands
 from gpuprims.errors import ArgumentError, did_you_mean, quoted
+from gpuprims.expressions import trace
 from gpuprims.primitives.compact import compact
 from gpuprims.primitives.histogram.binning import check_bins
 from gpuprims.primitives.histogram.bins import checked_limits, start_limits, table_between
@@ -27,6 +28,9 @@ from gpuprims.primitives.signatures import OpName
 
 # Numbers of bins that Stone's rule tries, at least.
 _TRIED = 100
+# Rules that ask for quartiles first.
+_OF_QUARTILES = ("auto", "fd")
+_AS_BYTE = trace(lambda x: x.astype(np.uint8), 1)
 
 
 class Elements:
@@ -35,6 +39,18 @@ class Elements:
     def __init__(self, operands: Operands, array: Any, ends: tuple[Any, Any]) -> None:
         self._operands, self._array, self._ends = operands, array, ends
         self.size = int(array.size)
+        self._begun: Any = None
+
+    def begin(self, rule: str) -> Elements:
+        """Start what the rule asks first, so that a device computes while the host waits for something else."""
+        if rule in _OF_QUARTILES:
+            self._begun = self._third_and_first()
+        return self
+
+    def between(self, low: Any, high: Any, ends: tuple[Any, Any]) -> Elements:
+        """Tell the smallest and the largest element, and the ends of the bins."""
+        self.span, self._ends = distance(low, high, self._array.dtype), ends
+        return self
 
     @cached_property
     def span(self) -> Any:
@@ -45,8 +61,11 @@ class Elements:
     @cached_property
     def quartiles(self) -> tuple[Any, Any]:
         """The third and the first quartile."""
-        third, first = self._host(percentile(self._array, [75, 25], device=self._operands.device))
+        third, first = self._host(self._third_and_first() if self._begun is None else self._begun)
         return third, first
+
+    def _third_and_first(self) -> Any:
+        return percentile(self._array, [75, 25], device=self._operands.device)
 
     @cached_property
     def std(self) -> Any:
@@ -141,20 +160,31 @@ def bins_by_rule(operands: Operands, bins: Any, limits: Any) -> tuple[Any, Any]:
         raise ArgumentError(f"{rule}; got {quoted(bins)}{did_you_mean(bins, RULES)}")
     if len(operands.natives) > 1:
         raise ArgumentError(f"{label}: a rule for bins without weights; got {quoted(bins)} and weights (pass a number)")
-    array = operands.natives[0]
-    low, high = start_limits(operands)() if limits is None else checked_limits(label, limits)
+    array, begun = operands.natives[0], start_limits(operands) if limits is None else None
     if array.dtype == np.bool_:
-        array = map_arrays(lambda x: x.astype(np.uint8), array, device=operands.device)  # NumPy counts these as uint8
-    if limits is not None:
+        array = map_arrays(_AS_BYTE, array, device=operands.device)  # NumPy counts these as uint8
+    if begun is None:
+        low, high = checked_limits(label, limits)
         array = compact(array, lambda x: (x >= low) & (x <= high), device=operands.device)
-    if low == high:
-        low, high = low - 0.5, high + 0.5
-    width = RULES[bins](Elements(operands, array, (low, high))) if array.size else 0.0
+        elements = Elements(operands, array, _apart(low, high))
+    else:
+        elements = Elements(operands, array, (0, 1))
+        if array.size:
+            elements.begin(bins)
+        low, high = begun()
+        elements.between(low, high, _apart(low, high))
+    low, high = _apart(low, high)
+    width = RULES[bins](elements) if array.size else 0.0
     if not width:
         return 1, (low, high)
     if array.dtype.kind in "iu":
         width = max(width, 1)
     return check_bins(label, math.ceil(distance(low, high, array.dtype) / width)), (low, high)
+
+
+def _apart(low: Any, high: Any) -> tuple[Any, Any]:
+    """Return the ends of bins between two numbers, which may be the same."""
+    return (low - 0.5, high + 0.5) if low == high else (low, high)
 
 
 def distance(low: Any, high: Any, dtype: np.dtype[Any]) -> Any:

@@ -21,13 +21,25 @@ from gpuprims.expressions import Expr, trace
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.map.orders import axes_in_memory
 from gpuprims.primitives.map.plan import bind, plan_call
-from gpuprims.primitives.signatures import Array, Host, HostArray
+from gpuprims.primitives.signatures import Array, Host, HostArray, Out
 
 # Most orders that one pass computes, from one array more.
 _MOST = 8
 _WARM = WarmCalls()
+_SAME = trace(lambda element: element, 1)
 
 
+@overload
+def diff(
+    a: Any,
+    n: int = 1,
+    axis: int = -1,
+    prepend: Any = None,
+    append: Any = None,
+    *,
+    out: Out,
+    device: str | Device | None = None,
+) -> Out: ...
 @overload
 def diff(
     a: Host, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None, *, device: str | Device | None = None
@@ -46,6 +58,7 @@ def diff(
     prepend: Any = None,
     append: Any = None,
     *,
+    out: Any = None,
     device: str | Device | None = None,
     **unknown: Any,
 ) -> Any:
@@ -61,13 +74,15 @@ def diff(
         The axis of the neighbours.
     prepend, append : array_like, optional
         Values to put before and after the elements: a number, or an array of the shape of ``a`` along other axes.
+    out : array, optional
+        Where to write: of the result's shape and dtype, on the device of ``a``. By default a new array.
     device : str or Device, optional
         Where to compute, for host arrays.
 
     Returns
     -------
     array
-        The differences; the axis is shorter by ``n``, or empty.
+        ``out``, or a new array: the differences. The axis is shorter by ``n``, or empty.
 
     Raises
     ------
@@ -87,7 +102,7 @@ def diff(
     if unknown:
         refuse_keywords("diff", keywords_of(diff), unknown)
     key = None
-    if prepend is append is None and type(n) is type(axis) is int:
+    if prepend is append is out is None and type(n) is type(axis) is int:
         key = _WARM.key_of((n, axis), (a,), device)
         if (run := _WARM.find(key)) is not None:
             return run((a,))
@@ -105,24 +120,26 @@ def diff(
         _keep(key, operands, n, axis % ndim)
     left, (own, *given) = int(times), operands.natives
     if not left:
-        return a
+        return a if out is None else map_arrays(_SAME, own, out=out, device=operands.device)
     if given:
         before = given[:1] if prepend is not None else []
         own = _joined(operands, [*before, own, *given[len(before) :]], own, axis % ndim)
     while left:
         once = min(left, _MOST)
-        own, left = _differences(operands, own, once, axis % ndim), left - once
-    return operands.to_caller(own)
+        left -= once
+        own = _differences(operands, own, once, axis % ndim, None if left else out)
+    return operands.to_caller(own) if out is None else out
 
 
-def _differences(operands: Operands, array: Any, times: int, axis: int) -> Any:
+def _differences(operands: Operands, array: Any, times: int, axis: int, out: Any) -> Any:
     """Return differences of differences, from views of an array that begin one element later each."""
     length = max(array.shape[axis] - times, 0)
     if not length:
         shape = (*array.shape[:axis], 0, *array.shape[axis + 1 :])
-        return operands.empty(shape, array.dtype)
+        none = operands.empty(shape, array.dtype)
+        return none if out is None else map_arrays(_SAME, none, out=out, device=operands.device)
     views = [array[one] for one in _places(array.shape, times, axis)]
-    return map_arrays(_function(times, array.dtype.kind == "b"), *views, device=operands.device)
+    return map_arrays(_function(times, array.dtype.kind == "b"), *views, out=out, device=operands.device)
 
 
 def _places(shape: tuple[int, ...], times: int, axis: int) -> list[tuple[slice, ...]]:

@@ -18,7 +18,7 @@ from gpuprims.primitives.searchsorted.members import bind_isin
 from gpuprims.primitives.searchsorted.members import plan_call as plan_members
 from gpuprims.primitives.searchsorted.plan import Side, bind, plan_call, sample
 from gpuprims.primitives.searchsorted.variants import VARIANTS
-from gpuprims.primitives.signatures import Array, Host, HostArray, Where
+from gpuprims.primitives.signatures import Array, Host, HostArray, Out, Where
 from gpuprims.primitives.take import take
 
 PRIMITIVE = Primitive(
@@ -42,6 +42,10 @@ _WARM = WarmCalls()
 
 
 @overload
+def searchsorted(
+    a: Any, v: Any, side: Side = "left", sorter: Any = None, *, out: Out, **keywords: Unpack[Where]
+) -> Out: ...
+@overload
 def searchsorted(a: Host, v: Host, side: Side = "left", sorter: Any = None, **keywords: Unpack[Where]) -> HostArray: ...
 @overload
 def searchsorted(
@@ -56,6 +60,7 @@ def searchsorted(
     side: Side = "left",
     sorter: Any = None,
     *,
+    out: Any = None,
     device: str | Device | None = None,
     variant: str | None = None,
     **unknown: Any,
@@ -72,6 +77,8 @@ def searchsorted(
         The index of a key that is equal to elements: before or after all of them.
     sorter : array_like of int, optional
         Indices that sort ``a``, as of ``argsort``: the search is in ``take(a, sorter)``.
+    out : array, optional
+        Where to write: of the result's shape and dtype, on the device of the keys. By default a new array.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -80,7 +87,7 @@ def searchsorted(
     Returns
     -------
     array of int64
-        For each key, how many elements come before it; of the shape of ``v``.
+        ``out``, or a new array: for each key, how many elements come before it; of the shape of ``v``.
 
     Raises
     ------
@@ -110,13 +117,13 @@ def searchsorted(
     if sorter is not None:
         a = _in_order(a, sorter, device)
     arrays = a, v
-    key = _WARM.key_of((side, variant), arrays, device)
-    if (run := _WARM.find(key)) is not None:
-        return run(arrays)
-    operands, request, _, chosen = bind(arrays, side, device, variant)
-    plan = find_plan(plan_call, operands, request, None, chosen)
-    _WARM.keep(key, plan, operands)
-    return plan.run(operands, None)
+    key, given, run = _WARM.find_into((side, variant), arrays, out, device)
+    if run is not None:
+        return run(given)
+    operands, request, result, chosen = bind(arrays, side, out, device, variant)
+    plan = find_plan(plan_call, operands, request, result, chosen)
+    _WARM.keep(key, plan, operands, out=result)
+    return plan.run(operands, result)
 
 
 def _in_order(a: Any, sorter: Any, device: str | Device | None) -> Any:

@@ -12,15 +12,19 @@ from gpuprims.core.device import Device
 from gpuprims.core.keywords import check_flags, keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.operands import as_operands, is_plain
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError
+from gpuprims.expressions import trace
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.searchsorted import searchsorted
 from gpuprims.primitives.searchsorted.plan import Side
-from gpuprims.primitives.signatures import Array, Host, HostArray
+from gpuprims.primitives.signatures import Array, Host, HostArray, Out
 
 # Bytes of edges up to which calls remember that they are in order.
 _SMALL = 1 << 16
+_TURNED = trace(lambda place, count: count - place, 2)
 
 
+@overload
+def digitize(x: Any, bins: Any, right: bool = False, *, out: Out, device: str | Device | None = None) -> Out: ...
 @overload
 def digitize(x: Host, bins: Host, right: bool = False, *, device: str | Device | None = None) -> HostArray: ...
 @overload
@@ -33,6 +37,7 @@ def digitize(
     bins: Any,
     right: bool = False,
     *,
+    out: Any = None,
     device: str | Device | None = None,
     **unknown: Any,
 ) -> Any:
@@ -43,16 +48,19 @@ def digitize(
     x : array_like
         Real numbers, of any shape. NaN is larger than all others.
     bins : array_like
-        Sorted edges, ascending or descending, 1-d. Each call reads them on the host.
+        Sorted edges, ascending or descending, 1-d. Each call reads them on the host, and waits for those of a device.
     right : bool, default False
         Include the right edge of each bin instead of the left one.
+    out : array, optional
+        Where to write: of the result's shape and dtype, on the device of ``x``. By default a new array.
     device : str or Device, optional
         Where to compute, for host arrays.
 
     Returns
     -------
     array of int64
-        The bin of each element, in the shape of ``x``; 0 is before the first edge, ``len(bins)`` after the last.
+        ``out``, or a new array: the bin of each element, in the shape of ``x``. 0 is before the first edge,
+        ``len(bins)`` after the last.
 
     Raises
     ------
@@ -71,7 +79,7 @@ def digitize(
         refuse_keywords("digitize", keywords_of(digitize), unknown)
     check_flags("digitize", right=right)
     side: Side = "left" if right else "right"
-    own, found = (bins, None) if is_plain(bins) else _there(x, bins, side, device)
+    own, found = (bins, None) if is_plain(bins) else _there(x, bins, side, device, ahead=out is None)
     check = _edges if own.nbytes <= _SMALL else _edges.__wrapped__
     edges = check(own.dtype, own.shape, own.tobytes())
     operands = as_operands("digitize", (x,), device)
@@ -80,10 +88,10 @@ def digitize(
         raise DtypeError(f"digitize: real numbers; got {elements.dtype} (pass real(x))")
     if found is None or not edges.rise:
         there = edges.ascending if operands.on_host else copy_on(operands.device, edges.ascending)
-        found = searchsorted(there, elements, side, device=operands.device)
+        found = searchsorted(there, elements, side, out=out, device=operands.device)
     if not edges.rise and elements.size:
-        found = map_arrays("n - place", n=np.int64(own.size), place=found, device=operands.device)
-    return operands.to_caller(found)
+        found = map_arrays(_TURNED, found, np.int64(own.size), out=out, device=operands.device)
+    return operands.to_caller(found) if out is None else out
 
 
 class _Edges(NamedTuple):
@@ -111,14 +119,15 @@ def _edges(dtype: np.dtype[Any], shape: tuple[int, ...], elements: bytes) -> _Ed
     return _Edges(np.ascontiguousarray(edges[::-1]), rise=False)
 
 
-def _there(x: Any, bins: Any, side: Side, device: str | Device | None) -> tuple[np.ndarray, Any]:
+def _there(x: Any, bins: Any, side: Side, device: str | Device | None, *, ahead: bool) -> tuple[np.ndarray, Any]:
     """Return edges on the host, and bins as of ascending edges if those lie on the device of ``x``.
 
-    The search is launched before the host waits for the edges, which decide whether its result is right.
+    With ``ahead``, the search is launched before the host waits for the edges, which decide whether it was right.
     """
     operands = as_operands("digitize", (x,), device)
     given = as_operands("digitize", (bins,), operands.device)
     (native,), found = given.natives, None
-    if not given.on_host and not operands.on_host and native.ndim == 1 and operands.natives[0].dtype.kind != "c":
+    there = not given.on_host and not operands.on_host
+    if ahead and there and native.ndim == 1 and operands.natives[0].dtype.kind != "c":
         found = searchsorted(native, operands.natives[0], side, device=operands.device)
     return np.asarray(given.to_host(native)), found

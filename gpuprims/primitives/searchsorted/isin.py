@@ -37,6 +37,7 @@ def isin(
     invert: bool = False,
     *,
     kind: Kind | None = None,
+    out: Any = None,
     device: str | Device | None = None,
     variant: str | None = None,
     **unknown: Any,
@@ -57,6 +58,8 @@ def isin(
         ``"sort"`` sorts the test elements and searches in them; ``"table"``, for integers and bools, looks up in a
         table of their range, which is made on the host. By default a table if it is small for so many elements, and
         the test elements lie on the host.
+    out : array, optional
+        Where to write: of the result's shape and dtype, on the device of ``element``. By default a new array.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -65,7 +68,7 @@ def isin(
     Returns
     -------
     array of bool
-        Of the shape of ``element``. NaN is among nothing.
+        ``out``, or a new array: of the shape of ``element``. NaN is among nothing.
 
     Raises
     ------
@@ -93,5 +96,5 @@ def isin(
     if unknown:
         refuse_keywords("isin", keywords_of(isin), unknown)
     arrays = element, test_elements
-    operands, request, _, chosen = bind_isin(arrays, assume_unique, invert, kind, device, variant)
-    return find_plan(plan_call, operands, request, None, chosen).run(operands, None)
+    operands, request, result, chosen = bind_isin(arrays, assume_unique, invert, kind, out, device, variant)
+    return find_plan(plan_call, operands, request, result, chosen).run(operands, result)

@@ -11,7 +11,7 @@ from gpuprims.core.device import Device, device_of
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Out, result_forms
+from gpuprims.core.outputs import Out, as_out, result_forms
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
@@ -50,6 +50,7 @@ def bind_isin(
     assume_unique: bool = False,
     invert: bool = False,
     kind: Kind | None = None,
+    out: Any = None,
     device: str | Device | None = None,
     variant: str | Variant | None = None,
 ) -> tuple[Operands, MembersRequest, Out | None, str | Variant | None]:
@@ -67,9 +68,11 @@ def bind_isin(
             raise ArgumentError("isin: variant= for searches; got one beside kind='table'")
         low, table = _table(operands, np.ravel(among.to_host(among.natives[0])), member=member)
         there = table if operands.on_host else operands.device.asarray(table)
-        return operands.beside(there), MembersRequest(member, low, table.size), None, None
+        operands = operands.beside(there)
+        return operands, MembersRequest(member, low, table.size), as_out(operands, out), None
     asked = None if variant is None else asked_by_name("searchsorted", variant)
-    return operands.beside(_in_order(among, operands)), MembersRequest(member), None, asked
+    operands = operands.beside(_in_order(among, operands))
+    return operands, MembersRequest(member), as_out(operands, out), asked
 
 
 @keeps_calls()

@@ -14,7 +14,7 @@ from gpuprims.core.kernel_spec import unchanged
 from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn, nothing
 from gpuprims.core.layout import VECTOR_BYTES, Form, Layout, contiguous, is_contiguous, plan_layout
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Out, result_forms
+from gpuprims.core.outputs import Out, as_out, result_forms
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
@@ -61,6 +61,7 @@ class _Tree(NamedTuple):
 def bind(
     arrays: tuple[Any, ...],
     side: Side = "left",
+    out: Any = None,
     device: str | Device | None = None,
     variant: str | Variant | None = None,
 ) -> tuple[Operands, SearchRequest, Out | None, str | Variant | None]:
@@ -76,7 +77,7 @@ def bind(
     if operands.natives[0].ndim != 1:
         raise ShapeError(f"searchsorted: a sorted array of one dimension; got shape {operands.natives[0].shape}")
     asked = None if variant is None else asked_by_name("searchsorted", variant)
-    return operands, SearchRequest(side), None, asked
+    return operands, SearchRequest(side), as_out(operands, out), asked
 
 
 @keeps_calls()

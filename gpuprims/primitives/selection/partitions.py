@@ -13,7 +13,7 @@ from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import LaunchPlan, find_plan
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import result_forms
+from gpuprims.core.outputs import Out, as_out, result_forms
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
@@ -74,17 +74,18 @@ def plan_call(
     return chain.plan(results, variant, first=selected)
 
 
-def _partitioned(label: str, x: Any, kth: Any, axis: Any, *, device: Any, variant: Any) -> Any:
+def _partitioned(label: str, x: Any, kth: Any, axis: Any, *, out: Any, device: Any, variant: Any) -> Any:
     """Return the elements, or their places, of a partition."""
     keywords, key = (kth if type(kth) is int else None, axis, variant), None
-    if keywords[0] is not None and type(axis) in AS_GIVEN:
+    if out is None and keywords[0] is not None and type(axis) in AS_GIVEN:
         key = _WARM.key_of((label, *keywords), (x,), device)
         if (run := _WARM.find(key)) is not None:
             return run((x,))
-    operands, request, _, asked = bind_partition(label, (x, kth), axis=axis, device=device, variant=variant)
-    plan = find_plan(plan_call, operands, request, None, asked)
+    how = {"axis": axis, "out": out, "device": device, "variant": variant}
+    operands, request, result, asked = bind_partition(label, (x, kth), **how)
+    plan = find_plan(plan_call, operands, request, result, asked)
     _WARM.keep(key, plan, operands, with_the_same(operands, 1))
-    return plan.run(operands, None)
+    return plan.run(operands, result)
 
 
 def bind_partition(
@@ -92,9 +93,10 @@ def bind_partition(
     arrays: tuple[Any, ...],
     kth: Any = None,
     axis: int | None = -1,
+    out: Any = None,
     device: str | Device | None = None,
     variant: str | Variant | None = None,
-) -> tuple[Operands, PartitionRequest, None, str | Variant | None]:
+) -> tuple[Operands, PartitionRequest, Out | None, str | Variant | None]:
     """Find the device of a call, and put its ranks beside its array; ``kth`` may be the second of ``arrays``."""
     given = arrays if kth is None else (*arrays, kth)
     if len(given) != 2:
@@ -111,7 +113,8 @@ def bind_partition(
         (along,) = axes_of(along, len(native.shape))
     ranks = _ranks(label, kth, math.prod(native.shape) if along is None else native.shape[along])
     request = PartitionRequest(along, len(ranks), places=label == "argpartition")
-    return beside_arrays(operands, np.asarray(ranks, _INT64)), request, None, asked
+    result = None if out is None else as_out(operands, out)
+    return beside_arrays(operands, np.asarray(ranks, _INT64)), request, result, asked
 
 
 def _ranks(label: str, kth: Any, n: int) -> list[int]:
@@ -133,6 +136,7 @@ def partition(
     kth: Any,
     axis: int | None = -1,
     *,
+    out: Any = None,
     device: str | Device | None = None,
     variant: str | None = None,
     **unknown: Any,
@@ -147,6 +151,8 @@ def partition(
         Ranks, from 0 for the smallest element: smaller elements come before, larger ones after.
     axis : int or None, default -1
         The axis along which to partition; None for all elements, in C order.
+    out : array, optional
+        Where to write: of the result's shape and dtype, on the device of ``x``. By default a new array.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -173,7 +179,7 @@ def partition(
     """
     if unknown:
         refuse_keywords("partition", keywords_of(partition), unknown)
-    return _partitioned("partition", x, kth, axis, device=device, variant=variant)
+    return _partitioned("partition", x, kth, axis, out=out, device=device, variant=variant)
 
 
 @named_keywords
@@ -182,6 +188,7 @@ def argpartition(
     kth: Any,
     axis: int | None = -1,
     *,
+    out: Any = None,
     device: str | Device | None = None,
     variant: str | None = None,
     **unknown: Any,
@@ -196,4 +203,4 @@ def argpartition(
     """
     if unknown:
         refuse_keywords("argpartition", keywords_of(argpartition), unknown)
-    return _partitioned("argpartition", x, kth, axis, device=device, variant=variant)
+    return _partitioned("argpartition", x, kth, axis, out=out, device=device, variant=variant)

@@ -213,6 +213,13 @@ def percentile(
     return _quantiles("percentile", x, q, axis, out, method, keepdims, device, variant)
 
 
+def _by_value(q: Any) -> tuple[Any, ...] | None:
+    """Return what decides a call for Python numbers, one or a list or tuple of them; None for others."""
+    given = q if type(q) in (list, tuple) else (q,)
+    kinds = tuple([type(one) for one in given])
+    return (type(q), *kinds, *given) if all(kind in (int, float) for kind in kinds) else None
+
+
 def _fractions(label: str, q: Any, most: int) -> np.ndarray:
     """Return quantiles as float64 from 0 to 1, or raise."""
     try:
@@ -232,8 +239,8 @@ def _quantiles(
     label: str, x: Any, q: Any, axis: Any, out: Any, method: str, keepdims: bool, device: Any, variant: Any
 ) -> Any:
     key = None
-    if keepdims is False and out is None and type(q) in (int, float) and by_value(axis):
-        key = _WARM.key_of((label, type(q), q, axis, method, variant), (x,), device)
+    if keepdims is False and out is None and (at := _by_value(q)) is not None and by_value(axis):
+        key = _WARM.key_of((label, at, axis, method, variant), (x,), device)
         if (run := _WARM.find(key)) is not None:
             return run((x,))
     how = axis, out, method, keepdims, device, variant

@@ -214,6 +214,7 @@ def sort_by_key(
     key: Function | None = None,
     less: Function | None = None,
     check: bool = False,
+    out: Any = None,
     device: str | Device | None = None,
     variant: str | None = None,
     **unknown: Any,
@@ -226,13 +227,13 @@ def sort_by_key(
         What to sort by.
     *values : array_like
         One or more arrays of the shape of ``keys``, of any dtype.
-    axis, descending, key, less, check, device, variant
-        As for :func:`sort`. The functions get elements of ``keys``.
+    axis, descending, key, less, check, out, device, variant
+        As for :func:`sort`. Functions get elements of ``keys``. ``out`` is a tuple: arrays for keys and for values.
 
     Returns
     -------
     tuple of arrays
-        The keys as :func:`sort` returns them, then the values. Values of equal keys keep their order.
+        ``out``, or the keys as :func:`sort` returns them, then the values. Values of equal keys keep their order.
 
     Examples
     --------
@@ -247,13 +248,15 @@ def sort_by_key(
         raise ArgumentError("sort_by_key: keys and one or more arrays of values; got no values")
     check_less("sort_by_key", less, keys, device, check=check, key=key)
     if key is not None:
-        by = keys_by("sort_by_key", key, keys, device)
+        by = keys_by("sort_by_key", key, keys, device, out=out)
         return sort_by_key(by, keys, *values, axis=axis, descending=descending, device=device, variant=variant)[1:]
-    how: dict[str, Any] = {"axis": axis, "descending": descending, "variant": variant}
+    how: dict[str, Any] = {"axis": axis, "descending": descending, "out": out, "variant": variant}
     found: tuple[Any, ...] = in_order("sort_by_key", "pairs", (keys, *values), device, less=less, real=False, **how)
     return found
 
 
+@overload
+def lexsort(keys: Any, *, out: Out, **keywords: Unpack[Where]) -> Out: ...
 @overload
 def lexsort(keys: Sequence[Host] | NDArray[Any], **keywords: Unpack[Where]) -> HostArray: ...
 @overload
@@ -264,6 +267,7 @@ def lexsort(keys: Sequence[Array], **keywords: Unpack[Where]) -> Array: ...
 def lexsort(
     keys: Any,
     *,
+    out: Any = None,
     device: str | Device | None = None,
     variant: str | None = None,
     **unknown: Any,
@@ -275,13 +279,13 @@ def lexsort(
     keys : sequence of array_like
         Arrays of one axis and one length, or the rows of an array. The last key is the primary one; the key
         before it breaks ties, and so on.
-    device, variant
+    out, device, variant
         As for :func:`sort`.
 
     Returns
     -------
     array of int64
-        The indices.
+        ``out``, or a new array: the indices.
 
     Examples
     --------
@@ -292,5 +296,5 @@ def lexsort(
     """
     if unknown:
         refuse_keywords("lexsort", keywords_of(lexsort), unknown)
-    operands, rows, _, chosen = bind_lexsort((keys,), device, variant)
-    return find_plan(plan_lexsort, operands, rows, None, chosen).run(operands, None)
+    operands, rows, result, chosen = bind_lexsort((keys,), out, device, variant)
+    return find_plan(plan_lexsort, operands, rows, result, chosen).run(operands, result)

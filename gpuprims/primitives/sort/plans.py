@@ -7,7 +7,7 @@ from typing import Any
 
 from gpuprims.core.device import Device
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Out
+from gpuprims.core.outputs import Out, as_out
 from gpuprims.core.plans import planner
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
@@ -42,17 +42,21 @@ def _bind_by_key(
     axis: int | None = -1,
     descending: bool = False,
     less: Function | None = None,
+    out: Any = None,
     device: str | Device | None = None,
     variant: str | Variant | None = None,
 ) -> Bound:
     """Bind a call of ``sort_by_key``."""
     how: dict[str, Any] = {"wanted": "pairs", "label": "sort_by_key", "real": False}
-    return bind(arrays, axis, descending, None, device, variant, less=less, **how)
+    return bind(arrays, axis, descending, out, device, variant, less=less, **how)
 
 
 def bind_lexsort(
-    arrays: tuple[Any, ...], device: str | Device | None = None, variant: str | Variant | None = None
-) -> tuple[Operands, bool, None, str | Variant | None]:
+    arrays: tuple[Any, ...],
+    out: Any = None,
+    device: str | Device | None = None,
+    variant: str | Variant | None = None,
+) -> tuple[Operands, bool, Out | None, str | Variant | None]:
     """Find the device of a call, and check its keys; True if these are the rows of one array."""
     if len(arrays) != 1:
         raise ArgumentError(f"lexsort: one sequence of keys; got {len(arrays)} argument(s)")
@@ -69,7 +73,7 @@ def bind_lexsort(
     if not rows and (len(shapes[0]) != 1 or set(shapes) != {shapes[0]}):
         hint = "" if shapes[0] else " (for one key: argsort)"
         raise ShapeError(f"lexsort: keys of one axis and one length; got the shapes {quoted(shapes)}{hint}")
-    return operands, rows, None, None if variant is None else asked_by_name("sort", variant)
+    return operands, rows, as_out(operands, out), None if variant is None else asked_by_name("sort", variant)
 
 
 _APART = {

@@ -10,7 +10,7 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import as_out
+from gpuprims.core.outputs import as_out, host_results
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError, did_you_mean, quoted
 from gpuprims.expressions import computable, trace, typed
 from gpuprims.primitives.grouping.flat import flat
@@ -32,6 +32,7 @@ def convolve(
     v: Any,
     mode: Ends = "full",
     *,
+    out: Any = None,
     device: str | Device | None = None,
     **unknown: Any,
 ) -> Any:
@@ -44,13 +45,16 @@ def convolve(
     mode : {"full", "same", "valid"}, default "full"
         Which sums to return: all, those in the middle, as many as the longer array has elements, or those in which all
         elements of the shorter array take part.
+    out : array, optional
+        Where to write: of the result's shape and dtype, on the device of the longer array. By default a new array.
     device : str or Device, optional
         Where to compute, for host arrays.
 
     Returns
     -------
     array
-        Of the dtype of ``a * v``. Integers have exact sums, which keep their low bits if they overflow, as in NumPy.
+        ``out``, or a new array: of the dtype of ``a * v``. Integers have exact sums, which keep their low bits if they
+        overflow, as in NumPy.
 
     Raises
     ------
@@ -84,7 +88,17 @@ def convolve(
     long, short = (first, second) if first.natives[0].size >= second.natives[0].size else (second, first)
     weights = np.asarray(short.to_host(flat(short, short.natives[0])))
     result = computable(np.result_type(long.natives[0].dtype, weights.dtype), _LABEL)
-    return _full(long, weights, result) if mode == "full" else _inside(long, weights, result, mode)
+    if mode == "same":
+        request = _request(long, weights, (len(weights) - 1) // 2, result)
+        return run(long, request, as_out(long, out), None)
+    sums = _full(long, weights, result) if mode == "full" else _valid(long, weights, result)
+    written = as_out(long, out)
+    if written is None:
+        found = long.to_caller(sums)
+        return found.copy() if mode == "valid" and isinstance(found, np.ndarray) else found
+    if long.on_host:
+        return host_results(long, [np.asarray(long.to_caller(sums))], written, single=True)
+    return map_arrays("x", sums, out=out, device=long.device)
 
 
 def _check(operands: Operands) -> None:
@@ -100,15 +114,11 @@ def _hint(mode: Any) -> str:
     return " (ndimage.convolve1d has borders)" if border else did_you_mean(mode, get_args(Ends))
 
 
-def _inside(long: Operands, weights: np.ndarray, result: Dtype, mode: Ends) -> Any:
-    """Return as many sums as the array has elements, or those of them that all weights take part in."""
-    count = len(weights)
-    if mode == "same":
-        return run(long, _request(long, weights, (count - 1) // 2, result), None, None)
-    there = _there(long)
+def _valid(long: Operands, weights: np.ndarray, result: Dtype) -> Any:
+    """Return the sums that all weights take part in, a part of a longer array."""
+    there, count = _there(long), len(weights)
     sums = run(there, _request(there, weights, 0, result), None, None)
-    inside = there.cut(sums, count - 1, (there.natives[0].size - count + 1,))
-    return long.to_caller(map_arrays("x", inside, device=long.device) if long.on_host else inside)
+    return there.cut(sums, count - 1, (there.natives[0].size - count + 1,))
 
 
 def _full(long: Operands, weights: np.ndarray, result: Dtype) -> Any:
@@ -121,7 +131,7 @@ def _full(long: Operands, weights: np.ndarray, result: Dtype) -> Any:
     if beyond:
         last = there.instead(there.cut(array, size - beyond, (beyond,)))
         run(last, _request(last, weights, beyond, result), as_out(last, there.cut(sums, size, (beyond,))), None)
-    return long.to_caller(sums)
+    return sums
 
 
 def _there(long: Operands) -> Operands:
