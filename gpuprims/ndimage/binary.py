@@ -186,12 +186,16 @@ def _binary(
     if iterations < 1 and (0,) * len(near.axes) not in near.offsets:
         rule = "iterations= from 1 on for a structure without the element itself, which may never come to rest"
         raise ArgumentError(f"{label}: {rule}; got {iterations}")
+    rank, beyond = near.size - 1 if larger else 0, bool(border_value)
+    if call.element == call.result == _BOOL and mask is call.behind is None and iterations >= 1:
+        alone = ranked(call, near, rank, "constant", beyond)
+        if isinstance(alone, Bound) and len(alone.requests) == 1:
+            return alone._replace(requests=(alone.requests[0]._replace(iterations=int(iterations)),))
     there = on_device(call)
     array = there.operands.natives[0]
     if call.element != _BOOL:
         array = map_arrays(lambda v: v != 0, array, device=call.operands.device)
     allowed = None if mask is None else _mask(call, there, mask)
-    rank, beyond = near.size - 1 if larger else 0, bool(border_value)
 
     def once(array: Any) -> Any:
         one = there._replace(operands=as_operands(label, (array,), call.operands.device), result=_BOOL)

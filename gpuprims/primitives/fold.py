@@ -20,7 +20,7 @@ from gpuprims.core.variant import MOST_GROUPS, Variant
 from gpuprims.expressions import TypedExpr
 from gpuprims.operators import Folding
 from gpuprims.primitives.by_rows import FEWEST_FOLDED, by_rows
-from gpuprims.primitives.fold_spec import FoldSpec, ScanSpec, peeled_width
+from gpuprims.primitives.fold_spec import FoldSpec, Packed, ScanSpec, peeled_width
 from gpuprims.primitives.fold_variants import FoldVariant, ScanVariant
 from gpuprims.primitives.joined import large_apart, scalar_in_loops
 from gpuprims.primitives.lane_rows import LaneRows, LaneRowsSpec
@@ -186,7 +186,7 @@ def plan_scan(
     commutative: bool,
     inclusive: bool,
     place: TypedExpr | None = None,
-    packed: bool = False,
+    packed: Packed = False,
     primitive: str = "scan",
     item_words: Callable[[int], float] | None = None,
     count: int | None = None,

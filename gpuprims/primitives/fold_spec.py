@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 from gpuprims.core.codegen.functions import fetch_text, vector_addresses
 from gpuprims.core.codegen.operands import (
@@ -113,6 +113,8 @@ class FoldSpec(KernelSpec):
 
 # Bytes of narrow elements: one alone in a load leaves memory idle (rows: warp-peeled).
 _NARROW = 2
+# True if kept elements are written side by side; "places" if their places are.
+Packed = Literal[False, True, "places"]
 
 
 def peeled_width(layout: Layout, inputs: int) -> int:
@@ -130,7 +132,7 @@ class ScanSpec(FoldSpec):
     inclusive: bool
     # ``place`` gives the first output consecutive indices. The value is then the next free index, and a group can
     # gather its elements in local memory and write them side by side.
-    packed: bool = False
+    packed: Packed = False
     # Vectors of inputs of stride 2 are loaded with the elements between, so the last element is in no vector.
     paired: bool = False
 
@@ -151,7 +153,7 @@ class ScanSpec(FoldSpec):
         """Define the kind of scan, and for packed results how kernels gather and write elements."""
         macros = super().macros() | {
             "INCLUSIVE": int(self.inclusive),
-            "PACKED": int(self.packed),
+            "PACKED": int(bool(self.packed)),
             "DOUBLED": int(self.paired),
         }
         if self.packed:
@@ -161,6 +163,7 @@ class ScanSpec(FoldSpec):
                 "STAGE_VECTOR(o, j, values, first, to)": f"gp_stage_vector({names}, layout, o, j, values, first, to)",
                 "WRITE_STAGED(o, j, element)": "y0[gp_at_y0(layout, o, j)] = element",
                 "WRITE_NUMBER(number)": "y1[gp_at_y1(layout, 0, 0)] = number",
+                "NUMBERED": int(self.packed == "places"),
             }
         return macros
 

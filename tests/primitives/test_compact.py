@@ -20,7 +20,9 @@ from kernel_cases import (
 )
 
 import gpuprims
+from gpuprims.core.operands import as_operands
 from gpuprims.errors import ArgumentError, ArrayError, DeviceMismatchError, DtypeError, ExpressionError, ShapeError
+from gpuprims.primitives.compact.nonzero import places_of
 
 SIZES = [0, 1, 2, 3, 255, 256, 257, 511, 512, 513, 4095, 4096, 4097, 16_383, 16_384, 16_385, 100_003]
 
@@ -65,6 +67,18 @@ def test_every_second_element(kernel: Kernel, rng: np.random.Generator, dtype: s
         x, mask = random_values(rng, dtype, 2 * size), rng.random(2 * size) < 0.4
         for own, kept in ((x[::2], mask[::2]), (x[1::2], mask[:size]), (x[:size], mask[::2]), (x[:-1:2], mask[size:])):
             assert_equal(compact(kernel, own, kept), own[kept])
+
+
+@pytest.mark.parametrize("dtype", ["bool", "float32", "float64", "complex64", "int16"])
+def test_places_of_elements(kernel: Kernel, rng: np.random.Generator, dtype: str) -> None:
+    need(kernel.device, dtype)
+    for size in (1, 300, *kernel.boundary_sizes, 70_001):
+        x = (rng.random(size) < 0.4).astype(dtype)
+        for given in (x, x[::-1]):
+            operands = as_operands("nonzero", (given,), kernel.device)
+            for counted in (np.int64, np.int32):
+                got = places_of(operands, given, np.dtype(counted), kernel.variant.name)
+                assert_equal(got, np.flatnonzero(given).astype(counted))
 
 
 @pytest.mark.parametrize("size", [0, 1, 4096, 100_003])

@@ -95,6 +95,11 @@ def test_calls_like_earlier_ones_read_their_own_arrays(device: gpuprims.Device, 
         assert_equal(on_host(device, gpuprims.diff(there)), np.diff(x))
         assert_equal(gpuprims.digitize(x, edges, device=device), np.digitize(x, edges))
         assert_equal(on_host(device, gpuprims.digitize(there, edges)), np.digitize(x, edges))
+        for mode in ("full", "same"):
+            expected = np.convolve(x.astype(np.float64), edges, mode)
+            np.testing.assert_allclose(gpuprims.convolve(x, edges, mode, device=device), expected, rtol=0, atol=1e-5)
+            got = on_host(device, gpuprims.convolve(there, edges, mode))
+            np.testing.assert_allclose(got, expected, rtol=0, atol=1e-5)
         (places,) = gpuprims.nonzero(x > 0, device=device)
         assert_equal(places, np.flatnonzero(x > 0))
 

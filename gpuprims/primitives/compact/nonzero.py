@@ -11,6 +11,7 @@ from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.variant import Variant
 from gpuprims.core.warm_calls import WarmCalls
 from gpuprims.errors import ShapeError
 from gpuprims.expressions import Expr, trace
@@ -188,13 +189,13 @@ def _places(label: str, a: Any, device: str | Device | None) -> tuple[Operands, 
     if not elements.shape[0]:
         return operands, elements, tuple(own.shape)
     dtype = _INT64 if own.ndim == 1 else index_dtype(int(elements.shape[0]))
-    return operands, _kept(operands, elements, dtype), tuple(own.shape)
+    return operands, places_of(operands, elements, dtype), tuple(own.shape)
 
 
-def _kept(operands: Operands, elements: Any, dtype: np.dtype[Any]) -> Any:
+def places_of(operands: Operands, elements: Any, dtype: np.dtype[Any], variant: str | Variant | None = None) -> Any:
     """Return the places of elements that are not zero, in one launch on a GPU if the device has room for the array."""
     device = operands.device
-    key, given, run = _WARM.find_into(dtype, (elements,), None, device)
+    key, given, run = _WARM.find_into((dtype, variant), (elements,), None, device)
     if run is not None:
         return run(given)
     own = as_operands(operands.label, (elements,), device)
@@ -202,7 +203,7 @@ def _kept(operands: Operands, elements: Any, dtype: np.dtype[Any]) -> Any:
         kept = map_arrays(_IS_SET, elements, device=device)
         counted = map_arrays("where(True, i, x)", elements, index="i", device=device)
         return compact(counted, kept, device=device)
-    plan = find_plan(plan_call, own, CompactRequest(_IS_SET, dtype), None, None)
+    plan = find_plan(plan_call, own, CompactRequest(_IS_SET, dtype), None, variant)
     _WARM.keep(key, plan, own)
     return plan.run(own, None)
 

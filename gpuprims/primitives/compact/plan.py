@@ -25,6 +25,7 @@ from gpuprims.operators import Folding, find_op
 from gpuprims.primitives.compact.chunks import prepare
 from gpuprims.primitives.counted import CountedPlan
 from gpuprims.primitives.fold import plan_scan
+from gpuprims.primitives.fold_spec import Packed
 from gpuprims.primitives.fold_variants import ScanVariant
 from gpuprims.primitives.pipeline import Slab, boxes, compute_slabs, most_elements, whole_box
 
@@ -81,8 +82,10 @@ def plan_call(
     rank = np.dtype(np.int32) if size < 2**31 else _INT64
     folding, place = _ranking(request, tuple(form.dtype for form in forms), rank, size)
     what = device, forms, targets, results, folding, shape, tuple(range(len(shape))), variant
-    ranked = partial(plan_scan, *what, commutative=True, inclusive=False, place=place, packed=True, counted=1 - size)
-    plan = ranked(primitive="compact", item_words=partial(_item_words, forms), kind=CountedPlan, otherwise=ranked())
+    packed: Packed = True if request.numbers is None else "places"
+    ranked = partial(plan_scan, *what, commutative=True, inclusive=False, place=place, packed=packed, counted=1 - size)
+    words = partial(_item_words, forms, packed)
+    plan = ranked(primitive="compact", item_words=words, kind=CountedPlan, otherwise=ranked())
     scanned = plan.compiling
 
     def compiling(variant: Variant) -> Launch:
@@ -104,12 +107,13 @@ def _check(request: CompactRequest, arrays: Sequence[tuple[np.dtype[Any], tuple[
             raise ShapeError(f"compact: a mask of the array's shape, {shape}; got {masked}")
 
 
-def _item_words(forms: tuple[Form, ...], vector: int) -> float:
+def _item_words(forms: tuple[Form, ...], packed: Packed, vector: int) -> float:
     """Return the words of registers for an element: its own, and a place and a mark if it is alone in its vector.
 
-    A mask takes as many as bytes beside it do.
+    A mask, and a place in a tile, take as many as two bytes.
     """
-    return max(forms[0].item, 2 * (len(forms) - 1)) / 4 + (_ALONE if vector == 1 else 0)
+    beside = 2 if packed == "places" else 2 * (len(forms) - 1)
+    return max(forms[0].item, beside) / 4 + (_ALONE if vector == 1 else 0)
 
 
 def sample(call: Sample) -> LaunchPlan:

@@ -10,6 +10,8 @@ from kernel_cases import Kernel, assert_equal, on_device, on_host, random_values
 from watched_kernels import FOR_PLACES, each, of
 
 import gpuprims
+from gpuprims.core.operands import as_operands
+from gpuprims.primitives.compact.nonzero import places_of
 
 pytestmark = pytest.mark.oclgrind
 
@@ -29,6 +31,15 @@ def test_the_elements_that_a_mask_keeps(kernel: Kernel, rng: np.random.Generator
         assert_equal(gpuprims.compact(x, "x > 0", **how), x[x > 0])
     plane = random_values(rng, np.int16, (20, 35))
     assert_equal(gpuprims.compact(plane.T, plane.T > 0, **how), plane.T[plane.T > 0])
+
+
+@each(COMPACTING)
+def test_the_places_of_elements(kernel: Kernel, rng: np.random.Generator) -> None:
+    for size in (1, 200, 1203):
+        x = (rng.random(size) < 0.5).astype(np.int16)
+        operands = as_operands("nonzero", (x,), kernel.device)
+        got = places_of(operands, x, np.dtype(np.int64), kernel.variant.name)
+        assert_equal(got, np.flatnonzero(x))
 
 
 @each(COMPACTING)

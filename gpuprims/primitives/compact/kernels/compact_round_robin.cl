@@ -18,6 +18,16 @@
  *     second        x k    x x    k x    k k               - 4    - -    5 -    6 7
  */
 #define VECTORS (ITEMS / VECTOR)
+/* What is gathered of a tile: elements, or their places in the tile. */
+#if NUMBERED
+typedef u16 gathered_t;
+#define GATHER(raw, item, place) (gathered_t)(place)
+#define WRITE_GATHERED(base, k, gathered) WRITE_STAGED(0, k, (base) + (gathered))
+#else
+typedef staged_t gathered_t;
+#define GATHER(raw, item, place) ELEMENT(raw, item)
+#define WRITE_GATHERED(base, k, gathered) WRITE_STAGED(0, k, gathered)
+#endif
 #define LOOKED 2 /* statuses that a work-item reads at once */
 
 DEVICE void fetch_tile(INPUTS, const layout_t layout, const i64 base, const i64 n, const int tid, raw_t *raw)
@@ -85,7 +95,7 @@ __kernel WORK_GROUP_RESIDENT(BLOCK, RESIDENT) WHOLE_WARPS
 void compact_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, const i64 outputs, const i64 n,
                          const i64 tiles)
 {
-    __local staged_t gathered[BLOCK * ITEMS];
+    __local gathered_t gathered[BLOCK * ITEMS];
     __local value_t partial[WARPS], between[WARPS];
     __local u32 launch;
     const int tid = get_local_id(0), groups = get_num_groups(0), lane = tid % LANES;
@@ -141,7 +151,7 @@ void compact_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t l
             barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll 4
             for (int warp = 0; warp < WARPS; warp++) prefix = OP(prefix, between[warp]);
-            for (int k = tid; k < aggregate; k += BLOCK) WRITE_STAGED(0, prefix + k, gathered[k]);
+            for (int k = tid; k < aggregate; k += BLOCK) WRITE_GATHERED(task * TILE, prefix + k, gathered[k]);
             prefix = OP(prefix, aggregate);
             if (tid == 0 && task == tiles - 1) WRITE_NUMBER(prefix);
         }
@@ -153,7 +163,8 @@ void compact_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t l
             int place = earlier + places[vector];
 #pragma unroll
             for (int item = 0; item < VECTOR; item++)
-                if (kept[vector] >> item & 1) gathered[place++] = ELEMENT(ahead + vector, item);
+                if (kept[vector] >> item & 1)
+                    gathered[place++] = GATHER(ahead + vector, item, gp_item_offset(tid, vector * VECTOR) + item);
         }
         aggregate = ahead_aggregate;
         task = coming;
