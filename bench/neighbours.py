@@ -84,7 +84,7 @@ def measured(device: gpuprims.Device, work: Work, size: int, *, launches: bool) 
         function = work.peer(name)
         if function is not None:
             calls[name] = partial(function, *[placed(one) for one in given])
-    note, found = "", None
+    note, found, result = "", None, None
     for name in list(calls):
         try:
             result = calls[name]()

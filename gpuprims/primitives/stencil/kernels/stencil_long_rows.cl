@@ -26,7 +26,8 @@
 #define PIECE CHUNK
 #define TAKEN_AT_ONCE (WIDE + PIECE)
 #define TILE_PITCH (SPREAD(TAKEN_AT_ONCE) + SLOT)
-#define LOADED_AT_ONCE 8
+#define LOADS ((WIDE + (TAPS < PIECE ? TAPS : PIECE) - 2 + LANES_X) / LANES_X)
+#define LOADED_AT_ONCE (LOADS <= 20 ? LOADS : 12)
 
 /* Read ITEMS elements of a work-item's row, from its element `first` on. */
 DEVICE void read_items(LOCAL const sum_t *row, const int first, sum_t *to)
@@ -44,35 +45,37 @@ DEVICE void add_held(sum_t *sums, const sum_t *held, LOCAL const sum_t *weights,
         READ_LOCAL(sum_t, SLOT, weights + k, weight);
 #pragma unroll
         for (int i = 0; i < SLOT; i++) {
-            if (k + i >= count || (SOME_ZERO && weight[i] == 0)) continue;
+            if (k + i >= count) continue;
+            if (SOME_ZERO && weight[i] == 0) continue;
 #pragma unroll
             for (int item = 0; item < ITEMS; item++) sums[item] += weight[i] * held[k + i + item];
         }
     }
 }
 
-/* Write the elements of the tile's rows that `taken` columns from `start` on need to local memory. */
+/* Write the elements of the tile's rows that `taken` columns from `start` on need to local memory. Work-items wait for
+ * LOADED_AT_ONCE of them. */
 DEVICE void load_rows(LOCAL sum_t *tile, GLOBAL const stored_t *plane, const layout_t layout, const i64 top, const i32 start, const int taken)
 {
     const int tid = get_local_id(0), lane = tid % LANES_X, part = tid / LANES_X;
     GLOBAL const stored_t *row = plane + min(top + part, (i64)ROWS - 1) * STRIDE_2;
     LOCAL sum_t *to = tile + part * TILE_PITCH;
-    const int inside = start >= 0 && start + taken <= LENGTH;
+    if (start < 0 || start + taken > LENGTH) { /* at the ends of the row */
+        for (int place = lane; place < taken; place += LANES_X) {
+            const i32 at = gp_element_at(LENGTH, min(start + place, LENGTH - 1 + HIGH_X));
+            const stored_t raw = row[max(at, 0)];
+            to[SPREAD(place)] = MODE_CONSTANT && at < 0 ? (sum_t)BEYOND : (sum_t)NUMBER(raw);
+        }
+        return;
+    }
+    row += start;
     for (int first = lane; first < taken; first += LOADED_AT_ONCE * LANES_X) {
         stored_t raw[LOADED_AT_ONCE];
-        i32 at[LOADED_AT_ONCE];
 #pragma unroll
-        for (int k = 0; k < LOADED_AT_ONCE; k++) {
-            at[k] = start + min(first + k * LANES_X, taken - 1);
-            if (!inside) at[k] = gp_element_at(LENGTH, min(at[k], LENGTH - 1 + HIGH_X));
-            raw[k] = row[max(at[k], 0)];
-        }
+        for (int k = 0; k < LOADED_AT_ONCE; k++) raw[k] = row[min(first + k * LANES_X, taken - 1)];
 #pragma unroll
-        for (int k = 0; k < LOADED_AT_ONCE; k++) {
-            const int place = first + k * LANES_X;
-            if (place >= taken) break;
-            to[SPREAD(place)] = MODE_CONSTANT && at[k] < 0 ? (sum_t)BEYOND : (sum_t)NUMBER(raw[k]);
-        }
+        for (int k = 0; k < LOADED_AT_ONCE; k++)
+            if (first + k * LANES_X < taken) to[SPREAD(first + k * LANES_X)] = (sum_t)NUMBER(raw[k]);
     }
 }
 
