@@ -10,11 +10,13 @@ import numpy as np
 from gpuprims.core.arrays import copy_on
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import check_flags, keywords_of, named_keywords, refuse_keywords
+from gpuprims.core.layout import is_contiguous
 from gpuprims.core.operands import as_operands, is_plain
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError
 from gpuprims.expressions import trace
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.searchsorted import searchsorted
+from gpuprims.primitives.searchsorted.ascending import start_check
 from gpuprims.primitives.searchsorted.plan import Side
 from gpuprims.primitives.signatures import Array, Host, HostArray, Out
 
@@ -48,7 +50,7 @@ def digitize(
     x : array_like
         Real numbers, of any shape. NaN is larger than all others.
     bins : array_like
-        Sorted edges, ascending or descending, 1-d. Each call reads them on the host, and waits for those of a device.
+        Sorted edges, ascending or descending, 1-d. A call waits for a device to compare those that lie there.
     right : bool, default False
         Include the right edge of each bin instead of the left one.
     out : array, optional
@@ -79,16 +81,19 @@ def digitize(
         refuse_keywords("digitize", keywords_of(digitize), unknown)
     check_flags("digitize", right=right)
     side: Side = "left" if right else "right"
-    own, found = (bins, None) if is_plain(bins) else _there(x, bins, side, device, ahead=out is None)
+    own = bins
+    if not is_plain(bins):
+        found, own = _there(x, bins, side, device, ahead=out is None)
+        if found is not None:
+            return found
     check = _edges if own.nbytes <= _SMALL else _edges.__wrapped__
     edges = check(own.dtype, own.shape, own.tobytes())
     operands = as_operands("digitize", (x,), device)
     elements = operands.natives[0]
     if elements.dtype.kind == "c":
         raise DtypeError(f"digitize: real numbers; got {elements.dtype} (pass real(x))")
-    if found is None or not edges.rise:
-        there = edges.ascending if operands.on_host else copy_on(operands.device, edges.ascending)
-        found = searchsorted(there, elements, side, out=out, device=operands.device)
+    there = edges.ascending if operands.on_host else copy_on(operands.device, edges.ascending)
+    found = searchsorted(there, elements, side, out=out, device=operands.device)
     if not edges.rise and elements.size:
         found = map_arrays(_TURNED, found, np.int64(own.size), out=out, device=operands.device)
     return operands.to_caller(found) if out is None else out
@@ -119,15 +124,19 @@ def _edges(dtype: np.dtype[Any], shape: tuple[int, ...], elements: bytes) -> _Ed
     return _Edges(np.ascontiguousarray(edges[::-1]), rise=False)
 
 
-def _there(x: Any, bins: Any, side: Side, device: str | Device | None, *, ahead: bool) -> tuple[np.ndarray, Any]:
-    """Return edges on the host, and bins as of ascending edges if those lie on the device of ``x``.
+def _there(x: Any, bins: Any, side: Side, device: str | Device | None, *, ahead: bool) -> tuple[Any, np.ndarray]:
+    """Return the result for ascending edges on the device of ``x``, or None, and edges on the host.
 
-    With ``ahead``, the search is launched before the host waits for the edges, which decide whether it was right.
+    With ``ahead``, the search is launched before the host knows whether the edges ascend. Devices that share the
+    host's memory have no gain by that.
     """
     operands = as_operands("digitize", (x,), device)
     given = as_operands("digitize", (bins,), operands.device)
-    (native,), found = given.natives, None
-    there = not given.on_host and not operands.on_host
-    if ahead and there and native.ndim == 1 and operands.natives[0].dtype.kind != "c":
-        found = searchsorted(native, operands.natives[0], side, device=operands.device)
-    return np.asarray(given.to_host(native)), found
+    (native,), (elements,) = given.natives, operands.natives
+    there = not (given.on_host or operands.on_host or operands.driver.shares_host_memory) and native.ndim == 1
+    if ahead and there and "c" not in (native.dtype.kind, elements.dtype.kind) and is_contiguous(given.forms[0]):
+        ascend = start_check(given)
+        found = searchsorted(native, elements, side, device=operands.device)
+        if ascend():
+            return operands.to_caller(found), np.empty(0)
+    return None, np.asarray(given.to_host(native))
