@@ -114,7 +114,7 @@ WRONG: dict[str, tuple[Any, type[Exception], str]] = {
     "a keyword": (lambda **w: gpuprims.diff([1, 2], order=2, **w), UnknownKeywordError, "keywords among a, n, axis"),
     "places of a number": (lambda **w: gpuprims.nonzero(3, **w), ShapeError, "at least one dimension; got a number"),
     "mixed bins": (lambda **w: gpuprims.digitize([1], [1, 3, 2], **w), ArgumentError, "ascending or descending order"),
-    "bins of NaN": (lambda **w: gpuprims.digitize([1], [1, np.nan], **w), ArgumentError, "without NaN; got others"),
+    "bins of NaN": (lambda **w: gpuprims.digitize([1], [1, np.nan], **w), ArgumentError, "NaN; got 1.0 before nan"),
     "bins of two axes": (lambda **w: gpuprims.digitize([1], [[1]], **w), ShapeError, "one dimension; got shape (1, 1)"),
     "complex numbers": (lambda **w: gpuprims.digitize([1j], [1], **w), DtypeError, "real numbers; got complex128"),
 }  # fmt: skip
