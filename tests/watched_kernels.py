@@ -17,6 +17,7 @@ from gpuprims.core.geometry import Geometry, Refusal, first_refusal
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.scan_tiles import queueable
+from gpuprims.primitives.stencil.long_rows import MOST_ON_CPUS, one_long_row
 from gpuprims.primitives.stencil.refusals import along_lines, one_pass, weights_read
 
 BACKEND = "cuda" if "GPUPRIMS_SANITIZER" in os.environ else "opencl"
@@ -79,7 +80,12 @@ def small(variant: Variant) -> Variant:
         few = 2048
     refuse: Refusal = lambda *_: None  # noqa: E731 - a rule like the two below
     if variant.primitive == "stencil":  # a kernel that cannot do it in one launch takes two
-        cpus = {"cpu_rows": along_lines, "cpu_dense": first_refusal(one_pass, along_lines, weights_read)}
+        reads = first_refusal(one_pass, along_lines, weights_read)
+        cpus = {
+            "cpu_rows": along_lines,
+            "cpu_dense": reads,
+            "cpu_long_rows": first_refusal(reads, one_long_row(MOST_ON_CPUS)),
+        }
         refuse = cpus.get(variant.name, variant.refuse)
     block = min(narrow.block, 64) if variant.entry in ("scan_columns", "scan_column_runs") else narrow.block
     geometry = Geometry(block, min(variant.items, few), units)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,24 +49,15 @@ def along_axis(
         raise ArgumentError(f"{label}: no out= with segments= along an axis; got one (copy the result: out[...] = ...)")
     counts_rows = _finds_places(label, op)
     operands = as_operands(label, arrays if where is None else (*arrays, where), device, stored=True)
-    shape = _common_shape(operands)
-    along = one_axis(axis, len(shape))
-    n, others = shape[along], (*shape[:along], *shape[along + 1 :])
-    segments = Segments(offsets, operands, n)
+    lines = Lines.of(operands, _common_shape(operands), axis)
+    segments = Segments(offsets, operands, lines.n)
     segments.check()
-    lines = [_in_lines(operands, native, along) for native in operands.natives]
-    how = {} if where is None else {"where": lines.pop()}
-    rows = math.prod(others)
-    found = call(*lines, segments=_of_all(operands, segments, rows, n), device=operands.device, **how)
+    given = [lines.flat(native) for native in operands.natives]
+    how = {} if where is None else {"where": given.pop()}
+    found = call(*given, segments=lines.offsets(segments), device=operands.device, **how)
 
     def shaped(one: Any) -> Any:
-        each = segments.count if reduces else n
-        if counts_rows and one.size:
-            there = operands.cut(one, 0, (rows, each))
-            row = operands.cut(numbers(rows, one, operands.device), 0, (rows, 1))
-            one = map_arrays(_PLACE, there, row, np.int64(n), device=operands.device)
-        whole = operands.cut(one, 0, (*others, each)) if one.size else operands.empty((*others, each), one.dtype)
-        return operands.to_caller(_moved(operands, whole, along))
+        return operands.to_caller(lines.shaped(one, segments.count if reduces else lines.n, places=counts_rows))
 
     results = tuple(map(shaped, found)) if isinstance(found, tuple) else shaped(found)
     back = must_find(label, find_op(op), operands) if reduces else None
@@ -90,12 +81,46 @@ def _common_shape(operands: Operands) -> tuple[int, ...]:
     return shapes.pop()
 
 
-def _in_lines(operands: Operands, array: Any, axis: int) -> Any:
-    """Return an array along one axis, with the elements along ``axis`` beside each other; a number as it is."""
-    if not array.ndim:
-        return array
-    order = [one for one in range(array.ndim) if one != axis]
-    return flat(operands, array.transpose((*order, axis)) if axis != array.ndim - 1 else array)
+class Lines(NamedTuple):
+    """The ``rows`` rows of ``n`` elements along an axis of an array, whose other axes have the lengths ``others``."""
+
+    operands: Operands
+    along: int
+    n: int
+    others: tuple[int, ...]
+
+    @classmethod
+    def of(cls, operands: Operands, shape: tuple[int, ...], axis: Any) -> Lines:
+        """Return the rows of arrays of a shape; raise for an axis that they do not have."""
+        along = one_axis(axis, len(shape))
+        return cls(operands, along, shape[along], (*shape[:along], *shape[along + 1 :]))
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return math.prod(self.others)
+
+    def flat(self, array: Any) -> Any:
+        """Return an array along one axis, row by row; a number as it is."""
+        if not array.ndim:
+            return array
+        order = [one for one in range(array.ndim) if one != self.along]
+        return flat(self.operands, array if self.along == array.ndim - 1 else array.transpose((*order, self.along)))
+
+    def offsets(self, segments: Segments) -> Any:
+        """Return the offsets of the segments of all rows, one row after the other."""
+        return _of_all(self.operands, segments, self.rows, self.n)
+
+    def shaped(self, one: Any, each: int, *, places: bool) -> Any:
+        """Return results, ``each`` of a row, with the axes of the array; ``places`` count from the begins of rows."""
+        operands = self.operands
+        if places and one.size:
+            there = operands.cut(one, 0, (self.rows, each))
+            row = operands.cut(numbers(self.rows, one, operands.device), 0, (self.rows, 1))
+            one = map_arrays(_PLACE, there, row, np.int64(self.n), device=operands.device)
+        shape = (*self.others, each)
+        whole = operands.cut(one, 0, shape) if one.size else operands.empty(shape, one.dtype)
+        return _moved(operands, whole, self.along)
 
 
 def _moved(operands: Operands, whole: Any, axis: int) -> Any:

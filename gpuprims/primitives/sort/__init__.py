@@ -85,8 +85,8 @@ def sort(
         Where to write: of the result's shape and dtype, on the device of ``x``, apart from it in memory. By default a
         new array. Not with ``key``.
     segments : array_like of int, optional
-        Row offsets as in CSR, for arrays of one dimension: the first is 0, the last the number of elements, and they
-        never decrease. Each segment between two offsets is sorted by itself. Not with ``key``.
+        Offsets along ``axis``, as of rows in CSR: the first is 0, the last the axis' length, and they never decrease.
+        Each segment between two offsets is sorted by itself, of every row alike. Not with ``key``.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional

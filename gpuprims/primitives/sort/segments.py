@@ -10,12 +10,13 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.errors import ArgumentError, quoted
+from gpuprims.errors import ArgumentError, AxisError
 from gpuprims.expressions import trace
 from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.grouping.indices import numbers
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.scan import scan
+from gpuprims.primitives.segments.along import Lines
 from gpuprims.primitives.segments.offsets import Segments
 from gpuprims.primitives.sort.calls import in_order
 from gpuprims.primitives.sort.plan import Wanted
@@ -40,13 +41,36 @@ def argsort_segments(x: Any, offsets: Any, device: str | Device | None = None, *
 def _sorted(
     label: str, x: Any, offsets: Any, device: str | Device | None, *, axis: Any, descending: Any, out: Any, variant: Any
 ) -> Any:
-    for name, value in (("axis", None if axis == -1 else axis), ("out", out)):
-        if value is not None:
-            raise ArgumentError(f"{label}: no {name}= with segments=; got {quoted(value)}")
+    if out is not None:
+        raise ArgumentError(f"{label}: no out= with segments=; got one (copy the result: out[...] = ...)")
+    if axis is None:
+        raise AxisError(f"{label}: one axis with segments=; got axis=None (sort x.reshape(-1), with offsets in that)")
     operands = as_operands(label, (x,), device)
-    segments = Segments(offsets, operands)  # raises unless x has one dimension
+    shape = tuple(operands.natives[0].shape)
+    if len(shape) > 1 or axis not in (-1, 0):
+        lines = Lines.of(operands, shape, axis)
+        own = Segments(offsets, operands, lines.n)
+        own.check()
+        found = _in_one_row(label, lines.flat(operands.natives[0]), lines.offsets(own), operands, descending, variant)
+        return operands.to_caller(lines.shaped(found, lines.n, places=label == "argsort"))
+    segments = Segments(offsets, operands)
     segments.check()
     elements = flat(operands, operands.natives[0])
+    return operands.to_caller(_in_segments(label, elements, segments, operands, descending, variant))
+
+
+def _in_one_row(label: str, elements: Any, offsets: Any, operands: Operands, descending: Any, variant: Any) -> Any:
+    """Sort the segments of an array that the call has made."""
+    if not elements.size:
+        return elements if label == "sort" else operands.empty((0,), np.dtype(np.int64))
+    own = as_operands(label, (elements,), operands.device)
+    return _in_segments(label, elements, Segments(offsets, own), own, descending, variant)
+
+
+def _in_segments(
+    label: str, elements: Any, segments: Segments, operands: Operands, descending: Any, variant: Any
+) -> Any:
+    """Return the elements of each segment of one row in order, or their indices."""
     run = partial(in_order, label, device=operands.device, variant=variant)
     wanted: Wanted = "indices" if label == "argsort" else "keys"
     length = segments.common_length
@@ -60,7 +84,7 @@ def _sorted(
         ranks = _ranks(operands, segments)
         two_sorts = _elements if wanted == "keys" else _indices
         result = two_sorts(run, elements, ranks, descending, operands.device)
-    return operands.to_caller(result)
+    return result
 
 
 def _ranks(operands: Operands, segments: Segments) -> Any:
