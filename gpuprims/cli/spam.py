@@ -19,6 +19,7 @@ Training prints the rates of errors on the texts that it holds out, and the time
 line for each line of standard input: the label, a tab, and the probability of spam. Needs gpuprims[models]."""
 _EXAMPLES = [
     ("gpuprims spam messages.tsv --save filter.npz", "train, test and save"),
+    ("gpuprims spam messages.tsv --features 16384 --characters 2-5 --unit-length", "for short messages"),
     ("gpuprims spam --load filter.npz < new.txt", "label"),
 ]
 
@@ -37,6 +38,14 @@ def add_parser(commands: Subparsers) -> None:
     parser.add_argument(
         "--threshold", type=float, help="lowest probability of spam (default: chosen by cross-validation)"
     )
+    parser.add_argument("--word-pairs", action="store_const", const=True, help="count pairs of words too")
+    parser.add_argument(
+        "--characters", type=_run_lengths, metavar="LOW-HIGH", help="count runs of so many characters too, such as 2-5"
+    )
+    parser.add_argument(
+        "--unit-length", action="store_const", const=True, help="scale features, so that short texts are judged firmly"
+    )
+    parser.add_argument("--calibrate", action="store_const", const=True, help="calibrate the probabilities")
     parser.add_argument("--save", metavar="MODEL.npz", help="file to save the filter in")
     parser.add_argument("--load", metavar="MODEL.npz", help="filter to label the lines of standard input with")
 
@@ -54,13 +63,15 @@ def run(chosen: argparse.Namespace) -> int:
 
 
 def _train(chosen: argparse.Namespace) -> None:
-    from gpuprims.models import read_mail, train_filter
+    from gpuprims.models import TextOptions, read_mail, train_filter
     from gpuprims.models.archives import checked_model_path
 
     if chosen.save is not None:
         checked_model_path("spam", chosen.save)  # before the work
     how = {"n_features": chosen.features, "test_share": chosen.test_share}
-    how |= {"seed": chosen.seed, "threshold": chosen.threshold}
+    how |= {"seed": chosen.seed, "threshold": chosen.threshold, "calibrate": chosen.calibrate}
+    what = {"word_pairs": chosen.word_pairs, "characters": chosen.characters, "unit_length": chosen.unit_length}
+    how["options"] = TextOptions(**_given(**what))
     training = train_filter(read_mail(chosen.file), device=chosen.device, **_given(**how))
     if chosen.save is not None:
         training.filter.save(chosen.save)  # before printing, which may fail
@@ -73,7 +84,8 @@ def _label(chosen: argparse.Namespace, lines: Iterable[bytes]) -> None:
     from gpuprims.models import SpamFilter
     from gpuprims.models.spam.mail import decoded
 
-    unused = _given(features=chosen.features, test_share=chosen.test_share, seed=chosen.seed, save=chosen.save)
+    of_training = ("features", "test_share", "seed", "save", "word_pairs", "characters", "unit_length", "calibrate")
+    unused = _given(**{name: getattr(chosen, name) for name in of_training})
     if unused:
         names = " and ".join(f"--{name.replace('_', '-')}" for name in unused)
         raise ArgumentError(f"spam: --load with --threshold and --device alone; got {names}, which are for training")
@@ -85,6 +97,11 @@ def _label(chosen: argparse.Namespace, lines: Iterable[bytes]) -> None:
     while part := list(islice(texts, _LINES)):
         for label, probability in zip(*loaded.label(part), strict=True):
             print(f"{label}\t{probability:.4f}")
+
+
+def _run_lengths(text: str) -> tuple[int, int]:
+    low, dash, high = text.partition("-")
+    return int(low), int(high if dash else low)
 
 
 def _given(**arguments: Any) -> dict[str, Any]:

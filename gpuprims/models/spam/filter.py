@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from os import PathLike
 from typing import Any, Self
 
 import numpy as np
+from scipy.special import expit, logit
 
 from gpuprims.core.device import Device
 from gpuprims.errors import ArgumentError
@@ -17,60 +17,13 @@ from gpuprims.expressions.masks import refuse_masked
 from gpuprims.models.archives import Archive, open_archive, write_archive
 from gpuprims.models.files import MODEL_ARRAYS, SPAM_ARRAY, model_arrays, model_of
 from gpuprims.models.logreg import LogReg
-from gpuprims.models.spam.hashing import hash_counts
+from gpuprims.models.spam.features import PLAIN, TextOptions, text_features
 
 # The kind of features in a file. A release with other features cannot use it.
 _KIND = "words, marks and lengths of numbers, clipped at 1"
-_TOKENS = re.compile(r"\w+|[^\w\s]")
 
 
-def words_and_marks(text: str) -> list[str]:
-    """Return the words of a text in lower case, its punctuation marks, and the lengths of its numbers.
-
-    Parameters
-    ----------
-    text : str
-
-    Examples
-    --------
-    >>> from gpuprims.models.spam import words_and_marks
-    >>> words_and_marks("FREE! Call 08001234")
-    ['free', '!', 'call', '08001234', '#8']
-    """
-    tokens = _TOKENS.findall(text.lower())
-    # Telephone numbers differ, but have equal lengths.
-    return [*tokens, *(f"#{len(token)}" for token in tokens if token.isdigit())]
-
-
-def text_features(texts: Sequence[str], n_features: int, *, device: str | Device | None = None) -> np.ndarray:
-    """Return which hashed words and marks each text contains.
-
-    Parameters
-    ----------
-    texts : sequence of str
-    n_features : int
-        Columns of the result.
-    device : str or Device, optional
-        Where to count. Default: the best device.
-
-    Returns
-    -------
-    ndarray of float32, of shape (texts, n_features)
-        :func:`gpuprims.hash_counts` of :func:`words_and_marks`, clipped at 1: whether a word occurs predicts better
-        than how often, and long texts do not outweigh short ones.
-
-    Examples
-    --------
-    >>> from gpuprims.models.spam import text_features
-    >>> text_features(["win! win! win!", "at noon?"], 8, device="reference")
-    array([[0., 0., 0., 0., 1., 0., 1., 0.],
-           [0., 0., 1., 0., 0., 1., 0., 1.]], dtype=float32)
-    """
-    counts = hash_counts(texts, n_features, analyzer=words_and_marks, device=device)
-    return np.asarray(np.minimum(counts, 1))
-
-
-def positive_probabilities(model: Any, samples: np.ndarray, positive: str) -> np.ndarray:
+def positive_probabilities(model: Any, samples: Any, positive: str) -> np.ndarray:
     """Return a fitted classifier's probabilities of one class, of shape (n,), in float64.
 
     Examples
@@ -103,6 +56,11 @@ class SpamFilter:
         The positive label.
     device : str or Device, optional
         Where to count words. Default: the best device.
+    options : TextOptions, optional
+        What the model counts beside words and marks.
+    calibration : (float, float), optional
+        Slope and constant of calibrated probabilities: the log odds of the model are multiplied by the slope, then the
+        constant is added.
 
     Examples
     --------
@@ -121,6 +79,8 @@ class SpamFilter:
     threshold: float
     positive: str = "spam"
     device: str | Device | None = None
+    options: TextOptions = PLAIN
+    calibration: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         check_threshold(self.threshold)
@@ -129,9 +89,14 @@ class SpamFilter:
         """Return the label of each text and its probability of being positive."""
         if not texts:
             return self.model.classes_[:0], np.zeros(0)
-        features = text_features(texts, self.n_features, device=self.device)
-        probabilities = positive_probabilities(self.model, features, self.positive)
+        features = text_features(texts, self.n_features, options=self.options, device=self.device)
+        probabilities = self.probabilities(features)
         return self.labels_from(probabilities), probabilities
+
+    def probabilities(self, features: Any) -> np.ndarray:
+        """Return the probability of being positive of each row of :func:`text_features`, calibrated if asked for."""
+        found = positive_probabilities(self.model, features, self.positive)
+        return found if self.calibration is None else calibrated(found, self.calibration)
 
     def labels_from(self, probabilities: np.ndarray) -> np.ndarray:
         """Return the labels for probabilities of the positive one."""
@@ -157,6 +122,10 @@ class SpamFilter:
             raise ArgumentError(f"{label}: a filter whose model is a LogReg; got a {type(self.model).__name__}")
         settings = {"features": _KIND, "n_features": int(self.n_features), "threshold": float(self.threshold)}
         settings["positive"] = str(self.positive)
+        if self.options != PLAIN:
+            settings["options"] = asdict(self.options)
+        if self.calibration is not None:
+            settings["calibration"] = list(map(float, self.calibration))
         write_archive(label, path, {**model_arrays(label, self.model), SPAM_ARRAY: np.array(json.dumps(settings))})
 
     @classmethod
@@ -195,6 +164,23 @@ class SpamFilter:
         return cls(model, **settings, device=device)
 
 
+def calibrated(probabilities: np.ndarray, calibration: tuple[float, float]) -> np.ndarray:
+    """Return probabilities whose log odds are multiplied by a slope, with a constant added.
+
+    Source: J. Platt, "Probabilistic outputs for support vector machines", 1999.
+    """
+    slope, constant = calibration
+    found: np.ndarray = expit(slope * log_odds(probabilities) + constant)
+    return found
+
+
+def log_odds(probabilities: np.ndarray) -> np.ndarray:
+    """Return the log odds of probabilities, finite also for 0 and 1."""
+    smallest = np.finfo(np.float64).eps
+    found: np.ndarray = logit(np.clip(probabilities, smallest, 1 - smallest))
+    return found
+
+
 def check_threshold(threshold: float) -> None:
     """Raise ArgumentError unless a threshold is a probability."""
     if not 0 <= threshold <= 1:
@@ -207,9 +193,27 @@ def _settings(archive: Archive) -> dict[str, Any]:
     kind = settings.pop("features", None)
     archive.check(kind == _KIND, "its features differ from this release's; train it again")
     keys = {"n_features", "threshold", "positive"}
-    archive.check(settings.keys() == keys, f"{SPAM_ARRAY} has unknown or missing keys")
+    allowed = keys | {"options", "calibration"}
+    archive.check(keys <= settings.keys() <= allowed, f"{SPAM_ARRAY} has unknown or missing keys")
     archive.check(type(settings["n_features"]) is int, "n_features is not an integer")
     threshold = settings["threshold"]
     archive.check(type(threshold) in (int, float) and 0 <= threshold <= 1, "threshold is not from 0 to 1")
     archive.check(type(settings["positive"]) is str, "positive is not a string")
+    if "options" in settings:
+        settings["options"] = _options(archive, settings["options"])
+    if "calibration" in settings:
+        given = settings["calibration"]
+        numbers = isinstance(given, list) and [type(one) for one in given] == [float, float]
+        archive.check(numbers and bool(np.isfinite(given).all()), "calibration is not two numbers")
+        settings["calibration"] = tuple(given)
     return settings
+
+
+def _options(archive: Archive, given: Any) -> TextOptions:
+    """Check the text options of a filter and return them."""
+    archive.check(isinstance(given, dict) and given.keys() == asdict(PLAIN).keys(), "its options are unknown")
+    try:
+        return TextOptions(**given)
+    except ArgumentError as error:
+        archive.check(False, f"its options are wrong ({error})")
+        raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold, cross_val_predict, train_test_split
 
@@ -17,7 +18,8 @@ from gpuprims.core.device import Device
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.models.logreg import LogReg
 from gpuprims.models.metrics import Rates, rates_table
-from gpuprims.models.spam.filter import SpamFilter, check_threshold, positive_probabilities, text_features
+from gpuprims.models.spam.features import PLAIN, TextOptions, text_features
+from gpuprims.models.spam.filter import SpamFilter, calibrated, check_threshold, log_odds
 from gpuprims.models.spam.mail import Mail
 
 _LABEL = "spam"
@@ -64,6 +66,8 @@ def train_filter(
     positive: str = "spam",
     device: str | Device | None = None,
     estimator: Any = None,
+    options: TextOptions = PLAIN,
+    calibrate: bool = False,
 ) -> Training:
     """Train a spam filter on one part of labelled texts and test it on the other.
 
@@ -85,6 +89,11 @@ def train_filter(
         Where to compute. Default: the best device.
     estimator : classifier, optional
         With scikit-learn's interface and a parameter ``C``. Default: a :class:`LogReg`.
+    options : TextOptions, optional
+        What to count beside words and marks: pairs of words, runs of characters; and whether features have unit length.
+    calibrate : bool, default False
+        Fit slope and constant of the log odds to the held-out probabilities of cross-validation, so that of the texts
+        with probability p a share p is positive.
 
     Returns
     -------
@@ -98,8 +107,8 @@ def train_filter(
     Notes
     -----
     :func:`gpuprims.models.spam.text_features` describes the features. Cross-validation with five folds of the training
-    texts chooses the ``C`` of least log loss among 0.3, 1, 3 and 10, and the threshold of least error among 0.05, 0.1,
-    ..., 0.95.
+    texts chooses the ``C`` of least log loss among 0.3, 1, 3 and 10, a hundred times these for features of unit length,
+    and the threshold of least error among 0.05, 0.1, ..., 0.95.
 
     Examples
     --------
@@ -115,19 +124,22 @@ def train_filter(
     parts = _split(mail.labels, test_share, seed)
     seconds: dict[str, float] = {}
     with _timed(seconds, "hashing"):
-        features = text_features(mail.texts, n_features, device=device)
+        features = text_features(mail.texts, n_features, options=options, device=device)
     samples, labels = features[parts["train"]], mail.labels[parts["train"]]
     fresh = LogReg(device, max_iter=1000) if estimator is None else estimator
     with _timed(seconds, "cross-validation"):
-        strength, held_out = _chosen_strength(fresh, samples, labels, positive, seed)
+        tried = [100 * one for one in _STRENGTHS] if options.unit_length else _STRENGTHS
+        strength, held_out = _chosen_strength(fresh, samples, labels, positive, seed, tried)
+        calibration = _calibration(held_out, labels == positive) if calibrate else None
+        held_out = held_out if calibration is None else calibrated(held_out, calibration)
     with _timed(seconds, "training"):
         model = clone(fresh).set_params(C=strength).fit(samples, labels)
     chosen = _least_error(labels == positive, held_out) if threshold is None else threshold
-    trained = SpamFilter(model, n_features, chosen, positive, device)
+    trained = SpamFilter(model, n_features, chosen, positive, device, options, calibration)
     rates = {}
     with _timed(seconds, "testing"):
         for part, places in parts.items():
-            guesses = trained.labels_from(positive_probabilities(model, features[places], positive))
+            guesses = trained.labels_from(trained.probabilities(features[places]))
             rates[part] = Rates.of(mail.labels[places], guesses, positive=positive)
     return Training(trained, strength, rates, seconds)
 
@@ -160,18 +172,24 @@ def _split(labels: np.ndarray, test_share: float, seed: int) -> dict[str, np.nda
 
 
 def _chosen_strength(
-    estimator: Any, samples: np.ndarray, labels: np.ndarray, positive: str, seed: int
+    estimator: Any, samples: Any, labels: np.ndarray, positive: str, seed: int, strengths: Sequence[float]
 ) -> tuple[float, np.ndarray]:
     """Return the C of least log loss, and out-of-fold probabilities of the positive label."""
     folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=seed)
     column = np.unique(labels).tolist().index(positive)
     tried = {}
-    for strength in _STRENGTHS:
+    for strength in strengths:
         model = clone(estimator).set_params(C=strength)
         found = cross_val_predict(model, samples, labels, cv=folds, method="predict_proba")
         tried[strength] = np.asarray(found, np.float64)[:, column]
     best = min(tried, key=lambda strength: float(log_loss(labels == positive, tried[strength])))
     return best, tried[best]
+
+
+def _calibration(probabilities: np.ndarray, positive: np.ndarray) -> tuple[float, float]:
+    """Return slope and constant of the log odds under which the labels are most likely."""
+    model = LogisticRegression(C=np.inf, max_iter=1000).fit(log_odds(probabilities).reshape(-1, 1), positive)
+    return float(model.coef_[0, 0]), float(model.intercept_[0])
 
 
 def _least_error(positive: np.ndarray, probabilities: np.ndarray) -> float:
