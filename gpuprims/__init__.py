@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gpuprims import errors, models, ndimage, xp
+    from gpuprims import datasets, errors, models, ndimage, xp
     from gpuprims.core.capabilities import Capabilities
     from gpuprims.core.device import Device, devices
     from gpuprims.core.explain import explain
@@ -73,6 +73,7 @@ __all__ = [
     "cumprod",
     "cumsum",
     "current_stream",
+    "datasets",
     "devices",
     "diff",
     "digitize",
@@ -159,7 +160,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("errors", "models", "ndimage", "torch", "xp"):
+    if name in ("datasets", "errors", "models", "ndimage", "torch", "xp"):
         return importlib.import_module(f"gpuprims.{name}")
     for home, names in _HOMES.items():
         if name in names.split():

@@ -13,7 +13,7 @@ BEGIN, END = "<!-- floors: python -m tests.import_map -->", "<!-- end of floors 
 FLOORS = (
     ("__main__", "cli"),
     ("tuning", "testing", "profiling"),
-    ("models", "ndimage", "torch", "xp"),
+    ("models", "ndimage", "torch", "xp", "datasets"),
     ("primitives",),
     ("backends",),
     ("core",),

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 import gpuprims
-from gpuprims import errors, ndimage
-from gpuprims.models import LogReg, LogRegBatch, SpamFilter
+from gpuprims import datasets, errors, ndimage
+from gpuprims.models import PCA, FactorAnalysis, LogReg, LogRegBatch, Prototypes, SpamFilter
 
 HostArray = npt.NDArray[Any]
 x = np.arange(12.0).reshape(3, 4)
@@ -173,6 +173,10 @@ def models() -> None:
     """Fit, predict, save and load."""
     model: LogReg = LogReg(C=1.0, solver="lbfgs", backend="reference").fit(x, np.array([0, 1, 1]))
     model.save("model.npz")
+    assert_type(datasets.two_normals(10, means=[[0, 0], [1, 1]])[0], HostArray)
+    assert_type(PCA(2).fit(x).sample(3), HostArray)
+    likelihood: float = FactorAnalysis(n_components=1, tol=1e-3).fit(x).score(x)
+    print(likelihood + 1, Prototypes("l2").fit(x, [0, 1, 1]).predict(x))
     batch: LogRegBatch = LogRegBatch(C=[1.0, 2.0]).fit(x, np.array([0, 1, 1]), offsets=[0, 2, 3])
     print(batch.inference_.p_values, batch.predict(x))
     print(LogReg.load("model.npz", backend="reference").predict(x), SpamFilter.load)

@@ -2,8 +2,9 @@
 A regression converges
 ======================
 
-Gradient descent finds the line between two clouds of points: the first article's film. The log-likelihood, on the
-right, rises with each iteration. ``callback=`` of ``LogReg`` sees the weights and the loss of each.
+Gradient ascent finds the boundary between points of two normal distributions: the first article's pictures. Shades are
+the probability of a point being blue; the log-likelihood, on the right, rises toward 0 with each iteration.
+``callback=`` of ``LogReg`` sees the weights and the loss of each.
 """
 
 import warnings
@@ -13,12 +14,10 @@ import numpy as np
 from matplotlib.animation import FuncAnimation
 from sklearn.exceptions import ConvergenceWarning
 
+from gpuprims.datasets import two_normals
 from gpuprims.models import LogReg
 
-rng = np.random.default_rng(2)
-X = np.concatenate([rng.normal((-1.1, 0.6), 0.9, (400, 2)), rng.normal((1.2, -0.5), 0.9, (400, 2))]).astype(np.float32)
-y = np.repeat([0, 1], 400)
-
+X, y = two_normals(800, means=[[-1.1, 0.6], [1.2, -0.5]], covariances=0.8 * np.eye(2), seed=2)
 weights, losses = [], []
 model = LogReg(
     C=np.inf,
@@ -36,18 +35,21 @@ with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):  # o
         weights.append(model.coef_[0].copy())
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained")
-left.scatter(*X.T, c=y, s=6, cmap="coolwarm")
+across, up = np.meshgrid(np.linspace(-4, 4, 81), np.linspace(-3, 3.4, 65))
+shades = left.imshow(0 * up, "coolwarm_r", alpha=0.4, vmin=0, vmax=1, origin="lower", extent=(-4, 4, -3, 3.4))
+left.scatter(*X.T, c=y, s=6, cmap="coolwarm_r")
 (line,) = left.plot([], [], color="black", linewidth=2)
-left.set(xlim=(-4, 4), ylim=(-3, 3.4), xticks=[], yticks=[])
+left.set(xlim=(-4, 4), ylim=(-3, 3.4), xticks=[], yticks=[], aspect="auto", title="points and boundary")
 likelihood = -len(X) * np.array(losses)
 (curve,) = right.plot([], [], color="tab:blue")
-right.set(xlim=(0, 40), ylim=(likelihood.min() - 10, likelihood.max() + 20), xlabel="iteration", title="log-likelihood")
+right.set(xlim=(0, 40), ylim=(likelihood.min() - 10, 0), xlabel="iteration", title="log-likelihood")
 
 
 def draw(frame):
-    """Draw the line and the likelihood after some iterations."""
-    across = np.array([-4, 4])
-    line.set_data(across, -across * weights[frame][0] / weights[frame][1])
+    """Draw the probabilities, the boundary and the likelihood after some iterations."""
+    first, second = weights[frame]
+    shades.set_data(1 / (1 + np.exp(-first * across - second * up)))
+    line.set_data([-4, 4], [4 * first / second, -4 * first / second])
     curve.set_data(range(frame + 1), likelihood[: frame + 1])
 
 
