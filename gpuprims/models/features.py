@@ -99,11 +99,11 @@ class DenseFeatures:
 
     def rows(self, start: int, stop: int) -> DenseFeatures:
         """Return the features of samples ``start`` to ``stop``, without a copy."""
-        return DenseFeatures(self.device, self.array[start:stop], self.scale)
+        return type(self)(self.device, self.array[start:stop], self.scale)
 
     def as_float64(self) -> DenseFeatures:
         """Return the same features with products in float64; kernels convert the array as they read it."""
-        return DenseFeatures(self.device, self.array, self.device.asarray(self._host_scale().astype(np.float64)))
+        return type(self)(self.device, self.array, self.device.asarray(self._host_scale().astype(np.float64)))
 
     def mean_and_deviation(self, weights: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return each feature's weighted mean and standard deviation on the host, for float64 weights of (n, 1)."""
@@ -137,7 +137,7 @@ class DenseFeatures:
         fewer = map_elements(
             lambda x, s: (np.rint(x / s) if whole else x / s).astype(kept), self.array, scale, device=device
         )
-        return DenseFeatures(device, fewer, scale)
+        return type(self)(device, fewer, scale)
 
 
 def _middles(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -167,6 +167,7 @@ class SparseFeatures:
     """
 
     dense = None  # see DenseFeatures
+    slab_class = DenseFeatures  # of rows as a dense matrix
 
     def __init__(self, device: Device, matrix: Any, rows: _Csr | None = None) -> None:
         self.device, self.matrix = device, matrix
@@ -200,7 +201,7 @@ class SparseFeatures:
         (n, k), done = self.shape, 0
         total = np.zeros((k, k))
         for rows, slab in self.slabs(np.arange(n)):
-            total += DenseFeatures(self.device, slab).gram(weights[done : done + len(rows)])
+            total += self.slab_class(self.device, slab).gram(weights[done : done + len(rows)])
             done += len(rows)
         return total
 
@@ -223,11 +224,11 @@ class SparseFeatures:
         stored = self.matrix.data[begin:end], self.matrix.indices[begin:end], indptr
         whole = self._by_rows()
         rows = _Csr(whole.data[begin:end], whole.indices[begin:end], self.device.asarray(indptr))
-        return SparseFeatures(self.device, sparse.csr_array(stored, (stop - start, self.shape[1])), rows)
+        return type(self)(self.device, sparse.csr_array(stored, (stop - start, self.shape[1])), rows)
 
     def as_float64(self) -> SparseFeatures:
         """See :class:`DenseFeatures`; copies the elements."""
-        return SparseFeatures(self.device, self.matrix.astype(np.float64))
+        return type(self)(self.device, self.matrix.astype(np.float64))
 
     def mean_and_deviation(self, weights: Any) -> tuple[np.ndarray, np.ndarray]:
         """See :class:`DenseFeatures`."""
@@ -257,8 +258,11 @@ class SparseFeatures:
 
     def _transposed(self) -> _Csr:
         if self.device.capabilities.kind == "gpu":
-            rows = self._by_rows()
-            return self._cut(*transposed(self.device, rows.data, rows.indices, self.matrix.indptr, self.shape[1]))
+            data, indices, *_ = self._by_rows()
+            return self._cut(*transposed(self.device, data, indices, self.matrix.indptr, self.shape[1]))
+        return self._transposed_on_host()
+
+    def _transposed_on_host(self) -> _Csr:
         columns = self.matrix.T.tocsr()
         return self._cut(columns.data, columns.indices, columns.indptr)
 
@@ -278,7 +282,6 @@ class SparseFeatures:
         return _Csr(*(one if own is None else self.device.asarray(own) for one, own in zip(arrays, host, strict=True)))
 
 
-# Both classes have the methods that DenseFeatures describes.
 Features = DenseFeatures | SparseFeatures
 
 

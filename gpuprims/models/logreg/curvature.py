@@ -97,7 +97,7 @@ def _thinned(samples: Samples, step: int) -> Samples:
     device, features = samples.device, samples.features
     codes, weights = (map_elements("x", one[::step], device=device) for one in (samples.codes, samples.weights))
     if isinstance(features, DenseFeatures):
-        some: Any = DenseFeatures(device, map_elements("x", features.array[::step], device=device), features.scale)
+        some: Any = type(features)(device, map_elements("x", features.array[::step], device=device), features.scale)
     else:
         some = type(features)(device, features.matrix[::step])
     total = float(np.sum(device.to_host(weights), dtype=np.float64))

@@ -32,10 +32,9 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
 
     Parameters
     ----------
-    backend : str or Device, optional
-        Where to compute, such as ``"cuda"`` or ``"opencl:cpu"``. Default: where the samples are, or the best device.
-    device : str or Device, optional
-        The same as ``backend``, under the name that functions use. Pass one of them.
+    backend, device : str or Device, optional
+        Where to compute, such as ``"cuda"`` or ``"opencl:cpu"``: two names, of which to pass one. Default: where the
+        samples are, or the best device.
     penalty : {"elasticnet", "l1", "l2"} or None, default "elasticnet"
         "elasticnet" mixes squares and magnitudes by ``l1_ratio``, "l2" has squares and "l1" magnitudes alone, and None
         is no penalty.
@@ -83,10 +82,11 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
     random_state : int, RandomState instance or None, default None
         Chooses the validation samples and the order of samples and batches.
     callback : callable, optional
-        Called after each iteration (each check of "gd") with an object that has ``iteration``, ``loss``, ``coef`` and
-        ``intercept``. Return True to stop.
+        Called after each iteration or check with ``iteration``, ``loss``, ``coef`` and ``intercept``. True stops.
     verbose : bool, default False
         Show a progress bar with the loss.
+    composed : bool, default False
+        Fit by the primitives map, reduce and csr alone; not for "sgd" or "hogwild", which are kernels of their own.
 
     Attributes
     ----------
@@ -152,6 +152,7 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
         "random_state": ["random_state"],
         "callback": [callable, None],
         "verbose": ["verbose"],
+        "composed": ["boolean"],
     }
 
     backend: str | Device | None = None
@@ -175,6 +176,7 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
     random_state: Any = None
     callback: Callable[[Progress], Any] | None = None
     verbose: bool = False
+    composed: bool = False
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that samples may be sparse."""

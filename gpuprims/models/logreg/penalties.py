@@ -59,6 +59,9 @@ def solver_of(model: Any, strengths: Strengths, *, classes: int, features: int) 
         others = ", ".join(repr(name) for name in SMOOTH_SOLVERS if name not in _SAMPLE_SOLVERS)
         if classes > 2:
             raise ArgumentError(f"LogReg: two classes with solver={model.solver!r}; got {classes} (use {others})")
+        if model.composed:
+            got = f"got True (use {others})"
+            raise ArgumentError(f"LogReg: composed=False with solver={model.solver!r}, a kernel of its own; {got}")
         if model.feature_dtype is not None:
             got = f"got {model.feature_dtype!r} (use {others})"
             raise ArgumentError(f"LogReg: feature_dtype=None with solver={model.solver!r}; {got}")

@@ -15,6 +15,7 @@ from gpuprims.core.operands import is_plain
 from gpuprims.errors import ArgumentError
 from gpuprims.expressions import computable
 from gpuprims.models.checks import OwnErrors
+from gpuprims.models.composed import composed
 from gpuprims.models.device_arrays import device_operands, to_host
 from gpuprims.models.features import Features, SparseFeatures
 from gpuprims.models.inputs import features_of
@@ -98,6 +99,8 @@ def samples_of(
             got = f"{model.feature_dtype} (or pass X.toarray())"
             raise ArgumentError(f"{label}: feature_dtype=None for sparse samples; got {got}")
         features = features.quantised(computable(model.feature_dtype, label, stored=True))
+    if getattr(model, "composed", False):
+        features = composed(features)
     if plain:
         ones = map_elements("z + 1", device.driver.zeros((count,), dtype), device=device)
         return Samples(device, features, codes, ones, weighted=False, total=float(count))

@@ -1,0 +1,42 @@
+"""Features whose products are made of the primitives map, reduce and csr alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpuprims.core.device import Device
+from gpuprims.models.features import DenseFeatures, Features, SparseFeatures
+from gpuprims.models.gram import gram_by_reduce
+
+
+class ComposedFeatures(DenseFeatures):
+    """Dense features that neither the logistic kernels nor a vendor's products read."""
+
+    def __init__(self, device: Device, array: Any, scale: Any = None) -> None:
+        super().__init__(device, array, scale)
+        self.dense = None
+
+    def _product(self, beside: Any) -> None:
+        return None
+
+    def gram(self, weights: Any) -> np.ndarray:
+        """See :class:`DenseFeatures`."""
+        return gram_by_reduce(self.device, self.array, weights) * np.outer(self._host_scale(), self._host_scale())
+
+
+class ComposedSparse(SparseFeatures):
+    """CSR features that the host transposes, not sorts of the device."""
+
+    slab_class = ComposedFeatures
+
+    def _transposed(self) -> Any:
+        return self._transposed_on_host()
+
+
+def composed(features: Features) -> Features:
+    """Return the same features, with products made of primitives."""
+    if isinstance(features, DenseFeatures):
+        return ComposedFeatures(features.device, features.array, features.scale)
+    return ComposedSparse(features.device, features.matrix)
