@@ -155,9 +155,9 @@ def ladder(report: Report) -> Any:
     axes = figure.subplots()
     numpy = lines.pop("NumPy", None)
     for k, (rung, points) in enumerate(lines.items()):
-        ours = rung == "descent"
+        ours = rung == "persistent"
         colour, width = (_OURS, 2.2) if ours else (_COLOURS[k % 10], 1.3)
-        label = "all steps in one launch (descent)" if ours else rung
+        label = "persistent, chosen by default" if ours else rung
         axes.plot(*zip(*points, strict=True), marker=_MARKERS[k % 10], ms=4, color=colour, lw=width, label=label)
     if numpy:
         axes.axhline(numpy[0][1], color="0.4", ls="--", lw=1, label=f"NumPy, {numpy[0][1]:,.0f}")
@@ -180,7 +180,7 @@ def rungs(report: Report) -> Any:
     figure = _figure(8, 4.2)
     axes = figure.subplots()
     names = sorted(best, key=lambda rung: best[rung][1])
-    colours = [_OURS if name == "descent" else "0.4" if name == "NumPy" else "#d1701f" for name in names]
+    colours = [_OURS if name == "persistent" else "0.4" if name == "NumPy" else "#d1701f" for name in names]
     axes.barh(names, [best[name][1] for name in names], color=colours)
     for place, name in enumerate(names):
         items, rate = best[name]

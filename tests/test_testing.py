@@ -24,7 +24,7 @@ from gpuprims.testing import check_backend, check_primitive, check_variant
 COVERING = (
     *("map/cpu_chunks", "map/grid", "reduce/cpu_columns", "reduce/cpu_best", "reduce/rows", "reduce/each"),
     *("scan/cpu_columns", "scan/each", "histogram/cpu_private", "histogram/bytes", "stencil/cpu_rows"),
-    *("csr/cpu_rows", "csr/rows", "logistic/cpu_fused", "logistic/vec4", "descent/cpu_persistent"),
+    *("csr/cpu_rows", "csr/rows", "logistic/cpu_fused", "logistic/two_kernels", "descent/cpu_persistent"),
     *("sgd/cpu_sequential", "hogwild/lock_free"),
 )
 

@@ -41,7 +41,7 @@ def report() -> dict[str, Any]:
     made["rows"] = [row(case, "gpuprims", 0.010), row(case, "gpuprims, NumPy array", 0.010, clock="host clock")]
     made["rows"] += [row(case, "NumPy", 0.015, clock="host clock"), row(case, "numba", 0.012, clock="host clock")]
     made["rows"] += [row(case, "gpuprims", 1e-5, size=2**10, label=f"{case}, 2^10 float32")]
-    ladder = [("tree", 64, 2e4), ("tree", 128, 3e4), ("descent", 1, 9e5), ("NumPy", 1, 1e5), ("vec4", 512, None)]
+    ladder = [("tree", 64, 2e4), ("tree", 128, 3e4), ("persistent", 1, 9e5), ("NumPy", 1, 1e5), ("vec4", 512, None)]
     made["series"] = {
         "ladder": [{"rung": rung, "work_items": items, "its_per_s": rate} for rung, items, rate in ladder],
         "log-likelihood": [{"iteration": k, "log_likelihood": -100.0 / (k + 1)} for k in range(10)],

@@ -10,7 +10,9 @@ from logreg_cases import Data, fit, need_float64
 from sklearn.linear_model import LogisticRegression
 
 import gpuprims
+from gpuprims.errors import ArgumentError, NoVariantError, UnknownVariantError
 from gpuprims.models import LogReg
+from gpuprims.profiling import profile
 
 
 def descend(X: np.ndarray, y: np.ndarray, *, rate: float, l2: float, iterations: int) -> tuple[np.ndarray, list[float]]:
@@ -80,6 +82,36 @@ def test_the_automatic_step_descends(device: gpuprims.Device, cancer: Data) -> N
     model = fit(device, X.astype(np.float32), y, solver="gd", max_iter=2000)
     assert np.all(np.diff(model.loss_curve_) < 1e-6)
     assert model.score(X.astype(np.float32), y) > 0.98
+
+
+@pytest.mark.parametrize("variant", ["sequential", "merged_loops", "work_items", "tree", "vec4", "two_kernels"])
+def test_kernels_of_the_articles_by_name(
+    device: gpuprims.Device, cancer: Data, variant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if device.backend == "reference":
+        pytest.skip("the reference has one kernel of each primitive")
+    monkeypatch.setattr(profile, "copy_rate", lambda device: 1e9)  # in less time than to measure it
+    how: dict[str, Any] = {"solver": "gd", "learning_rate": 1e-3, "C": 2, "max_iter": 20, "tol": 0}
+    with gpuprims.profile() as seen:
+        model = fit(device, cancer[0].astype(np.float32), cancer[1], variant=variant, **how)
+    launched = {launch.kernel for launch in seen.launches}
+    assert {f"descent/{variant}", f"logistic/{variant}"} & launched
+    assert not {"descent/persistent", "descent/cpu_persistent"} & launched
+    weights, _ = descend(*cancer, rate=1e-3, l2=0.5, iterations=20)
+    np.testing.assert_allclose(model.coef_[0], weights[:-1], rtol=2e-4, atol=2e-4)
+
+
+def test_a_kernel_that_does_not_suit_is_an_error(device: gpuprims.Device, cancer: Data, iris: Data) -> None:
+    X, y = cancer[0].astype(np.float32), cancer[1]
+    with pytest.raises(ArgumentError, match="LogReg: variant= with solver= one of 'gd', 'sgd', 'hogwild'; got 'tree'"):
+        LogReg(device, variant="tree").fit(X, y)
+    with pytest.raises(ArgumentError, match="LogReg: two classes of dense samples with variant='tree'; got more"):
+        LogReg(device, solver="gd", variant="tree").fit(*iris)
+    with pytest.raises(UnknownVariantError, match="got 'treee'"):
+        LogReg(device, solver="gd", variant="treee").fit(X, y)
+    if device.backend != "reference":
+        with pytest.raises(NoVariantError, match=r"tree.*local memory"):
+            LogReg(device, solver="gd", variant="tree").fit(np.tile(X, 40), y)
 
 
 def test_more_weight_is_as_more_samples(device: gpuprims.Device, iris: Data, rng: np.random.Generator) -> None:

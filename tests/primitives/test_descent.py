@@ -14,6 +14,7 @@ from gpuprims.errors import ArgumentError, DtypeError, NoVariantError, ShapeErro
 from gpuprims.primitives.descent import logistic_descent
 
 FLOATS = ("float32", "float64")
+RUNGS = ("sequential", "merged_loops", "work_items", "tree", "vec4")
 
 
 def samples(rng: np.random.Generator, n: int, k: int, dtype: Any, *, intercept: bool = False) -> list[np.ndarray]:
@@ -44,6 +45,13 @@ def test_every_number_of_columns(descent_kernel: Kernel, k: int, dtype: str, rng
 def test_every_number_of_rows(descent_kernel: Kernel, n: int, rng: np.random.Generator) -> None:
     X, y, weights = samples(rng, n, 8, "f4")
     how: dict[str, Any] = {"rate": 0.5 / n, "steps": 10}
+    assert_descended(compute(descent_kernel, X, y, weights, **how), X, y, weights, **how)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 300])
+def test_any_number_of_steps_a_launch(descent_kernel: Kernel, steps: int, rng: np.random.Generator) -> None:
+    X, y, weights = samples(rng, 131, 4, "f4", intercept=True)
+    how: dict[str, Any] = {"rate": 2.0**-8, "steps": steps, "decay": 2.0**-10}
     assert_descended(compute(descent_kernel, X, y, weights, **how), X, y, weights, **how)
 
 
@@ -98,6 +106,19 @@ def test_the_same_bits_from_run_to_run(descent_kernel: Kernel, rng: np.random.Ge
     first = compute(descent_kernel, X, y, weights, rate=1e-3, steps=50)
     for _ in range(5):
         np.testing.assert_array_equal(compute(descent_kernel, X, y, weights, rate=1e-3, steps=50), first)
+
+
+def test_rungs_of_the_ladder_run_when_they_are_asked_for(device: gpuprims.Device) -> None:
+    if device.backend == "reference":
+        pytest.skip("the reference has one kernel of each primitive")
+    for size in (100, 10**6):
+        refused = dict(gpuprims.explain("descent", device, size=size, outputs=8).refusals)
+        rungs = {variant.name: reason for variant, reason in refused.items() if variant.name in RUNGS}
+        assert rungs.keys() == {*RUNGS}
+        assert {*rungs.values()} == {"is for calls that ask for this rung of the articles' ladder by name"}
+    wide = np.ones((30, 3000), "f4"), np.ones(30, "f4"), np.ones(3000, "f4")
+    with pytest.raises(NoVariantError, match=r"tree.*needs .* of local memory"):
+        logistic_descent(*wide, rate=0.1, steps=1, device=device, variant="tree")
 
 
 def test_rows_that_lie_apart_and_given_arrays_are_left_alone(device: gpuprims.Device, rng: np.random.Generator) -> None:

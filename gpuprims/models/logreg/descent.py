@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gpuprims.core.plans import plan
+from gpuprims.errors import ArgumentError
 from gpuprims.models.features import SparseFeatures
 from gpuprims.models.logreg.objective import Objective
 from gpuprims.models.logreg.progress import Monitor, Settings
@@ -38,7 +40,7 @@ def gradient_descent(objective: Objective, start: np.ndarray, settings: Settings
     rate = settings.learning_rate
     if rate is None:
         rate = 1 / (objective.max_curvature() + penalty)
-    steps = _steps(objective, rate, rate * penalty)
+    steps = _steps(objective, rate, rate * penalty, settings.variant)
     weights = objective.to_device(start)
     done = 0
     while done < settings.max_iter:
@@ -67,7 +69,8 @@ def sgd(objective: Objective, start: np.ndarray, settings: Settings, monitor: Mo
 
     Source: see :func:`minibatch`; an epoch is one call of :func:`gpuprims.primitives.sgd.logistic_sgd`.
     """
-    return _run_epochs(_sample_epoch(logistic_sgd, objective, settings), objective, start, settings, monitor)
+    epoch = _sample_epoch(partial(logistic_sgd, variant=settings.variant), objective, settings)
+    return _run_epochs(epoch, objective, start, settings, monitor)
 
 
 def hogwild(objective: Objective, start: np.ndarray, settings: Settings, monitor: Monitor) -> str:
@@ -76,7 +79,8 @@ def hogwild(objective: Objective, start: np.ndarray, settings: Settings, monitor
     Source: F. Niu, B. Recht, C. Re and S. Wright, "HOGWILD!: A Lock-Free Approach to Parallelizing Stochastic Gradient
     Descent", 2011.
     """
-    return _run_epochs(_sample_epoch(logistic_hogwild, objective, settings), objective, start, settings, monitor)
+    epoch = _sample_epoch(partial(logistic_hogwild, variant=settings.variant), objective, settings)
+    return _run_epochs(epoch, objective, start, settings, monitor)
 
 
 def _check(objective: Objective, weights: Any, settings: Settings, monitor: Monitor, count: int = 1) -> str | None:
@@ -106,11 +110,17 @@ def _step(objective: Objective, rate: float, decay: float) -> Callable[[Any], An
     return step
 
 
-def _steps(objective: Objective, rate: float, decay: float) -> Callable[[Any, int], Any]:
-    """Return a function that takes a number of steps, in one launch where a kernel holds all samples."""
+def _steps(objective: Objective, rate: float, decay: float, variant: str | None) -> Callable[[Any, int], Any]:
+    """Return a function that takes a number of steps, in one launch where a kernel holds all samples.
+
+    ``variant`` names a kernel of descent, or one of logistic, which takes a step in each launch.
+    """
     samples, device, dtype = objective.samples, objective.device, objective.dtype
     dense = samples.features.dense
     if objective.outputs > 1 or dense is None:
+        if variant is not None:
+            got = "more" if objective.outputs > 1 else "sparse samples or a feature_dtype"
+            raise ArgumentError(f"LogReg: two classes of dense samples with variant={variant!r}; got {got}")
         step = _step(objective, rate, decay)
 
         def by_calls(weights: Any, count: int) -> Any:
@@ -122,11 +132,15 @@ def _steps(objective: Objective, rate: float, decay: float) -> Callable[[Any, in
 
     rates = device.asarray(np.array([decay, rate], dtype))
     sample_weight = () if samples.sample_weight is None else (samples.sample_weight,)
-    if able_to_descend(device, dtype, samples.size, objective.size):
-        return lambda weights, count: descend((dense, samples.codes, weights, *sample_weight, rates), count, device)
+    if able_to_descend(device, dtype, samples.size, objective.size, variant):
+
+        def at_once(weights: Any, count: int) -> Any:
+            return descend((dense, samples.codes, weights, *sample_weight, rates), count, device, variant)
+
+        return at_once
 
     empty, decays = device.driver.empty((objective.size,), dtype), objective.to_device(decay * objective.penalised)
-    gradient_plan = plan("logistic", dense, samples.codes, empty, *sample_weight, device=device)
+    gradient_plan = plan("logistic", dense, samples.codes, empty, *sample_weight, device=device, variant=variant)
     update = plan("map", _UPDATE, empty, decays, rates[1:], empty, device=device)
 
     def by_plans(weights: Any, count: int) -> Any:

@@ -52,6 +52,9 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
         at a time without locks, so its results differ from run to run; both take two classes only. With a penalty on
         magnitudes, "newton-cd" minimises quadratic models by coordinate descent, and "fista" takes accelerated proximal
         gradients.
+    variant : str, optional
+        The kernel of "gd", "sgd" or "hogwild", instead of the best one, such as "tree" or "racy"; see
+        :doc:`/kernels`. "gd" takes those of descent, and of logistic for one iteration a launch.
     learning_rate : float or "auto", default "auto"
         The step of "gd", ``weights += learning_rate * X.T @ (labels - sigmoid(X @ weights))``; of "minibatch", the
         same for a batch; of "sgd" and "hogwild", for a sample. "auto" is the inverse of the gradient's largest slope,
@@ -132,23 +135,21 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "backend": [str, Device, None],
-        "device": [str, Device, None],
+        **{key: [str, Device, None] for key in ("backend", "device")},
         "C": [Interval(Real, 0, None, closed="right")],
         "penalty": [StrOptions(set(PENALTIES)), None],
         "l1_ratio": [Interval(Real, 0, 1, closed="both")],
         "solver": [StrOptions({"auto", *SOLVERS})],
+        "variant": [str, None],
         "learning_rate": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "fit_intercept": ["boolean"],
+        **{key: ["boolean"] for key in ("fit_intercept", "warm_start")},
         "feature_dtype": [StrOptions({"int8", "float16", *STORAGE}), None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
-        "threshold": [Interval(Real, 0, 1, closed="neither")],
+        **{key: [Interval(Real, 0, 1, closed="neither")] for key in ("threshold", "validation_fraction")},
         "target_error": [Interval(Real, 0, 1, closed="both"), None],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "warm_start": ["boolean"],
         "random_state": ["random_state"],
         "callback": [callable, None],
         "verbose": ["verbose"],
@@ -162,6 +163,7 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
     C: float = 1.0
     l1_ratio: float = 0.0
     solver: str = "auto"
+    variant: str | None = None
     learning_rate: float | str = "auto"
     batch_size: int = 256
     max_iter: int = 100

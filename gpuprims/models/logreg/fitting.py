@@ -120,7 +120,7 @@ def _check_classes(model: Any, classes: Any, *, first: bool) -> None:
 def _settings(model: Any) -> Settings:
     rate = None if isinstance(model.learning_rate, str) else float(model.learning_rate)
     random = check_random_state(model.random_state)
-    return Settings(int(model.max_iter), float(model.tol), rate, int(model.batch_size), random)
+    return Settings(int(model.max_iter), float(model.tol), rate, int(model.batch_size), random, model.variant)
 
 
 def _objective(model: Any, samples: Samples, l2: float) -> Objective:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from gpuprims.errors import ArgumentError
+from gpuprims.errors import ArgumentError, quoted
 from gpuprims.models.logreg import descent, device_lbfgs, newton, one_launch, proximal
 from gpuprims.models.logreg.progress import Solver
 
@@ -19,6 +19,8 @@ SMOOTH_SOLVERS: dict[str, Solver] = {
 }
 L1_SOLVERS: dict[str, Solver] = {"newton-cd": proximal.newton_cd, "fista": proximal.fista}
 SOLVERS = SMOOTH_SOLVERS | L1_SOLVERS
+# Solvers whose kernel may be chosen by name.
+_BY_VARIANT = ("gd", "sgd", "hogwild")
 # Solvers by single samples: for two classes and features in their own dtype.
 _SAMPLE_SOLVERS = ("sgd", "hogwild")
 # Most coefficients of a Hessian on the host (measurements.md, hessian or gradient).
@@ -45,6 +47,9 @@ def strengths_of(penalty: str | None, l1_ratio: float, C: float, total: float) -
 def solver_of(model: Any, strengths: Strengths, *, classes: int, features: int) -> Solver:
     """Return the solver that a model asks for; raise ArgumentError for one that cannot fit these samples."""
     sparse = strengths.l1 > 0
+    if model.variant is not None and model.solver not in _BY_VARIANT:
+        rule = f"variant= with solver= one of {', '.join(map(repr, _BY_VARIANT))}"
+        raise ArgumentError(f"LogReg: {rule}; got {quoted(model.variant)} with {model.solver!r}")
     if model.solver == "auto":
         if not sparse:
             return one_launch.newton_or_lbfgs

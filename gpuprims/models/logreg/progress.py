@@ -32,6 +32,7 @@ class Settings(NamedTuple):
     learning_rate: float | None
     batch_size: int
     random: np.random.RandomState
+    variant: str | None = None  # of the solver's kernel
     l1: float = 0.0  # factor of the sum of magnitudes of coefficients, per unit of sample weight
 
 

@@ -90,13 +90,20 @@ def logistic_descent(
     return find_plan(plan_call, operands, operator.index(steps), None, asked).run(operands, None)
 
 
-def descend(arrays: tuple[Any, ...], steps: int, device: Device) -> Any:
+def descend(arrays: tuple[Any, ...], steps: int, device: Device, variant: str | None = None) -> Any:
     """Return weights after iterations, for valid arrays on the device; the last has ``decay`` and ``rate``."""
     operands = as_operands("descent", arrays, device)
-    return find_plan(plan_call, operands, steps, None, None).run(operands, None)
+    return find_plan(plan_call, operands, steps, None, variant).run(operands, None)
 
 
-def able_to_descend(device: Device, dtype: np.dtype[Any], rows: int, columns: int) -> bool:
-    """Return True if a kernel takes ``rows`` samples with ``columns`` weights, the intercept included."""
+def able_to_descend(device: Device, dtype: np.dtype[Any], rows: int, columns: int, variant: str | None = None) -> bool:
+    """Return True if a kernel, of a name, takes ``rows`` samples with ``columns`` weights, the intercept included.
+
+    Raises NoVariantError if the one of this name refuses them.
+    """
     call = CallTraits((dtype,), rows, columns, value_bytes=dtype.itemsize)
-    return device.explain("descent", call).chosen is not None
+    explanation = device.explain("descent", call)
+    if variant is None:
+        return explanation.chosen is not None
+    known = any(one.name == variant for one, _ in explanation.refusals)
+    return known and device.select("descent", call, variant) is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -18,14 +18,17 @@ from gpuprims.core.variant import Variant
 from gpuprims.primitives.logistic.labelled import typed_loss
 from gpuprims.primitives.logistic.spec import SamplesSpec
 from gpuprims.primitives.logistic.variants import LogisticVariant
-from gpuprims.primitives.rows import sample_forms
+from gpuprims.primitives.rows import sample_forms, vector_of
 
 # Work-items of the smallest group, which folds fastest; bytes of a vector of rows on CPUs.
 _FEWEST, _CPU_VECTOR = 128, 64
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
 class DescentSpec(SamplesSpec):
     """Macros for batch gradient descent; ``map`` returns a row's loss and residual, as for the gradient."""
+
+    scratch: bool  # memory for numbers of each row
 
     scratch_pointers: ClassVar[int] = 0
     own_headers: ClassVar[tuple[Path, ...]] = (Path(__file__).parent / "kernels" / "batch.h",)
@@ -37,8 +40,8 @@ class DescentSpec(SamplesSpec):
 
     @property
     def pointers(self) -> int:
-        """Number of pointer arguments: kernels for CPUs copy the samples to scratch memory."""
-        return super().pointers + (self.vector_rows > 1)
+        """Number of pointer arguments, with that to scratch memory."""
+        return super().pointers + self.scratch
 
 
 @keeps_calls()
@@ -58,12 +61,12 @@ def plan_call(
     def compiling(variant: Variant) -> Launch:
         chosen = LogisticVariant.of(variant)
         layout = starts_of((*forms, result))
-        spec = DescentSpec.of(layout, len(forms), typed_loss(dtype), others=1)
-        fitted, spec = _held(chosen, spec, n)
+        has = {"scratch": chosen.scratch != "none", "vector": vector_of(forms[0]) if chosen.vectors else 1}
+        fitted, spec = _held(chosen, DescentSpec.of(layout, len(forms), typed_loss(dtype), others=1, **has), n)
         launch = device.kernel(fitted, spec).prepare(1, layout.pack(0), n, request)
-        vectors = -(-n // spec.vector_rows)
-        copied = vectors * spec.vector_rows * (spec.columns + spec.weighted) * dtype.itemsize
-        return with_scratch(device, launch, copied) if chosen.scratch == "rows" else launch
+        copied = spec.columns + spec.weighted if spec.vector_rows > 1 else 1  # numbers of a row
+        rows = -(-n // spec.vector_rows) * spec.vector_rows
+        return with_scratch(device, launch, rows * copied * dtype.itemsize) if spec.scratch else launch
 
     traits = CallTraits((dtype,), n, result.shape[0], value_bytes=dtype.itemsize)
     return LaunchPlan(device, "descent", traits, (result,), compiling, asked=variant, inputs=range(len(forms)))
@@ -76,9 +79,11 @@ def sample(call: Sample) -> LaunchPlan:
 
 
 def _held(variant: LogisticVariant, spec: DescentSpec, n: int) -> tuple[LogisticVariant, DescentSpec]:
-    """Return the variant and the spec with the rows of a work-item, or of a vector on CPUs."""
-    if not variant.word_items:
+    """Return the variant and the spec with the rows of a work-item, or of a vector in kernels for CPUs."""
+    if variant.scratch == "columns":
         return variant, replace(spec, vector_rows=_CPU_VECTOR // spec.values[0].itemsize)
+    if not variant.word_items:
+        return variant, spec
     block = min(_FEWEST, variant.block)
     while -(-n // block) * spec.columns * value_words(spec.values) > variant.items:
         block *= 2

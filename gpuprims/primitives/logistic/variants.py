@@ -11,7 +11,7 @@ from gpuprims.core.geometry import Geometry, Refusal, first_refusal
 from gpuprims.core.refusals import double_precision, for_cpus, group_fits, values_fit
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.logistic.reference import logistic_numpy
-from gpuprims.primitives.logistic.refusals import gradient_fits, gradients_fit, row_fits
+from gpuprims.primitives.logistic.refusals import gradient_fits, row_fits
 
 
 @dataclass(frozen=True)
@@ -19,9 +19,9 @@ class LogisticVariant(Variant):
     """A variant of the gradient, of batch gradient descent, or of steps by single samples."""
 
     # Memory beside the operands, for the residual and the loss of each row. "in turn": one launch writes them, and the
-    # next launch sums them. "columns": a first launch copies the samples by columns. "products": a first launch
-    # multiplies samples with each other.
-    scratch: Literal["none", "rows", "rows in turn", "columns in turn", "products"] = "none"
+    # next launch sums them. "columns": the samples by columns, copied by a first launch if "in turn". "products": a
+    # first launch multiplies samples with each other.
+    scratch: Literal["none", "rows", "rows in turn", "columns", "columns in turn", "products"] = "none"
     # Several groups each sum a part of the rows.
     shares_outputs: bool = True
     # ``items`` counts 32-bit words; a float64 takes two.
@@ -32,16 +32,10 @@ def _group(at: Geometry) -> Refusal:
     return first_refusal(double_precision, group_fits(at.block))
 
 
-def _sums(at: Geometry) -> Refusal:
-    return first_refusal(double_precision, group_fits(at.block), gradients_fit(at.block))
-
-
 _LOGISTIC = Catalogue(LogisticVariant, "logistic", Path(__file__).parent)
-# The rungs of the article's ladder. Calls ask for them by name; two_kernels_local also runs where rows are too long for
-# the variants of higher rank.
+# The kernels of the articles for .NET. Calls ask for them by name; two_kernels_local also runs where rows are too long
+# for the variants of higher rank.
 _GRID: dict[str, Any] = {"geometry": Geometry(64, 1, 16)}
-_ONE_GROUP: dict[str, Any] = {"geometry": Geometry(64, 1), "shares_outputs": False}
-_ONE_ITEM: dict[str, Any] = {"geometry": Geometry(1, 1), "shares_outputs": False}
 
 VARIANTS = (
     _LOGISTIC.cpu(
@@ -67,12 +61,5 @@ VARIANTS = (
     ),
     *_LOGISTIC.gpu("two_kernels", rank=60, scratch="rows in turn", refuse=_group, **_GRID),
     *_LOGISTIC.gpu("two_kernels_transposed", rank=55, scratch="columns in turn", refuse=_group, **_GRID),
-    *_LOGISTIC.gpu("vec4", rank=50, vectors=True, refuse=_sums, **_ONE_GROUP),
-    *_LOGISTIC.gpu("tree", rank=40, refuse=_sums, **_ONE_GROUP),
-    *_LOGISTIC.gpu("work_items", rank=30, refuse=_sums, **_ONE_GROUP),
-    *_LOGISTIC.gpu(
-        "merged_loops", rank=20, refuse=lambda at: first_refusal(double_precision, gradient_fits), **_ONE_ITEM
-    ),
-    *_LOGISTIC.gpu("sequential", rank=10, scratch="rows", refuse=lambda at: double_precision, **_ONE_ITEM),
     _LOGISTIC.numpy(logistic_numpy, shares_outputs=False),
 )

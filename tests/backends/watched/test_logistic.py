@@ -63,10 +63,10 @@ def test_descents(kernel: Kernel, rng: np.random.Generator) -> None:
 
 @each(of("newton"))
 def test_batches(kernel: Kernel, rng: np.random.Generator) -> None:
-    for n, k in ((40, 1), (150, 5)):
-        for shares in (None, 0.5 + rng.random(n).astype("f4")):
-            X, y = random_values(rng, np.float32, (2, n, k)), rng.random((2, n)) < 0.4
-            given = [on_device(kernel.device, a) for a in (X, y)]
-            held = None if shares is None else on_device(kernel.device, shares)
-            got = logistic_newton(*given, sample_weight=held, variant=kernel.variant.name)
-            assert_fitted([on_host(kernel.device, one) for one in got], X, y, sample_weight=shares)
+    for n, k, weighted in ((40, 1, False), (70, 5, True)):  # one tile of rows, and several
+        shares = 0.5 + rng.random(n).astype("f4") if weighted else None
+        X, y = random_values(rng, np.float32, (2, n, k)), rng.random((2, n)) < 0.4
+        given = [on_device(kernel.device, a) for a in (X, y)]
+        held = None if shares is None else on_device(kernel.device, shares)
+        got = logistic_newton(*given, sample_weight=held, variant=kernel.variant.name)
+        assert_fitted([on_host(kernel.device, one) for one in got], X, y, sample_weight=shares)

@@ -15,7 +15,6 @@
  *
  *     column 0 of rows 0..15   column 1 of rows 0..15   ...   sample weights     column 0 of rows 16..31   ...
  */
-#define COLUMNS (FEATURES + INTERCEPT)
 #define PLACES (COLUMNS + WEIGHTED)
 #define LOAD_ROWS(from) GP_JOINED(vload, VECTOR_ROWS)(0, from)
 #define STORE_ROWS(vector, to) GP_JOINED(vstore, VECTOR_ROWS)(vector, 0, to)
@@ -70,5 +69,5 @@ void descent_cpu_persistent(INPUTS, OUTPUTS, GLOBAL u32 *copied, const layout_t 
     }
 
     /* 4. Store. */
-    for (int c = 0; c < COLUMNS; c++) STORE_WEIGHT(c, weights[c]);
+    for (int c = 0; c < COLUMNS; c++) MOVED(c) = weights[c];
 }

@@ -24,7 +24,6 @@
  *
  * At the end, a lane holds the sum of one column over the team, or SHARING lanes have parts of it.
  */
-#define COLUMNS (FEATURES + INTERCEPT)
 #define TEAM 32
 #define TEAMS (BLOCK / TEAM)
 #define PLACES (COLUMNS * TEAMS)
@@ -146,6 +145,6 @@ void descent_persistent(INPUTS, OUTPUTS, const layout_t layout, const i64 n, con
     /* 6. Store. */
     if (tid == 0) {
 #pragma unroll
-        for (int c = 0; c < COLUMNS; c++) STORE_WEIGHT(c, -LN_2 * weights[c]);
+        for (int c = 0; c < COLUMNS; c++) MOVED(c) = -LN_2 * weights[c];
     }
 }

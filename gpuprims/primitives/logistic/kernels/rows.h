@@ -20,6 +20,9 @@
 #define GP_CONSTANT(number) number##f
 #endif
 
+/* 1 / (1 + exp(-z)), by a power of two. */
+#define SIGMOID(z) INVERSE(1 + POWER((z) * (value_t)-GP_CONSTANT(1.4426950408889634)))
+
 /* Load VECTOR neighbours of a row at once. */
 #if VECTOR > 1
 #define READ_SAMPLES(from, to) READ_VECTOR(NUMBER, VECTOR, from, to)

@@ -12,5 +12,3 @@
 #define RATE(stretch) PACE(2 * (stretch))
 #define KEEP(stretch) PACE(2 * (stretch) + 1)
 #define MOVED(feature) y0[gp_at_y0(layout, 0, 0) + (feature)]
-
-#define SIGMOID(z) INVERSE(1 + POWER((z) * (value_t)-GP_CONSTANT(1.4426950408889634)))
