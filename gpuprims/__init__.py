@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gpuprims import datasets, errors, models, ndimage, xp
+    from gpuprims import datasets, distributed, errors, models, ndimage, xp
     from gpuprims.core.capabilities import Capabilities
     from gpuprims.core.device import Device, devices
     from gpuprims.core.explain import explain
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from gpuprims.core.use_device import use_device
     from gpuprims.core.use_stream import current_stream, use_stream
     from gpuprims.core.variant import Variant
+    from gpuprims.distributed.group import DeviceGroup
+    from gpuprims.distributed.sharded import ShardedArray
     from gpuprims.models.spam.hashing import hash_counts
     from gpuprims.operators import Op
     from gpuprims.primitives.compact import compact
@@ -56,11 +58,13 @@ __all__ = [
     "CallTraits",
     "Capabilities",
     "Device",
+    "DeviceGroup",
     "Geometry",
     "Op",
     "Plan",
     "Primitive",
     "Profile",
+    "ShardedArray",
     "Variant",
     "argpartition",
     "argsort",
@@ -77,6 +81,7 @@ __all__ = [
     "devices",
     "diff",
     "digitize",
+    "distributed",
     "errors",
     "explain",
     "group_by",
@@ -130,6 +135,8 @@ _HOMES = {
     "core.use_device": "use_device",
     "core.use_stream": "current_stream use_stream",
     "core.variant": "Variant",
+    "distributed.group": "DeviceGroup",
+    "distributed.sharded": "ShardedArray",
     "models.spam.hashing": "hash_counts",
     "operators": "Op",
     "primitives.compact": "compact",
@@ -160,7 +167,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("datasets", "errors", "models", "ndimage", "torch", "xp"):
+    if name in ("datasets", "distributed", "errors", "models", "ndimage", "torch", "xp"):
         return importlib.import_module(f"gpuprims.{name}")
     for home, names in _HOMES.items():
         if name in names.split():

@@ -13,6 +13,7 @@ BEGIN, END = "<!-- floors: python -m tests.import_map -->", "<!-- end of floors 
 FLOORS = (
     ("__main__", "cli"),
     ("tuning", "testing", "profiling"),
+    ("distributed",),
     ("models", "ndimage", "torch", "xp", "datasets"),
     ("primitives",),
     ("backends",),

@@ -17,8 +17,11 @@ from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
 
 TESTS = Path(__file__).parent
-VENDORS = {"cupy", "pyopencl", "sklearn", "tqdm", "cuda", "matplotlib"}
+VENDORS = {"cupy", "pyopencl", "sklearn", "tqdm", "cuda", "matplotlib", "dask"}
 HOMES = {"cupy": "backends.cuda", "pyopencl": "backends.opencl", "sklearn": "models", "matplotlib": "models"}
+HOMES["dask"] = "distributed"
+# Libraries that rooms beside their homes import.
+ALSO = {"models": {"sklearn", "tqdm"}, "cli": {"sklearn"}, "distributed": {"sklearn", "tqdm"}}
 
 
 ROOMS = [module for module in MODULES if module != "gpuprims"]
@@ -33,7 +36,7 @@ def test_no_module_imports_from_a_floor_above(module: str) -> None:
 def test_vendors_are_imported_by_their_backends_alone(module: str) -> None:
     for name in imports(module):
         library = name.partition(".")[0]
-        allowed = {"models": {"sklearn", "tqdm"}, "cli": {"sklearn"}}.get(module.split(".")[1], set())
+        allowed = ALSO.get(module.split(".")[1], set())
         if library in VENDORS - allowed:
             assert module.startswith(f"gpuprims.{HOMES[library]}"), f"{module} imports {library}"
 
@@ -130,12 +133,12 @@ def test_file_entry_and_registry_agree(backend: str) -> None:
 def test_importing_the_package_loads_no_library() -> None:
     code = "import sys, gpuprims; print(sorted({name.partition('.')[0] for name in sys.modules}))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    for library in ("numpy", "cupy", "pyopencl", "rich", "sklearn", "tqdm", "matplotlib"):
+    for library in ("numpy", "cupy", "pyopencl", "rich", "sklearn", "tqdm", "matplotlib", "dask"):
         assert f"'{library}'" not in loaded
 
 
 def test_no_module_hides_a_public_name() -> None:
-    names = set(gpuprims.__all__) - {"datasets", "errors", "models", "ndimage", "xp"}
+    names = set(gpuprims.__all__) - {"datasets", "distributed", "errors", "models", "ndimage", "xp"}
     assert names.isdisjoint(module.split(".")[1] for module in ROOMS)
 
 

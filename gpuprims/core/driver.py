@@ -100,6 +100,9 @@ class Driver(Protocol):
     A driver whose vendor has a library of matrix products may have ``matmul(one, other)``, which multiplies two
     matrices of one dtype and returns a new one; it is None where the library is missing.
 
+    A driver whose devices reach each other's memory may have ``from_peer(array)``, which returns a copy of an array on
+    another of its backend's devices, ordered with the work of both.
+
     A driver whose device tells when kernels run may have ``clock()``, which returns a new
     :class:`~gpuprims.core.clock.Clock`, for profiles.
 

@@ -116,6 +116,27 @@ class DeviceMemoryError(DeviceError, MemoryError):
         self.free = free
 
 
+class ShardError(DeviceError):
+    """A call of a :class:`gpuprims.DeviceGroup` failed on one device; the others have ended and can be used.
+
+    Parameters
+    ----------
+    label : str
+        The call.
+    shard, count : int
+        Number of the device in its group, and of all devices.
+    device : str
+        The device.
+    reason : str
+        What went wrong there; ``__cause__`` is the error itself.
+    """
+
+    def __init__(self, label: str, shard: int, count: int, device: str, reason: str) -> None:
+        super().__init__(f"{label}: every shard computed; got an error on shard {shard} of {count}, {device}: {reason}")
+        self.shard = shard
+        self.device = device
+
+
 class BackendUnavailableError(GpuprimsError, RuntimeError):
     """A backend cannot be used on this machine.
 

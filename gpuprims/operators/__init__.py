@@ -6,12 +6,22 @@ a call, and :mod:`.altered` adds masks and initial values.
 """
 
 from gpuprims.operators.altered import Initial, altered, as_initial, masked_map
-from gpuprims.operators.folding import Folding, Stages, as_map, carried, counting, make_folding, make_stages, unfinished
+from gpuprims.operators.folding import (
+    Folding,
+    Stages,
+    as_map,
+    carried,
+    counting,
+    from_index,
+    make_folding,
+    make_stages,
+    unfinished,
+)
 from gpuprims.operators.lookup import INSTEAD, as_ddof, as_op, find_op
 from gpuprims.operators.named import OPERATORS
 from gpuprims.operators.op import Op
 
 __all__ = [
     "INSTEAD", "OPERATORS", "Folding", "Initial", "Op", "Stages", "altered", "as_ddof", "as_initial", "as_map", "as_op",
-    "carried", "counting", "find_op", "make_folding", "make_stages", "masked_map", "unfinished",
+    "carried", "counting", "find_op", "from_index", "make_folding", "make_stages", "masked_map", "unfinished",
 ]  # fmt: skip

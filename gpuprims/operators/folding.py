@@ -149,11 +149,17 @@ class Stages(NamedTuple):
 def make_stages(op: Op, mapped: Expr, arrays: Dtypes, dtype: Dtype | None) -> Stages:
     """Return the foldings of slabs; the arguments are those of :func:`make_folding`."""
     whole = make_folding(op, mapped, arrays, dtype)
-    n, values = len(arrays), whole.values
-    shifted = trace(lambda *given: whole.map(*given[:n], given[n] + given[n + 1]), n + 2)
+    values = whole.values
     kept = typed(trace(lambda *given: given[:-1], len(values) + 1), (*values, INT64))
-    part = replace(whole, outputs=values, map=typed(shifted, (*arrays, INT64, INT64), values), finish=kept)
+    part = replace(from_index(whole, arrays), outputs=values, finish=kept)
     return Stages(part, replace(whole, outputs=values, map=kept, finish=kept), replace(whole, map=kept))
+
+
+def from_index(whole: Folding, arrays: Dtypes) -> Folding:
+    """Return the folding of elements with one array more, the index of the first element."""
+    n = len(arrays)
+    shifted = trace(lambda *given: whole.map(*given[:n], given[n] + given[n + 1]), n + 2)
+    return replace(whole, map=typed(shifted, (*arrays, INT64, INT64), whole.values))
 
 
 @lru_cache(maxsize=1024)

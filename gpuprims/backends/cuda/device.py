@@ -19,7 +19,7 @@ from gpuprims.backends.cuda.clock import CudaClock
 from gpuprims.backends.cuda.kernel import CudaKernel, alongside, compiled, current_device
 from gpuprims.backends.cuda.products import product_on
 from gpuprims.backends.cuda.runs import into_new
-from gpuprims.backends.cuda.transfer import Transfer
+from gpuprims.backends.cuda.transfer import Transfer, from_peer
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.capture import keep
 from gpuprims.core.codegen import kernel_source
@@ -39,7 +39,7 @@ _DECLARED_LOCAL, _ASKED_LOCAL = 1, 8  # CU_FUNC_ATTRIBUTE_: SHARED_SIZE_BYTES, M
 class CudaDriver(OwnMemory):
     """One GPU; work goes to CuPy's current stream."""
 
-    backend, matmul = "cuda", cached_property(product_on)
+    backend, matmul, from_peer = "cuda", cached_property(product_on), from_peer
 
     def __init__(self, index: int) -> None:
         self.index, self.device = index, cupy.cuda.Device(index)

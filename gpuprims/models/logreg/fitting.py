@@ -40,9 +40,9 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
         try:
             reason = solver(objective, start, _settings(model)._replace(l1=strengths.l1), monitor)
         except KeyboardInterrupt:
-            _store(model, objective, monitor.weights, monitor.records, monitor.errors, "interrupted")
+            store(model, objective, monitor.weights, monitor.records, monitor.errors, "interrupted")
             raise
-    _store(model, objective, monitor.weights, monitor.records, monitor.errors, reason)
+    store(model, objective, monitor.weights, monitor.records, monitor.errors, reason)
     if strengths.l1 > 0:
         model.dual_gap_ = monitor.dual_gap
 
@@ -79,7 +79,7 @@ def partial_fit(model: Any, X: Any, y: Any, classes: Any, sample_weight: Any) ->
     if not np.isfinite(flat).all():
         return False
     records.append((objective.loss_gradient(flat)[0], epochs + 1))
-    _store(model, objective, flat, records, [], "max_iter")
+    store(model, objective, flat, records, [], "max_iter")
     return True
 
 
@@ -128,7 +128,7 @@ def _objective(model: Any, samples: Samples, l2: float) -> Objective:
     return Objective(samples, outputs, l2, fit_intercept=bool(model.fit_intercept))
 
 
-def _store(
+def store(
     model: Any, objective: Objective, flat: np.ndarray, records: list[tuple[float, int]], errors: Any, reason: str
 ) -> None:
     """Set the fitted attributes; ``records`` are losses and their iterations."""

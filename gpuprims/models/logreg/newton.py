@@ -119,8 +119,7 @@ class Standardised:
     """
 
     def __init__(self, objective: Objective) -> None:
-        samples = objective.samples
-        mean, deviation = samples.features.mean_and_deviation(samples.weights.reshape(-1, 1))
+        mean, deviation = objective.mean_and_deviation()
         self._objective = objective
         self._scale = np.where(deviation > 0, deviation, 1)
         self._mean = mean if objective.fit_intercept else np.zeros_like(mean)

@@ -32,7 +32,7 @@ class Objective:
     """
 
     def __init__(self, samples: Samples, outputs: int, penalty: float, *, fit_intercept: bool) -> None:
-        self.samples, self.device, self.dtype = samples, samples.device, samples.dtype
+        self.samples, self.device, self.dtype, self.total = samples, samples.device, samples.dtype, samples.total
         self.features, self.outputs = samples.features.shape[1], outputs
         self.penalty, self.fit_intercept = penalty, fit_intercept
         self._weight, self._code = samples.weights.reshape(-1, 1), samples.codes.reshape(-1, 1)
@@ -81,10 +81,17 @@ class Objective:
 
     def value_gradient(self, loss: Any, slopes: Any, flat: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the objective and its gradient, from the result of :meth:`loss` and the weights that gave it."""
-        value = float(self.device.to_host(loss)) / self.samples.total
-        gradient = self.to_host(slopes) / self.samples.total
+        return self.penalised_mean(float(self.device.to_host(loss)), self.to_host(slopes), flat)
+
+    def penalised_mean(self, loss: float, slopes: np.ndarray, flat: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the objective and its gradient, from the summed loss and its gradient on the host."""
         coefficients = np.where(self.penalised, flat, 0.0)
-        return value + self.penalty / 2 * float(coefficients @ coefficients), gradient + self.penalty * coefficients
+        value = loss / self.total + self.penalty / 2 * float(coefficients @ coefficients)
+        return value, slopes / self.total + self.penalty * coefficients
+
+    def mean_and_deviation(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return each feature's weighted mean and standard deviation."""
+        return self.samples.features.mean_and_deviation(self._weight)
 
     @property
     def penalised(self) -> np.ndarray:

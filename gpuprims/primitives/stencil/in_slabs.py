@@ -12,8 +12,8 @@ import numpy as np
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out, check_out, host_results
 from gpuprims.primitives.pipeline import Slab, boxes, compute_slabs, most_elements, whole_box
+from gpuprims.primitives.stencil.reach import reach_of
 from gpuprims.primitives.stencil.request import StencilRequest
-from gpuprims.primitives.stencil.stencils import Stencil
 
 # Applies a stencil to all of an array.
 Apply = Callable[[Operands, StencilRequest], Any]
@@ -66,7 +66,7 @@ def _cut(part: np.ndarray, along: int, request: StencilRequest, most: int) -> It
     if part.size <= most:
         yield _Rows(0, count, 0, count)
         return
-    beside = request.iterations * _reach(request.stencil, 3 - len(request.grid.space))
+    beside = reach_of(request)
     # Slabs of fewer rows than come with them would be read more often than once.
     step = max(most * count // part.size - 2 * beside, 2 * beside, 1)
     for first, end in pairwise([*range(0, count, step), count]):
@@ -84,12 +84,3 @@ def _read(part: np.ndarray, along: int, rows: _Rows) -> np.ndarray:
         return np.ascontiguousarray(read) if 0 in read.strides else read  # calls read the shape of an array's memory
     around: np.ndarray = np.take(part, np.arange(rows.lowest, rows.highest) % count, axis=along)
     return around
-
-
-def _reach(stencil: Stencil, place: int) -> int:
-    """Return how far neighbours lie away, along an axis of the last three."""
-    if stencil.halves is not None:
-        return _reach(stencil.halves.high, place)
-    if stencil.passes:
-        return sum(_reach(one, place) for one in stencil.passes)
-    return max(abs((0, 0, *offset)[-3:][place]) for offset in stencil.offsets)

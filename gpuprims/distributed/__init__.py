@@ -1,0 +1,21 @@
+"""Arrays beyond one device: several devices of one host.
+
+``LogReg`` is loaded when it is first used, because it imports scikit-learn.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from gpuprims.distributed.group import DeviceGroup
+from gpuprims.distributed.sharded import ShardedArray
+
+if TYPE_CHECKING:
+    from gpuprims.distributed.logreg import LogReg
+
+__all__ = ["DeviceGroup", "LogReg", "ShardedArray"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "LogReg":
+        return importlib.import_module("gpuprims.distributed.logreg").LogReg
+    raise AttributeError(f"module 'gpuprims.distributed' has no attribute {name!r}", name=name)

@@ -1,0 +1,28 @@
+"""The sharded arrays of a call: those of its group, cut alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpuprims.core.interop import short
+from gpuprims.distributed.devices import Devices
+from gpuprims.distributed.sharded import ShardedArray
+from gpuprims.errors import ArgumentError, ArrayError, ShapeError
+
+
+def alike(label: str, group: Devices, arrays: Sequence[Any]) -> list[ShardedArray]:
+    """Return the arrays of a call; raise for ordinary ones, those of other devices, and those cut elsewhere."""
+    if not arrays:
+        raise ArgumentError(f"{label}: at least one array; got none")
+    for one in arrays:
+        if not isinstance(one, ShardedArray):
+            raise ArrayError(f"{label}: sharded arrays; got {short(one)} (write group.scatter(x))")
+        if one.group is not group and one.group.devices != group.devices:
+            raise ArgumentError(f"{label}: arrays on the group's devices, {group!r}; got one on {one.group!r}")
+        if one.offsets != arrays[0].offsets or one.ndim != arrays[0].ndim:
+            raise ShapeError(
+                f"{label}: arrays with as many axes, cut at the same rows; got {arrays[0]!r} and {one!r}"
+                " (write group.scatter(y, like=x))"
+            )
+    return list(arrays)

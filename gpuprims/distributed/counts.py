@@ -1,0 +1,86 @@
+"""histogram, bincount and compact of sharded arrays; counts of shards are added on the host, in order."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gpuprims.core.keywords import check_flags
+from gpuprims.distributed.alike import alike
+from gpuprims.distributed.devices import Devices
+from gpuprims.distributed.folds import reduced, sharded
+from gpuprims.errors import ArgumentError, quoted
+from gpuprims.primitives.compact import compact as compact_one
+from gpuprims.primitives.histogram import bincount as bincount_one
+from gpuprims.primitives.histogram import histogram as histogram_one
+
+
+def counted(
+    group: Devices, x: Any, bins: Any, limits: Any, density: Any, weights: Any, deterministic: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Count the elements in each bin; see :meth:`DeviceGroup.histogram`."""
+    label = "DeviceGroup.histogram"
+    check_flags(label, density=bool(density) if density is None else density, deterministic=deterministic)
+    arrays = alike(label, group, (x,) if weights is None else (x, weights))
+    if isinstance(bins, str):
+        raise ArgumentError(f"{label}: bins= a number or edges; got {quoted(bins)} (a rule needs all elements at once)")
+    if limits is None and np.ndim(bins) == 0 and len(x) and x.nbytes:
+        low, high = reduced(group, (x,), "minmax", None, None, False, None, 0, False, None, None)
+        limits = low, high  # in the dtype of x, which decides that of the edges, as in NumPy
+    if limits is None and np.ndim(bins) == 0:
+        limits = (0, 1)  # as NumPy's for no elements
+
+    def count(k: int) -> tuple[np.ndarray, np.ndarray | None]:
+        device, shards = group.devices[k], [one.shards[k] for one in arrays]
+        own = {"weights": shards[1]} if len(shards) > 1 else {}
+        found, edges = histogram_one(shards[0], bins, limits, deterministic=deterministic, device=device, **own)
+        return device.to_host(found), None if k else device.to_host(edges)
+
+    results = group.each(label, count)
+    edges = results[0][1]
+    assert edges is not None  # noqa: S101  # the first shard's
+    counts = _added([one for one, _ in results])
+    if density:
+        counts = counts / np.diff(edges) / counts.sum()
+    return counts, edges
+
+
+def numbers_counted(group: Devices, x: Any, weights: Any, minlength: Any, deterministic: bool) -> np.ndarray:
+    """Count how often each number occurs; see :meth:`DeviceGroup.bincount`."""
+    label = "DeviceGroup.bincount"
+    check_flags(label, deterministic=deterministic)
+    arrays = alike(label, group, (x,) if weights is None else (x, weights))
+
+    def count(k: int) -> np.ndarray:
+        device, (numbers, *own) = group.devices[k], [one.shards[k] for one in arrays]
+        found: np.ndarray = device.to_host(
+            bincount_one(numbers, own[0] if own else None, minlength, deterministic=deterministic, device=device)
+        )
+        return found
+
+    found = group.each(label, count)
+    return _added(
+        [one for one, begin, end in zip(found, x.offsets, x.offsets[1:], strict=False) if end > begin] or found
+    )
+
+
+def _added(counts: list[np.ndarray]) -> np.ndarray:
+    """Return the sum of counts, of which some may have fewer bins."""
+    total: np.ndarray = np.zeros(max(map(len, counts)), counts[0].dtype)
+    for one in counts:
+        total[: len(one)] += one
+    return total
+
+
+def compacted(group: Devices, x: Any, mask: Any) -> Any:
+    """Return the elements that a mask keeps; see :meth:`DeviceGroup.compact`."""
+    label = "DeviceGroup.compact"
+    if isinstance(mask, str) or callable(mask):
+        return sharded(group, label, partial(_compact_by, mask), alike(label, group, (x,)))
+    return sharded(group, label, compact_one, alike(label, group, (x, mask)))
+
+
+def _compact_by(mask: Any, x: Any, device: Any) -> Any:
+    return compact_one(x, mask, device=device)

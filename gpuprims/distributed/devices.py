@@ -1,0 +1,56 @@
+"""The devices of a group, and a call that runs on each of them at the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, TypeVar
+
+from gpuprims.core.device import Device
+from gpuprims.distributed.workers import Failed, Workers
+from gpuprims.errors import ArgumentError, ArrayError, DtypeError, ExpressionError, ShardError, quoted, said
+
+T = TypeVar("T")
+# Errors about arguments, which every device finds alike.
+_MISTAKES = (ArgumentError, ArrayError, DtypeError, ExpressionError)
+
+
+class Devices:
+    """Devices in order, with a thread for each."""
+
+    def __init__(self, devices: Iterable[str | Device]) -> None:
+        given = [devices] if isinstance(devices, str | Device) else list(devices)
+        if not given:
+            raise ArgumentError(f"DeviceGroup: one device or more; got {quoted(devices)}")
+        self.devices = tuple(map(Device, given))
+        self._workers: Workers[Any] = Workers(len(self.devices))
+
+    def __len__(self) -> int:
+        return len(self.devices)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({[device.spec for device in self.devices]})"
+
+    def __reduce__(self) -> tuple[type[Devices], tuple[list[str]]]:
+        """Pickle and copy by specs, because threads cannot be."""
+        return type(self), ([device.spec for device in self.devices],)
+
+    def each(self, label: str, work: Callable[[int], T]) -> list[T]:
+        """Run ``work`` for the number of each device at the same time, and return the results in order.
+
+        If some fail, the others end before this raises: a mistake in the arguments as it is, anything else as a
+        :class:`ShardError` that names the first device that failed.
+        """
+        outcomes: list[Any] = self._workers.run([partial(work, k) for k in range(len(self.devices))])
+        failures = [(k, outcome.error) for k, outcome in enumerate(outcomes) if isinstance(outcome, Failed)]
+        if not failures:
+            return outcomes
+        for _, error in failures:
+            if not isinstance(error, Exception):  # such as KeyboardInterrupt
+                raise error
+        k, error = failures[0]
+        device = self.devices[k]
+        if isinstance(error, _MISTAKES):
+            error.add_note(f"in {label}, on shard {k} of {len(self)}, {device!r}")
+            raise error
+        raise ShardError(label, k, len(self), repr(device), f"{type(error).__name__}: {said(error)}") from error

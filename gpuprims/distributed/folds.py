@@ -1,0 +1,199 @@
+"""reduce and scan of sharded arrays: each device folds its shard, and the host joins a few numbers of each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gpuprims.core.device import Device
+from gpuprims.core.keywords import check_flags
+from gpuprims.core.shapes import broadcast_shapes
+from gpuprims.distributed.alike import alike
+from gpuprims.distributed.devices import Devices
+from gpuprims.distributed.sharded import ShardedArray, beside, empty_beside
+from gpuprims.distributed.splitting import Split, Value, split
+from gpuprims.errors import ArgumentError
+from gpuprims.expressions import computable, expression
+from gpuprims.operators import altered, as_initial, find_op
+from gpuprims.primitives.axes import as_axis, axes_of, one_axis
+from gpuprims.primitives.map import map as map_elements
+from gpuprims.primitives.reduce import reduce as reduce_one
+from gpuprims.primitives.reduce.plan import masked_call
+from gpuprims.primitives.scan import scan as scan_one
+
+
+def reduced(
+    group: Devices,
+    arrays: Sequence[Any],
+    op: Any,
+    mapped: Any,
+    axis: Any,
+    keepdims: Any,
+    dtype: Any,
+    ddof: Any,
+    compensated: bool,
+    where: Any,
+    initial: Any,
+) -> Any:
+    """Fold elements; see :meth:`DeviceGroup.reduce`."""
+    label = "DeviceGroup.reduce"
+    check_flags(label, keepdims=keepdims, compensated=compensated)
+    operator, given, function = masked_call(tuple(arrays), op, mapped, ddof, compensated, where, initial)
+    x, *others = alike(label, group, given)
+    shape = broadcast_shapes("reduce", [one.shape for one in (x, *others)])
+    axes = axes_of(as_axis(axis), len(shape))
+    if 0 not in axes:
+        how = {"op": operator, "map": function, "axis": axes, "keepdims": keepdims, "dtype": dtype}
+        return sharded(group, label, partial(reduce_one, **how), given)
+    if not math.prod(shape[k] for k in axes) and not operator.of_nothing:
+        reduce_one(*(one.shards[0] for one in given), op=operator, map=function, axis=axes)  # raises
+    chosen = None if dtype is None else computable(dtype, "reduce", stored=True)
+    folds = split(operator, _traced(function, given), tuple(one.dtype for one in given), chosen, "reduce")
+    each = math.prod(shape[k] for k in axes[1:])
+
+    def fold(k: int) -> Value:
+        device = group.devices[k]
+        shards = [one.shards[k] for one in given]
+        if folds.indexed:
+            shards.append(beside(shards[0], _filled(len(shape), x.offsets[k] * each), device))
+        found = reduce_one(*shards, op=folds.part, axis=axes, device=_named(device, shards))
+        return tuple(map(device.to_host, found if isinstance(found, tuple) else (found,)))
+
+    value = folds.join(group.each(label, fold))
+    results = folds.finish(value, math.prod(shape[k] for k in axes))
+    if keepdims:
+        results = tuple(np.expand_dims(one, axes) for one in results)
+    plain = [one[()] if not one.ndim else one for one in results]
+    return plain[0] if len(plain) == 1 else tuple(plain)
+
+
+def scanned(
+    group: Devices, arrays: Sequence[Any], op: Any, mapped: Any, inclusive: Any, axis: Any, dtype: Any, initial: Any
+) -> Any:
+    """Scan elements; see :meth:`DeviceGroup.scan`.
+
+    Each device but the last folds its shard, and all then scan, each but the first from the value of the shards before.
+    Elements are read twice and results written once. This is the least for one pass over each shard at a time: a scan
+    without the value would have to read and write its results again. Source: G. E. Blelloch, "Prefix sums and their
+    applications", CMU-CS-90-190, 1990.
+    """
+    label = "DeviceGroup.scan"
+    check_flags(label, inclusive=inclusive)
+    given = alike(label, group, arrays)
+    shape = broadcast_shapes("scan", [one.shape for one in given])
+    along = None if axis is None else one_axis(axis, len(shape))
+    operator, function = find_op(op), _traced(mapped, given)
+    how = {"op": op, "map": function, "inclusive": inclusive, "axis": along, "dtype": dtype, "initial": initial}
+    if along not in (None, 0):
+        return sharded(group, label, partial(scan_one, **how), given)
+    if not inclusive and not operator.of_nothing and operator.finish:
+        scan_one(given[0].shards[0], op=op, inclusive=False)  # raises
+    begun = altered("scan", operator, where=False, initial=as_initial("scan", operator, initial))
+    chosen = None if dtype is None else computable(dtype, "scan", stored=True)
+    dtypes = tuple(one.dtype for one in given)
+    folds = split(begun, function, dtypes, chosen, "scan", running=True)
+    each = math.prod(shape[1:]) if along is None else 1
+    starts = [start * each for start in given[0].offsets]
+    axes, ndim = (tuple(range(len(shape))), 1) if along is None else ((0,), len(shape))
+
+    def total(k: int) -> Value:
+        if k == len(group) - 1:
+            return ()
+        device, shards = group.devices[k], [one.shards[k] for one in given]
+        if folds.indexed:
+            shards.append(beside(shards[0], _filled(len(shape), starts[k]), device))
+        found = reduce_one(*shards, op=folds.part, axis=axes, device=_named(device, shards))
+        return tuple(map(device.to_host, found if isinstance(found, tuple) else (found,)))
+
+    totals = group.each(label, total)[:-1] if len(group) > 1 else []
+    befores: list[Value | None] = [None]
+    for value in totals:
+        befores.append(value if befores[-1] is None else folds.join([befores[-1], value]))
+
+    def scan(k: int) -> Any:
+        device, shards, before = group.devices[k], [one.shards[k] for one in given], befores[k]
+        if before is None:
+            return scan_one(*shards, device=_named(device, shards), **how)
+        if along is None:
+            shards = [shard.reshape(-1) for shard in shards] if len(shape) > 1 else shards
+        more = [_filled(ndim, starts[k]), *_shaped(folds, before, ndim)]
+        there = [beside(shards[0], one, device) for one in more]
+        return _continued(folds, device, shards, there, before, inclusive=bool(inclusive))
+
+    if along is None and len(shape) > 1:
+        given = [_whole(one, shape) for one in given]
+    return gathered(group, group.each(label, scan))
+
+
+def _whole(x: ShardedArray, shape: tuple[int, ...]) -> ShardedArray:
+    """Return an array if it has the shape of the call; others would be repeated."""
+    if x.shape != shape:
+        raise ArgumentError(
+            f"DeviceGroup.scan: arrays of one shape if axis= is not given; got {x.shape} beside {shape}"
+        )
+    return x
+
+
+def _continued(
+    folds: Split, device: Device, shards: list[Any], more: list[Any], before: Value, *, inclusive: bool
+) -> Any:
+    """Scan a shard along its first axis, from the value of all elements before it.
+
+    An exclusive scan is the inclusive one of all elements but the last, one place later.
+    """
+    run = partial(scan_one, op=folds.continued, axis=0, device=_named(device, shards))
+    if inclusive:
+        return run(*shards, *more)
+    shape = np.broadcast_shapes(*(tuple(shard.shape) for shard in shards))
+    results = [empty_beside(shards[0], shape, dtype, device) for dtype in folds.whole.outputs]
+    if not shape[0]:
+        return results[0] if len(results) == 1 else tuple(results)
+    for result, value in zip(results, folds.finish(before, 1), strict=True):
+        first = np.ascontiguousarray(np.broadcast_to(value, (1, *shape[1:])))
+        map_elements("v", beside(shards[0], first, device), out=result[:1], device=device)
+    if shape[0] > 1:
+        parts = [shard[:-1] if shard.shape[0] > 1 else shard for shard in shards]
+        targets = tuple(result[1:] for result in results)
+        run(*parts, *more, out=targets[0] if len(targets) == 1 else targets)
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _shaped(folds: Split, before: Value, ndim: int) -> list[np.ndarray]:
+    """Return the components of a value as arrays of so many axes."""
+    values = [np.ascontiguousarray(one, dtype) for one, dtype in zip(before, folds.whole.values, strict=True)]
+    return [value.reshape((1,) * (ndim - value.ndim) + value.shape) for value in values]
+
+
+def _filled(ndim: int, number: int) -> np.ndarray:
+    """Return an array of one index."""
+    return np.full((1,) * ndim, number, np.int64)
+
+
+def _named(device: Device, shards: Sequence[Any]) -> Device | None:
+    """Return ``device=`` for a call on shards: arrays on a device say where they lie."""
+    return device if isinstance(shards[0], np.ndarray) else None
+
+
+def _traced(function: Any, arrays: Sequence[Any]) -> Any:
+    return None if function is None else expression(function, len(arrays))
+
+
+def sharded(group: Devices, label: str, call: Any, arrays: Sequence[Any]) -> Any:
+    """Run a call on each shard by itself, and return its results as sharded arrays."""
+
+    def run(k: int) -> Any:
+        shards = [one.shards[k] if isinstance(one, ShardedArray) else one for one in arrays]
+        return call(*shards, device=group.devices[k])
+
+    return gathered(group, group.each(label, run))
+
+
+def gathered(group: Devices, results: Sequence[Any]) -> Any:
+    """Return the results of each device as one sharded array, or a tuple of them."""
+    if isinstance(results[0], tuple):
+        return tuple(ShardedArray(group, shards) for shards in zip(*results, strict=True))
+    return ShardedArray(group, results)

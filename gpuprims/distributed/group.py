@@ -1,0 +1,246 @@
+"""DeviceGroup: several devices of one host, and the primitives on arrays that are cut among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gpuprims.core.device import Device
+from gpuprims.distributed.counts import compacted, counted, numbers_counted
+from gpuprims.distributed.devices import Devices
+from gpuprims.distributed.folds import reduced, scanned
+from gpuprims.distributed.halos import applied, reaches
+from gpuprims.distributed.maps import mapped
+from gpuprims.distributed.sharded import ShardedArray, scattered, taken
+from gpuprims.operators import Op
+from gpuprims.primitives.stencil import stencil as stencil_one
+from gpuprims.primitives.stencil.blur import Kind
+from gpuprims.primitives.stencil.blur import blur as blur_one
+from gpuprims.primitives.stencil.spec import Mode
+
+
+class DeviceGroup(Devices):
+    """Several devices of one host, for arrays that are cut among them along their first axis.
+
+    Parameters
+    ----------
+    devices : iterable of str or Device
+        In the order of the shards. The same device may be named several times.
+
+    Raises
+    ------
+    ArgumentError, UnknownDeviceError, BackendUnavailableError
+        No device, or one that cannot be used.
+
+    Attributes
+    ----------
+    devices : tuple of Device
+
+    Notes
+    -----
+    A method starts the work of all devices at the same time, a thread for each, and returns when it has started or, for
+    numbers on the host, ended. Shards join in their order, so results are the same in every run. Sums of floats may
+    differ in the last bits from those of another number of devices.
+
+    Threads use CuPy's default stream. If your own work fills shards in another stream, wait for it first.
+
+    If a shard fails, the other devices finish their work, and the call raises: :class:`gpuprims.errors.ShardError`
+    with the device's name, or the error itself, with a note, if the arguments are wrong.
+
+    Examples
+    --------
+    >>> import gpuprims, numpy as np
+    >>> group = gpuprims.DeviceGroup(["reference", "reference"])
+    >>> x = group.scatter(np.float32([3, 1, 4, 1, 5]))
+    >>> float(group.reduce(x)), float(group.reduce(x, op="max"))
+    (14.0, 5.0)
+    >>> group.scan(x).gather()
+    array([ 3.,  4.,  8.,  9., 14.], dtype=float32)
+    """
+
+    devices: tuple[Device, ...]
+
+    def __init__(self, devices: Iterable[str | Device]) -> None:
+        super().__init__(devices)
+
+    def scatter(self, x: Any, *, like: ShardedArray | None = None) -> ShardedArray:
+        """Cut an array along its first axis and copy the parts to the devices.
+
+        Parameters
+        ----------
+        x : array_like
+            On the host or a device. Devices that compute in the host's memory get views of a host array.
+        like : ShardedArray, optional
+            Cut at the same rows as this array; by default into nearly equal parts.
+
+        Returns
+        -------
+        ShardedArray
+
+        Raises
+        ------
+        ShapeError
+            An array without axes, or with another number of rows than ``like``.
+        """
+        return scattered(self, x, None if like is None else like.offsets)
+
+    def from_shards(self, shards: Sequence[Any]) -> ShardedArray:
+        """Take arrays that lie on the devices already, such as CuPy's or torch's, without a copy.
+
+        Parameters
+        ----------
+        shards : sequence of arrays
+            One on each device, in order. Shapes may differ along the first axis. Host arrays are copied to devices that
+            have memory of their own.
+
+        Returns
+        -------
+        ShardedArray
+
+        Raises
+        ------
+        DeviceMismatchError, ShapeError, DtypeError, ArrayError
+            An array on another device, of another shape or dtype, or the wrong number of arrays.
+        """
+        return taken(self, shards)
+
+    def map(self, fn: Any, /, *arrays: Any, **named: Any) -> Any:
+        """Apply a function to each element, as :func:`gpuprims.map`.
+
+        Parameters
+        ----------
+        fn : callable or str
+        *arrays, **named : ShardedArray or number
+            Cut at the same rows.
+
+        Returns
+        -------
+        ShardedArray or tuple of them
+        """
+        return mapped(self, fn, arrays, named)
+
+    def reduce(
+        self,
+        *arrays: ShardedArray,
+        op: str | Op | Callable[..., Any] = "sum",
+        map: Any = None,  # noqa: A002 - the fused map, under the primitive's name
+        axis: int | tuple[int, ...] | None = None,
+        keepdims: bool = False,
+        dtype: Any = None,
+        ddof: float = 0,
+        compensated: bool = False,
+        where: ShardedArray | None = None,
+        initial: Any = None,
+    ) -> Any:
+        """Fold elements with an operator; the parameters are those of :func:`gpuprims.reduce`.
+
+        Returns
+        -------
+        scalar, array, or tuple of them
+            NumPy's, on the host, if ``axis`` contains the first axis; else a ShardedArray.
+        """
+        return reduced(self, arrays, op, map, axis, keepdims, dtype, ddof, compensated, where, initial)
+
+    def scan(
+        self,
+        *arrays: ShardedArray,
+        op: str | Op | Callable[..., Any] = "sum",
+        map: Any = None,  # noqa: A002 - the fused map, under the primitive's name
+        inclusive: bool = True,
+        axis: int | None = None,
+        dtype: Any = None,
+        initial: Any = None,
+    ) -> Any:
+        """Compute a prefix sum, or another running fold; the parameters are those of :func:`gpuprims.scan`.
+
+        Returns
+        -------
+        ShardedArray or tuple of them
+        """
+        return scanned(self, arrays, op, map, inclusive, axis, dtype, initial)
+
+    def histogram(
+        self,
+        x: ShardedArray,
+        bins: Any = 10,
+        range: tuple[float, float] | None = None,  # noqa: A002 - NumPy's name
+        density: bool | None = None,
+        weights: ShardedArray | None = None,
+        *,
+        deterministic: bool = True,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Count the elements in each bin, as :func:`gpuprims.histogram`; ``bins`` is a number, or edges.
+
+        Returns
+        -------
+        counts, edges : ndarray
+        """
+        return counted(self, x, bins, range, density, weights, deterministic)
+
+    def bincount(
+        self, x: ShardedArray, weights: ShardedArray | None = None, minlength: int = 0, *, deterministic: bool = True
+    ) -> np.ndarray:
+        """Count how often each number occurs, as :func:`gpuprims.bincount`."""
+        return numbers_counted(self, x, weights, minlength, deterministic)
+
+    def compact(self, x: ShardedArray, mask: Any) -> ShardedArray:
+        """Return the elements that a mask keeps, as :func:`gpuprims.compact`; each stays on its device.
+
+        Parameters
+        ----------
+        x : ShardedArray
+        mask : ShardedArray of bool, callable or str
+        """
+        found: ShardedArray = compacted(self, x, mask)
+        return found
+
+    def stencil(
+        self,
+        x: ShardedArray,
+        weights: Any,
+        *,
+        mode: Mode = "nearest",
+        cval: Any = 0,
+        channel_axis: int | None = None,
+        iterations: int = 1,
+        dtype: Any = None,
+    ) -> ShardedArray:
+        """Compute each element from its neighbours; the parameters are those of :func:`gpuprims.stencil`.
+
+        Devices exchange the rows beside the cuts.
+        """
+        how: dict[str, Any] = {"mode": mode, "cval": cval, "channel_axis": channel_axis, "iterations": iterations}
+        how["dtype"] = dtype
+        reach = self._reach("stencil", x, weights, **how)
+        apply = partial(_call, stencil_one, weights, how)
+        return applied(self, x, reach, apply, wraps=mode == "wrap", label="DeviceGroup.stencil")
+
+    def blur(
+        self,
+        image: ShardedArray,
+        kind: Kind = "cross",
+        *,
+        size: int | tuple[int, int] | None = None,
+        sigma: float | tuple[float, float] | None = None,
+        mode: Mode = "nearest",
+        cval: Any = 0,
+        channel_axis: int | None = None,
+        iterations: int = 1,
+    ) -> ShardedArray:
+        """Blur an image that is cut between rows; the parameters are those of :func:`gpuprims.blur`."""
+        how: dict[str, Any] = {"size": size, "sigma": sigma, "mode": mode, "cval": cval}
+        how |= {"channel_axis": channel_axis, "iterations": iterations}
+        reach = self._reach("blur", image, kind, **how)
+        apply = partial(_call, blur_one, kind, how)
+        return applied(self, image, reach, apply, wraps=mode == "wrap", label="DeviceGroup.blur")
+
+    def _reach(self, label: str, x: Any, *given: Any, **how: Any) -> int:
+        """Return how many rows beside a cut its results need; 0 for what is no array, which :func:`applied` refuses."""
+        return reaches(label, x.ndim, x.dtype, *given, **how)[0] if isinstance(x, ShardedArray) else 0
+
+
+def _call(function: Callable[..., Any], given: Any, how: dict[str, Any], x: Any, device: Device) -> Any:
+    return function(x, given, device=device, **how)

@@ -1,0 +1,201 @@
+"""LogReg: logistic regression of samples in parts, with scikit-learn's interface."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_random_state
+from tqdm import tqdm
+
+from gpuprims.core.device import Device
+from gpuprims.core.interop import short
+from gpuprims.distributed.objective import SummedObjective
+from gpuprims.distributed.samples import LABEL, samples_of_shards
+from gpuprims.distributed.sharded import ShardedArray
+from gpuprims.errors import ArrayError
+from gpuprims.models.checks import CheckedParameters, named_parameters
+from gpuprims.models.logreg import newton
+from gpuprims.models.logreg.fitting import store
+from gpuprims.models.logreg.objective import Objective
+from gpuprims.models.logreg.penalties import strengths_of
+from gpuprims.models.logreg.prediction import LinearScores
+from gpuprims.models.logreg.progress import WARNINGS, Monitor, Progress, Settings, Solver
+
+_SOLVERS: dict[str, Solver] = {"lbfgs": newton.lbfgs, "newton-cholesky": newton.newton_cholesky}
+
+
+@named_parameters
+@dataclass(eq=False, repr=False)  # scikit-learn has its own
+class LogReg(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Logistic regression of two or more classes, of samples on several devices.
+
+    The optimum is that of :class:`gpuprims.models.LogReg`. In each pass a device computes the loss and the gradient of
+    its samples, and the host adds these few numbers.
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        Inverse of the penalty, as for :class:`gpuprims.models.LogReg`.
+    penalty : {"l2"} or None, default "l2"
+    solver : {"lbfgs", "newton-cholesky"}, default "lbfgs"
+        "newton-cholesky" suits few features: the host adds matrices of their squared number.
+    max_iter : int, default 100
+    tol : float, default 1e-4
+        Stop when no component of the gradient, per sample, is larger.
+    fit_intercept : bool, default True
+    threshold : float, default 0.5
+        Predict the second of two classes above this probability.
+    device : str or Device, optional
+        Where to predict from host arrays.
+    callback : callable, optional
+        Called after each iteration with an object that has ``iteration``, ``loss``, ``coef`` and ``intercept``. Return
+        True to stop.
+    verbose : bool, default False
+        Show a progress bar with the loss.
+
+    Attributes
+    ----------
+    classes_, coef_, intercept_, loss_curve_, loss_iterations_, n_iter_, stop_reason_, n_features_in_
+        As of :class:`gpuprims.models.LogReg`.
+
+    Examples
+    --------
+    >>> import gpuprims, numpy as np
+    >>> group = gpuprims.DeviceGroup(["reference", "reference"])
+    >>> X = group.scatter(np.array([[-2.0], [1.0], [-1.0], [2.0]]))
+    >>> model = gpuprims.distributed.LogReg().fit(X, ["no", "yes", "no", "yes"])
+    >>> model.predict(np.array([[-3.0], [3.0]])).tolist()
+    ['no', 'yes']
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "C": [Interval(Real, 0, None, closed="right")],
+        "penalty": [StrOptions({"l2"}), None],
+        "solver": [StrOptions(set(_SOLVERS))],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "fit_intercept": ["boolean"],
+        "threshold": [Interval(Real, 0, 1, closed="neither")],
+        "device": [str, Device, None],
+        "callback": [callable, None],
+        "verbose": ["verbose"],
+    }
+
+    _: KW_ONLY
+    C: float = 1.0
+    penalty: str | None = "l2"
+    solver: str = "lbfgs"
+    max_iter: int = 100
+    tol: float = 1e-4
+    fit_intercept: bool = True
+    threshold: float = 0.5
+    device: str | Device | None = None
+    callback: Callable[[Progress], Any] | None = None
+    verbose: bool = False
+
+    @property
+    def backend(self) -> None:  # type: ignore[override]  # another name of device= in gpuprims.models
+        """None: ``device`` says where to predict."""
+        return
+
+    def fit(self, X: ShardedArray, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : ShardedArray of shape (n_samples, n_features)
+            With samples in each shard.
+        y : ShardedArray or array_like of shape (n_samples,)
+            Labels of at least two classes; not every shard needs to have each class.
+        sample_weight : ShardedArray or array_like of shape (n_samples,), optional
+            By default, 1 for each sample.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ArgumentError, ShapeError, ArrayError
+            NaN or infinity in ``X``, a single class, negative weights, labels or weights that are cut in another way.
+        ShardError
+            A device failed, such as for lack of memory.
+        """
+        self._validate_params()
+        if not isinstance(X, ShardedArray):
+            hint = "gpuprims.models.LogReg fits ordinary arrays; group.scatter(X) cuts one"
+            raise ArrayError(f"{LABEL}: X a sharded array; got {short(X)} ({hint})")
+        group = X.group
+        self.classes_, samples = samples_of_shards(X, y, sample_weight)
+        self.n_features_in_ = X.shape[1]
+        outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
+        parts = [Objective(one, outputs, 0.0, fit_intercept=bool(self.fit_intercept)) for one in samples]
+
+        def each(work: Callable[[Objective], Any]) -> Sequence[Any]:
+            return group.each(f"{LABEL}.fit", lambda k: work(parts[k]))
+
+        self._minimise(each, group.devices, parts[0], sum(part.total for part in parts))
+        return self
+
+    def _minimise(self, each: Any, devices: Sequence[Device], like: Objective, total: float) -> None:
+        """Run the solver, and set the fitted attributes."""
+        strengths = strengths_of(self.penalty, 0.0, self.C, total)
+        objective = SummedObjective(each, devices, like, total, strengths.l2)
+        start = np.zeros(objective.size)
+        settings = Settings(int(self.max_iter), float(self.tol), None, 1, check_random_state(0))
+        with tqdm(total=self.max_iter, desc=LABEL, unit="it", disable=not self.verbose) as bar:
+            monitor = Monitor(objective, start, bar, self.callback, None, 0.0)
+            try:
+                reason = _SOLVERS[self.solver](objective, start, settings, monitor)
+            except KeyboardInterrupt:
+                store(self, objective, monitor.weights, monitor.records, monitor.errors, "interrupted")
+                raise
+        store(self, objective, monitor.weights, monitor.records, monitor.errors, reason)
+        if reason in WARNINGS:
+            message = WARNINGS[reason].format(**self.get_params())
+            warnings.warn(f"{LABEL}: {message}", ConvergenceWarning, stacklevel=3)
+
+    def decision_function(self, X: Any) -> Any:
+        """Return the scores, as :meth:`gpuprims.models.LogReg.decision_function`; sharded for a sharded array."""
+        return self._by_shards("decision_function", X) or super().decision_function(X)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return the probability of each class; sharded for a sharded array."""
+        return self._by_shards("predict_proba", X) or super().predict_proba(X)
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Return the logarithm of the probability of each class; sharded for a sharded array."""
+        return self._by_shards("predict_log_proba", X) or super().predict_log_proba(X)
+
+    def predict(self, X: Any) -> Any:
+        """Return the class of each sample; sharded for a sharded array."""
+        return self._by_shards("predict", X) or super().predict(X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy; the labels and weights of a sharded array are on the host, or sharded too."""
+        if not isinstance(X, ShardedArray):
+            return super().score(X, y, sample_weight)
+        guesses, labels = self.predict(X).gather(), y.gather() if isinstance(y, ShardedArray) else np.asarray(y)
+        weights = sample_weight.gather() if isinstance(sample_weight, ShardedArray) else sample_weight
+        return float(np.average(guesses == labels, weights=weights))
+
+    def _by_shards(self, method: str, X: Any) -> ShardedArray | None:
+        """Return a method's results on each shard; None for an ordinary array."""
+        if not isinstance(X, ShardedArray):
+            return None
+
+        def run(k: int) -> Any:
+            one = copy.copy(self)
+            one.device = X.group.devices[k]
+            return getattr(super(LogReg, one), method)(X.shards[k])
+
+        return ShardedArray(X.group, X.group.each(f"{LABEL}.{method}", run))

@@ -1,0 +1,98 @@
+"""Operators of folds in parts: each part folds to a value, and the values join to the result.
+
+An :class:`~gpuprims.Op` made here takes the arrays of a call themselves, so :func:`gpuprims.reduce` and
+:func:`gpuprims.scan` run it as they run any operator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpuprims.expressions import Expr
+from gpuprims.operators import Folding, Op, as_map, carried, counting, from_index, make_folding
+from gpuprims.operators.dtypes import Dtype, Dtypes
+
+# The components of a folded value, on the host.
+Value = tuple[Any, ...]
+
+
+class Split(NamedTuple):
+    """A fold in parts. ``part`` folds elements, with the index of the first as one more array if ``indexed``."""
+
+    whole: Folding
+    part: Op
+    indexed: bool
+    arrays: Dtypes
+
+    def join(self, values: Sequence[Value]) -> Value:
+        """Fold the values of parts, in their order."""
+        with np.errstate(all="ignore"):
+            joined = values[0]
+            for value in values[1:]:
+                joined = self.whole.op(*joined, *value)
+        return joined
+
+    def finish(self, value: Value, count: int) -> tuple[np.ndarray, ...]:
+        """Return the results of a folded value of so many elements."""
+        number = self.whole.finish.nodes[len(self.whole.values)].dtype.type(count)
+        with np.errstate(all="ignore"):
+            found = self.whole.finish(*value, number)
+        return tuple(np.asarray(one, dtype) for one, dtype in zip(found, self.whole.outputs, strict=True))
+
+    @property
+    def identity(self) -> Value:
+        """The value of no elements."""
+        return self.whole.identity
+
+    @property
+    def continued(self) -> Op:
+        """The operator of elements that come after others.
+
+        It takes two kinds of arrays more: the index of the first element, and the components of the value of all
+        elements before it, which joins the first element.
+        """
+        return _continued(self.whole, self.arrays, self.part.commutative, self.part.name)
+
+
+@lru_cache(maxsize=256)
+def split(
+    op: Op, mapped: str | Expr | None, arrays: Dtypes, dtype: Dtype | None, label: str, *, running: bool = False
+) -> Split:
+    """Return the fold of arrays of these dtypes in parts, for the arguments of :func:`gpuprims.reduce`.
+
+    A ``running`` fold has a result for each element, so values contain the number of elements if results need it.
+    """
+    whole = make_folding(op, as_map(label, mapped, len(arrays)), arrays, dtype, label)
+    if running and whole.counts:
+        whole = counting(whole, arrays)
+    indexed = whole.map.takes(len(arrays))
+    part = from_index(whole, arrays) if indexed else whole
+    taken = len(arrays) + indexed
+    return Split(whole, _op_of(part, taken, op.commutative, op.name, finished=False), indexed, arrays)
+
+
+@lru_cache(maxsize=256)
+def _continued(whole: Folding, arrays: Dtypes, commutative: bool, name: str) -> Op:
+    after = carried(whole, arrays)
+    return _op_of(after, len(arrays) + 1 + len(whole.values), commutative, name, finished=True)
+
+
+def _op_of(folding: Folding, arrays: int, commutative: bool, name: str, *, finished: bool) -> Op:
+    """Return a folding as an operator of so many arrays; unless ``finished``, its results are the components."""
+    outputs = folding.outputs if finished else folding.values
+    better = folding.better
+    op = Op(
+        lambda p, q: folding.op(*p, *q),
+        folding.identity,
+        commutative=commutative,
+        name=name,
+        prepare=lambda *given: folding.map(*given),
+        finish=folding.finish.__call__ if finished else lambda *given: given[:-1],
+        dtypes=lambda elements, dtype: (folding.values, outputs),
+        better=None if better is None else lambda a, b: better(a, b)[0],
+    )
+    return op.altered(elements=arrays)

@@ -1,0 +1,18 @@
+"""Groups of the devices of this machine, for tests that run anywhere."""
+
+from __future__ import annotations
+
+import gpuprims
+from conftest import SPECS
+
+# Shards on the NumPy reference, on one device several times, and on all devices, whose kernels differ.
+KINDS = {
+    "reference": ["reference"] * 3,
+    **{spec: [spec, spec] for spec in SPECS if spec != "reference"},
+    "all": [*SPECS, *SPECS[:1]],
+}
+
+
+def group_of(kind: str) -> gpuprims.DeviceGroup:
+    """Return a group of devices."""
+    return gpuprims.DeviceGroup(KINDS[kind])
