@@ -1,0 +1,212 @@
+"""Weak scaling of groups of devices: ``python -m bench.scaling --devices cuda:0 cuda:1``.
+
+Each device has as many elements as in the run on one device, so perfect scaling takes the same time. The time of one
+device is that of a plain call and of the wait for it, the mean over the devices, each alone. Runs alternate, and the
+median counts. Each result is checked before it is timed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from statistics import mean, median
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+import gpuprims
+from gpuprims.distributed import LogReg
+from gpuprims.models import LogReg as OneLogReg
+
+# Columns of the image, bins of the histograms, and iterations of LogReg, which takes more from more of them.
+_COLUMNS, _BINS, _ITERATIONS = 1 << 15, (256, 16384), 8
+
+
+class Work(NamedTuple):
+    """A call on all devices, the same on one, how often each is timed, and what is wrong with the result, or ""."""
+
+    name: str
+    together: Callable[[], Any]
+    alone: Callable[[int], Any]
+    runs: int
+    fault: Callable[[], str]
+
+
+def _random(device: gpuprims.Device, shape: tuple[int, ...], kind: Any = "uniform", stream: int = 0) -> Any:
+    """Return float32 numbers on a device, other ones for each stream."""
+    key = device.asarray(np.array([7, stream], np.uint64))
+    return gpuprims.random(key, shape, kind, dtype=np.float32)
+
+
+def _close(found: Any, wanted: Any, tolerance: float) -> str:
+    """Return what is wrong with numbers."""
+    off = float(np.max(np.abs(np.asarray(found, np.float64) - wanted) / np.maximum(np.abs(wanted), 1)))
+    return "" if off <= tolerance else f"off by {off:.2g}"
+
+
+def elements_of(group: gpuprims.DeviceGroup, count: int) -> list[Work]:
+    """Return the works on ``count`` uniform numbers a device."""
+    devices = group.devices
+    x = group.from_shards([_random(one, (count,), stream=k) for k, one in enumerate(devices)])
+    totals = [float(one.to_host(gpuprims.reduce(x.shards[k], dtype=np.float64))) for k, one in enumerate(devices)]
+
+    def host(call: Callable[..., Any]) -> Callable[[int], Any]:
+        return lambda k: devices[k].to_host(call(x.shards[k], device=devices[k]))
+
+    works = [
+        Work(
+            "sum",
+            lambda: group.reduce(x),
+            host(gpuprims.reduce),
+            20,
+            lambda: _close(group.reduce(x), sum(totals), 1e-4),
+        )
+    ]
+    for bins in _BINS:
+        how: dict[str, Any] = {"bins": bins, "range": (0, 1)}
+
+        def fault(how: dict[str, Any] = how) -> str:
+            wanted = sum(one.to_host(gpuprims.histogram(x.shards[k], **how)[0]) for k, one in enumerate(devices))
+            return "" if np.array_equal(group.histogram(x, **how)[0], wanted) else "other counts"
+
+        def alone(shard: Any, how: dict[str, Any] = how, **where: Any) -> Any:
+            return gpuprims.histogram(shard, **how, **where)[0]
+
+        works.append(Work(f"histogram, {bins} bins", lambda how=how: group.histogram(x, **how), host(alone), 20, fault))
+
+    def scan_fault() -> str:
+        """Compare the beginning of each shard's results with NumPy's, from the total of the shards before."""
+        found, before, many = group.scan(x), 0.0, min(count, 1000)
+        for k, one in enumerate(devices):
+            own = np.cumsum(one.to_host(x.shards[k][:many]), dtype=np.float64) + before
+            if wrong := _close(one.to_host(found.shards[k][:many]), own, 1e-4):
+                return f"shard {k}: {wrong}"
+            before += totals[k]
+        return _close(devices[-1].to_host(found.shards[-1][-1:]), before, 1e-4)
+
+    rows = count // _COLUMNS
+    image = group.from_shards([shard[: rows * _COLUMNS].reshape(rows, _COLUMNS) for shard in x.shards])
+
+    def blur_fault() -> str:
+        """Compare rows beside each cut with those of the reference."""
+        found = group.blur(image, "gaussian", sigma=1.0)
+        for k in range(len(devices) - 1):
+            near = [devices[k].to_host(image.shards[k][-12:]), devices[k + 1].to_host(image.shards[k + 1][:12])]
+            wanted = gpuprims.blur(
+                np.concatenate(near)[:, :256].astype(float), "gaussian", sigma=1.0, device="reference"
+            )
+            both = [devices[k].to_host(found.shards[k][-6:]), devices[k + 1].to_host(found.shards[k + 1][:6])]
+            if wrong := _close(np.concatenate(both)[:, :200], wanted[6:18, :200], 1e-5):
+                return f"cut {k}: {wrong}"
+        return ""
+
+    def blurred(k: int) -> None:
+        gpuprims.blur(image.shards[k], "gaussian", sigma=1.0, device=devices[k])
+        devices[k].synchronize()
+
+    def scanned(k: int) -> None:
+        gpuprims.scan(x.shards[k], device=devices[k])
+        devices[k].synchronize()
+
+    works.append(Work("scan", lambda: _waited(group, group.scan(x)), scanned, 10, scan_fault))
+    together = lambda: _waited(group, group.blur(image, "gaussian", sigma=1.0))  # noqa: E731
+    return [*works, Work("blur, Gaussian, sigma 1", together, blurred, 10, blur_fault)]
+
+
+def _waited(group: gpuprims.DeviceGroup, result: Any) -> Any:
+    for device in group.devices:
+        device.synchronize()
+    return result
+
+
+def fits_of(group: gpuprims.DeviceGroup, count: int, features: int) -> list[Work]:
+    """Return a fit of so many samples a device, and of a few, whose optimum is compared with scikit-learn's."""
+    devices, weights = group.devices, np.random.default_rng(0).standard_normal(features).astype(np.float32)
+
+    def samples(k: int, rows: int) -> tuple[Any, Any]:
+        X, noise = _random(devices[k], (rows, features), "normal", k), _random(devices[k], (rows,), "normal", k + 100)
+        scores = gpuprims.reduce(X, devices[k].asarray(weights), map="x*w", axis=1)
+        return X, gpuprims.map(lambda z, e: (z + 8 * e > 0).astype(np.int32), scores, noise)
+
+    parts = [samples(k, count) for k in range(len(devices))]
+    X, y = (group.from_shards([part[k] for part in parts]) for k in range(2))
+    how: dict[str, Any] = {"solver": "lbfgs", "max_iter": _ITERATIONS, "tol": 0.0}
+
+    def fault() -> str:
+        few = [samples(k, 20_000) for k in range(len(devices))]
+        own = [group.from_shards([part[k] for part in few]) for k in range(2)]
+        model = LogReg(tol=1e-6).fit(*own)
+        one = OneLogReg(device="reference", solver="lbfgs", tol=1e-6).fit(own[0].gather(), own[1].gather())
+        return _close(model.coef_, one.coef_, 1e-3)
+
+    together = lambda: LogReg(**how).fit(X, y)  # noqa: E731
+    alone = lambda k: OneLogReg(device=devices[k], **how).fit(X.shards[k], y.shards[k])  # noqa: E731
+    return [Work(f"LogReg, {count:,} x {features}, {_ITERATIONS} iterations", together, alone, 3, fault)]
+
+
+def timed(work: Work, devices: Sequence[Any]) -> tuple[float, float]:
+    """Return the seconds of all devices together, and of one alone."""
+    together, alone = list[float](), list[float]()
+    for run in range(work.runs + 2):
+        singles = [_seconds(lambda k=k: work.alone(k)) for k in range(len(devices))]
+        both = _seconds(work.together)
+        if run >= 2:
+            together.append(both)
+            alone.append(mean(singles))
+    return median(together), median(alone)
+
+
+def _seconds(call: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def exchanges(group: gpuprims.DeviceGroup) -> list[tuple[str, float]]:
+    """Return the median seconds of an exchange of 1 KiB by way of the host, of its parts, and of an empty task."""
+    devices = group.devices
+    x = group.from_shards([one.asarray(np.ones((1, 128))) for one in devices])
+    buffers = [one.asarray(np.ones(128)) for one in devices]
+    calls: list[tuple[str, Callable[[], Any]]] = [
+        ("a task that does nothing, on all", lambda: group.each("bench", int)),
+        (
+            "1 KiB of each to the host, added",
+            lambda: sum(group.each("bench", lambda k: devices[k].to_host(buffers[k]))),
+        ),
+        ("reduce(axis=0) of 1 KiB of each", lambda: group.reduce(x, axis=0)),
+    ]
+    return [(name, median([_seconds(call) for _ in range(300)][100:])) for name, call in calls]
+
+
+def main() -> None:
+    """Print a line for each work."""
+    parser = argparse.ArgumentParser(prog="python -m bench.scaling", description=__doc__)
+    parser.add_argument("--devices", nargs="+", required=True, help="such as cuda:0 cuda:1")
+    parser.add_argument("--elements", type=int, default=1 << 30, help="float32 numbers a device")
+    parser.add_argument("--samples", type=int, default=10_000_000, help="rows a device")
+    parser.add_argument("--features", type=int, default=100)
+    given = parser.parse_args()
+    group = gpuprims.DeviceGroup(given.devices)
+    names = ", ".join(device.capabilities.name for device in group.devices)
+    print(f"{len(group)} devices: {names}; {given.elements:,} float32 a device", flush=True)
+    print(f"{'work':44}{'together':>11}{'one alone':>11}{'of n times one':>16}  check", flush=True)
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    for make, sizes in ((elements_of, (given.elements,)), (fits_of, (given.samples, given.features))):
+        works: list[Work] = make(group, *sizes)  # type: ignore[operator]  # functions of several signatures
+        for work in works:
+            fault = work.fault() or "right"
+            together, alone = timed(work, group.devices)
+            print(
+                f"{work.name:44}{1e3 * together:8.3f} ms{1e3 * alone:8.3f} ms{alone / together:15.1%}  {fault}",
+                flush=True,
+            )
+        del works, work
+    for name, seconds in exchanges(group):
+        print(f"{name:44}{1e6 * seconds:8.1f} us", flush=True)
+
+
+if __name__ == "__main__":
+    main()
