@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 RUN = $(VENV)/bin/python -m
 
-.PHONY: demo test smoke test-all docs docs-test lint oclgrind sanitize hard soak fuzz clean
+.PHONY: demo test test-dask smoke test-all docs docs-test lint oclgrind sanitize hard soak fuzz clean
 
 demo: $(VENV)/demo
 	$(RUN) gpuprims demo
@@ -14,6 +14,10 @@ JOBS ?= 2
 TEST = $(RUN) pytest -n $(JOBS) --dist loadfile -m "not oclgrind"
 test: $(VENV)/test
 	$(TEST) gpuprims tests
+
+# The functions on Dask arrays, with a cluster of two workers; some 20 seconds.
+test-dask: $(VENV)/dask
+	$(RUN) pytest --quiet tests/distributed/test_dask.py tests/distributed/test_dask_cluster.py
 
 # What may differ between versions of Python, and a few kernels, in under a minute: make smoke VENV=.venv-3.13
 # PYTHON=python3.13. Doctests import every module.
@@ -69,6 +73,10 @@ $(VENV)/demo: $(VENV)/bin/python pyproject.toml
 
 $(VENV)/test: $(VENV)/bin/python pyproject.toml
 	$(RUN) pip install --quiet --editable ".[cpu,test]"
+	touch $@
+
+$(VENV)/dask: $(VENV)/test
+	$(RUN) pip install --quiet --editable ".[cpu,dask,test]"
 	touch $@
 
 $(VENV)/docs: $(VENV)/bin/python pyproject.toml

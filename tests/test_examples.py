@@ -136,6 +136,6 @@ def test_the_code_of_the_pages_runs(page):
 
 def lacks(code):
     """Return True if a program's first line imports a library that is not installed, or if its device is absent."""
-    libraries = re.findall(r"\b(?:torch|jax)\b", code.partition("\n")[0])
+    libraries = re.findall(r"\b(?:torch|jax|dask)\b", code.partition("\n")[0])
     on_a_cpu = "opencl:cpu" in code and all(device.capabilities.kind != "cpu" for device in gpuprims.devices())
     return on_a_cpu or any(not find_spec(library) for library in libraries)

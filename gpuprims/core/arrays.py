@@ -13,6 +13,7 @@ from gpuprims.core.capture import keep
 from gpuprims.core.device import Device
 from gpuprims.core.interop import from_dlpack, reader_of, refuse_elements, short
 from gpuprims.core.layout import View
+from gpuprims.core.lazy import find_lazy
 from gpuprims.core.memory import bounds_of, reach
 from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import ArrayError, DtypeError, quoted
@@ -40,6 +41,7 @@ def native_of(label: str, array: Any) -> Any:
     if isinstance(array, np.ndarray):
         refuse_masked(label, array)
     elif not isinstance(array, np.generic) and not is_vendors(array):
+        find_lazy(label, array)
         dlpack = hasattr(array, "__dlpack_device__")
         array = from_dlpack(label, array) if dlpack else plain_array(label, array)
     if not hasattr(array, "dtype"):

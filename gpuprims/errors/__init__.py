@@ -67,6 +67,15 @@ class ArrayError(GpuprimsError, TypeError):
     """An argument is not an array, or is an array of a library that cannot be read or written."""
 
 
+class LazyArrayError(ArrayError):
+    """An array computes later, as Dask's do, and the call with these arguments has no form for its chunks."""
+
+    def __init__(self, label: str, library: str) -> None:
+        hint = "compute it first, x.compute(), or see docs/howto/dask.md"
+        super().__init__(f"{label}: arrays in memory; got an array of {library} ({hint})")
+        self.library = library
+
+
 class ExpressionError(GpuprimsError, ValueError):
     """A function or a string cannot become an expression."""
 

@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
+from gpuprims.core.lazy import call_by_chunks
 from gpuprims.core.plans import planner
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.warm_calls import WarmCalls
+from gpuprims.errors import LazyArrayError
 from gpuprims.expressions import Expr, expression
 from gpuprims.primitives.compact.plan import bind, plan_call, run_in_slabs, sample
 from gpuprims.primitives.compact.rows import compact_along
@@ -118,7 +120,10 @@ def compact(
     key = _WARM.key_of((mask if applied else None, variant), arrays, device)
     if (run := _WARM.find(key)) is not None:
         return run(arrays)
-    operands, request, out, chosen = bind((x, mask), device, variant)
+    try:
+        operands, request, out, chosen = bind((x, mask), device, variant)
+    except LazyArrayError as found:
+        return call_by_chunks(found, "compact", x, mask, device=device, variant=variant)
     if operands.gain_by_slabs:
         return run_in_slabs(request, operands, chosen)
     read, step = (operands, None) if chosen is not None else in_index_order(operands)

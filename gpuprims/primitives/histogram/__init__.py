@@ -8,10 +8,12 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import check_flags, keywords_of, named_keywords, refuse_keywords
+from gpuprims.core.lazy import call_by_chunks
 from gpuprims.core.operands import as_operands
 from gpuprims.core.plans import planner
 from gpuprims.core.primitive import Planner, Primitive
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
+from gpuprims.errors import LazyArrayError
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.histogram.calls import as_density, as_weighing, bind, planned, weighed
 from gpuprims.primitives.histogram.in_slabs import histogram_in_slabs, numbers_in_slabs
@@ -162,7 +164,15 @@ def histogram(
         if (run := _WARM.find(key)) is not None:
             counts, edges = run(arrays)
             return counts, edges
-    operands = as_operands("histogram", (x,), device) if weights is None else weighed("histogram", x, weights, device)
+    try:
+        if weights is None:
+            operands = as_operands("histogram", (x,), device)
+        else:
+            operands = weighed("histogram", x, weights, device)
+    except LazyArrayError as found:
+        how = {"axis": axis, "segments": segments, "deterministic": deterministic, "device": device, "variant": variant}
+        lazy: tuple[Any, Any] = call_by_chunks(found, "histogram", x, bins, range, density, weights, **how)
+        return lazy
     along = axis if axis is None else axes_of(as_axis(axis), operands.natives[0].ndim)
     bins, range = bins_by_rule(operands, bins, range)  # noqa: A001 - NumPy's name
     seeks = bins if range is None and type(bins) is int else 0
@@ -262,7 +272,11 @@ def bincount(
         if (warm := find_warm(key)) is not None:
             numbers, on_host = warm
             return numbers.run(arrays, on_host=on_host)
-    operands, axes, _, weighing, _ = bind_numbers((x,), weights, minlength, axis, deterministic, device, variant)
+    try:
+        operands, axes, _, weighing, _ = bind_numbers((x,), weights, minlength, axis, deterministic, device, variant)
+    except LazyArrayError as found:
+        how = {"axis": axis, "deterministic": deterministic, "device": device, "variant": variant}
+        return call_by_chunks(found, "bincount", x, weights, minlength, **how)
     if operands.on_host and operands.exceed_room:
         return operands.as_caller_wants(numbers_in_slabs(operands, axes, minlength, weighing, variant))
     numbers = numbers_of(operands, axes, minlength, weighing, variant)

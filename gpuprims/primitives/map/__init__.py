@@ -7,9 +7,11 @@ from typing import Any, overload
 
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import find_plan
+from gpuprims.core.lazy import call_by_chunks
 from gpuprims.core.operands import Operands
 from gpuprims.core.primitive import Planner, Primitive
 from gpuprims.core.warm_calls import Run, WarmCalls, runner_of
+from gpuprims.errors import LazyArrayError
 from gpuprims.expressions import expression
 from gpuprims.primitives.map.in_slabs import run_in_slabs
 from gpuprims.primitives.map.orders import axes_in_memory, run_in_order
@@ -176,7 +178,11 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
         key, given, run = _WARM.find_into(keywords, arrays, out, device)
         if run is not None:
             return run(given)
-    operands, request, result, chosen = bind((fn, *arrays), out, vector_axis, index, device, variant, **named)
+    try:
+        operands, request, result, chosen = bind((fn, *arrays), out, vector_axis, index, device, variant, **named)
+    except LazyArrayError as found:
+        how = {"out": out, "vector_axis": vector_axis, "index": index, "device": device, "variant": variant}
+        return call_by_chunks(found, "map", fn, arrays, named, **how)
     if operands.gain_by_slabs:
         return run_in_slabs(request, operands, result, chosen)
     if result is None and (axes := axes_in_memory(operands, request)) is not None:

@@ -9,8 +9,10 @@ from typing import Any, Unpack, overload
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
+from gpuprims.core.lazy import call_by_chunks
 from gpuprims.core.primitive import Planner, Primitive
 from gpuprims.core.warm_calls import AS_GIVEN, BEGINS, WarmCalls, by_value
+from gpuprims.errors import LazyArrayError
 from gpuprims.expressions import expression
 from gpuprims.operators import Op
 from gpuprims.primitives.found import must_find
@@ -192,9 +194,16 @@ def reduce(
                 return run(given)
             except WrongOffsetsError:  # the rest of the call says what is wrong
                 key = None
-    operands, request, result, chosen = bind(
-        arrays, op, map, axis, keepdims, dtype, out, ddof, compensated, where, initial, device, variant
-    )
+    try:
+        operands, request, result, chosen = bind(
+            arrays, op, map, axis, keepdims, dtype, out, ddof, compensated, where, initial, device, variant
+        )
+    except LazyArrayError as found:
+        if segments is not None:
+            raise
+        how = {"op": op, "map": map, "axis": axis, "keepdims": keepdims, "dtype": dtype, "out": out, "ddof": ddof}
+        how |= {"compensated": compensated, "where": where, "initial": initial, "device": device, "variant": variant}
+        return call_by_chunks(found, "reduce", *arrays, **how)
     back = must_find("reduce", request.operator, operands)
     if segments is not None:
         refuse_keepdims(keepdims)

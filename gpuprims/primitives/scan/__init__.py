@@ -11,9 +11,11 @@ from numpy.typing import DTypeLike
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
+from gpuprims.core.lazy import call_by_chunks
 from gpuprims.core.plans import planner
 from gpuprims.core.primitive import Planner, Primitive
 from gpuprims.core.warm_calls import AS_GIVEN, BEGINS, WarmCalls
+from gpuprims.errors import LazyArrayError
 from gpuprims.expressions import expression
 from gpuprims.operators import Op, find_op
 from gpuprims.primitives.copies import in_index_order
@@ -185,9 +187,16 @@ def scan(
                 return run(given)
             except WrongOffsetsError:  # the rest of the call says what is wrong
                 key = None
-    operands, request, result, chosen = bind(
-        arrays, op, map, inclusive, axis, dtype, out, initial, reverse, device, variant
-    )
+    try:
+        operands, request, result, chosen = bind(
+            arrays, op, map, inclusive, axis, dtype, out, initial, reverse, device, variant
+        )
+    except LazyArrayError as found:
+        if segments is not None:
+            raise
+        how = {"op": op, "map": map, "inclusive": inclusive, "axis": axis, "dtype": dtype, "out": out}
+        how |= {"initial": initial, "reverse": reverse, "device": device, "variant": variant}
+        return call_by_chunks(found, "scan", *arrays, **how)
     if segments is not None:
         refuse_reverse(reverse)
         keep = None if key is None else partial(_WARM.keep, key)

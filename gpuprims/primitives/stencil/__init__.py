@@ -10,9 +10,11 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
+from gpuprims.core.lazy import call_by_chunks
 from gpuprims.core.plans import planner
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
+from gpuprims.errors import LazyArrayError
 from gpuprims.primitives.signatures import Array, Host, HostArray, Out, StencilKeywords
 from gpuprims.primitives.stencil.blur import bind_blur
 from gpuprims.primitives.stencil.calls import bind, run
@@ -123,7 +125,11 @@ def stencil(
         key, given, run_again = _WARM.find_into(keywords, (x,), out, device)
         if run_again is not None:
             return run_again(given)
-    bound = bind((x, weights), None, mode, cval, channel_axis, iterations, dtype, out, device, variant)
+    try:
+        bound = bind((x, weights), None, mode, cval, channel_axis, iterations, dtype, out, device, variant)
+    except LazyArrayError as found:
+        how = {"mode": mode, "cval": cval, "channel_axis": channel_axis, "iterations": iterations, "dtype": dtype}
+        return call_by_chunks(found, "stencil", x, weights, out=out, device=device, variant=variant, **how)
     return run(*bound, partial(_WARM.keep, key))
 
 

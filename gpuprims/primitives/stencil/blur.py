@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
+from gpuprims.core.lazy import call_by_chunks
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out as Written
 from gpuprims.core.variant import Variant
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
-from gpuprims.errors import ArgumentError, DtypeError, did_you_mean, quoted
+from gpuprims.errors import ArgumentError, DtypeError, LazyArrayError, did_you_mean, quoted
 from gpuprims.primitives.signatures import Array, BlurKeywords, Element, Host, HostArray, Out
 from gpuprims.primitives.stencil.calls import bind_stencil, run
 from gpuprims.primitives.stencil.request import StencilRequest
@@ -125,7 +126,13 @@ def blur(
         if run_again is not None:
             return run_again(arrays)
     how = (kind, size, sigma, mode, cval, channel_axis, iterations)
-    return run(*bind_blur((image,), *how, out=out, device=device, variant=variant), partial(_WARM.keep, key))
+    try:
+        bound = bind_blur((image,), *how, out=out, device=device, variant=variant)
+    except LazyArrayError as found:
+        named: dict[str, Any] = {"size": size, "sigma": sigma, "mode": mode, "cval": cval}
+        named |= {"channel_axis": channel_axis, "iterations": iterations}
+        return call_by_chunks(found, "blur", image, kind, out=out, device=device, variant=variant, **named)
+    return run(*bound, partial(_WARM.keep, key))
 
 
 def bind_blur(

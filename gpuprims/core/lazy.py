@@ -1,0 +1,30 @@
+"""Arrays that compute later, in chunks, such as Dask's: a call on them becomes calls on the chunks.
+
+They are recognised where no class of arrays in memory fits, so other calls pay nothing. No library is imported to
+recognise its arrays.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from gpuprims.errors import LazyArrayError
+
+# By library: the module whose functions have the names of primitives and take their arrays and keywords. The functions
+# that have such a form are those of this table, and others read all of an array into memory, as NumPy's do.
+_MODULES = {"dask": "gpuprims.distributed.dask_arrays"}
+_LABELS = frozenset({"bincount", "blur", "compact", "histogram", "map", "reduce", "scan", "stencil"})
+
+
+def find_lazy(label: str, array: Any) -> None:
+    """Raise LazyArrayError for an array of such a library."""
+    library = type(array).__module__.partition(".")[0]
+    if library in _MODULES and label in _LABELS:
+        raise LazyArrayError(label, library)
+
+
+def call_by_chunks(found: LazyArrayError, name: str, *given: Any, **keywords: Any) -> Any:
+    """Return the lazy result of a primitive, by a call for each chunk."""
+    module = importlib.import_module(_MODULES[found.library])
+    return getattr(module, name)(*given, **keywords)
