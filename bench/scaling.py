@@ -11,6 +11,7 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from statistics import mean, median
 from typing import Any, NamedTuple
 
@@ -75,7 +76,7 @@ def elements_of(group: gpuprims.DeviceGroup, count: int) -> list[Work]:
         def alone(shard: Any, how: dict[str, Any] = how, **where: Any) -> Any:
             return gpuprims.histogram(shard, **how, **where)[0]
 
-        works.append(Work(f"histogram, {bins} bins", lambda how=how: group.histogram(x, **how), host(alone), 20, fault))
+        works.append(Work(f"histogram, {bins} bins", partial(group.histogram, x, **how), host(alone), 20, fault))
 
     def scan_fault() -> str:
         """Compare the beginning of each shard's results with NumPy's, from the total of the shards before."""
@@ -151,7 +152,7 @@ def timed(work: Work, devices: Sequence[Any]) -> tuple[float, float]:
     """Return the seconds of all devices together, and of one alone."""
     together, alone = list[float](), list[float]()
     for run in range(work.runs + 2):
-        singles = [_seconds(lambda k=k: work.alone(k)) for k in range(len(devices))]
+        singles = [_seconds(partial(work.alone, k)) for k in range(len(devices))]
         both = _seconds(work.together)
         if run >= 2:
             together.append(both)
@@ -195,7 +196,7 @@ def main() -> None:
     print(f"{'work':44}{'together':>11}{'one alone':>11}{'of n times one':>16}  check", flush=True)
     warnings.simplefilter("ignore", ConvergenceWarning)
     for make, sizes in ((elements_of, (given.elements,)), (fits_of, (given.samples, given.features))):
-        works: list[Work] = make(group, *sizes)  # type: ignore[operator]  # functions of several signatures
+        works: list[Work] = make(group, *sizes)
         for work in works:
             fault = work.fault() or "right"
             together, alone = timed(work, group.devices)
