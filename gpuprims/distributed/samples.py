@@ -13,8 +13,9 @@ from gpuprims.distributed.sharded import ShardedArray
 from gpuprims.errors import ArgumentError, ShapeError
 from gpuprims.models import LogReg as OneLogReg
 from gpuprims.models.device_arrays import to_host
+from gpuprims.models.inputs import features_of
 from gpuprims.models.logreg.labels import encoded, encoded_on_device
-from gpuprims.models.logreg.samples import Samples, features_of, host_labels
+from gpuprims.models.logreg.samples import Samples, host_labels
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 from gpuprims.primitives.take import take
@@ -59,7 +60,7 @@ def _cut_like(X: ShardedArray, given: Any) -> list[Any]:
             )
         alike(LABEL, X.group, [given])
         return list(given.shards)
-    whole = host_labels(given, len(X)) if np.asarray(given).dtype.kind != "f" else np.asarray(given)
+    whole = host_labels(LABEL, given, len(X)) if np.asarray(given).dtype.kind != "f" else np.asarray(given)
     if whole.shape != (len(X),):
         raise ShapeError(f"{LABEL}: a label, and a weight, for each of {len(X)} samples; got shape {whole.shape}")
     return [whole[start:end] for start, end in zip(X.offsets, X.offsets[1:], strict=False)]
@@ -70,7 +71,7 @@ def encode_labels(labels: Any, device: Device, dtype: np.dtype[Any]) -> tuple[np
     found = None if isinstance(labels, np.ndarray) else encoded_on_device(labels, device, dtype)
     if found is not None:
         return found
-    host = host_labels(to_host(LABEL, labels), labels.shape[0])
+    host = host_labels(LABEL, to_host(LABEL, labels), labels.shape[0])
     values, codes = encoded(LABEL, host, None)
     return values, device.asarray(np.ascontiguousarray(codes, dtype))
 
