@@ -110,7 +110,7 @@ def plan_call(
         if not outputs or not k:
             return nothing
         able = TopKVariant.of(chosen)
-        if able.way == "sampled" and rows.far:  # whose picks take twice the local memory
+        if able.way == "sampled" and rows.far:  # picks of 16 bytes in local memory, and elements of 8 in registers
             able = able.resized(block=able.block // 2)
         if able.way == "rows":
             able = able.resized(block=block_for(k, device.capabilities))

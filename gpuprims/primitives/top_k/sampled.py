@@ -15,7 +15,7 @@ from gpuprims.primitives.top_k.variants import TopKVariant
 
 # As in top_k_sampled.cl.
 _SAMPLE, _FILTER, _ALONE, _RETRY = range(4)
-_PIECE, _BESTS, _TILE_ITEMS, _VECTORS = 4, 256, 4, 4
+_PIECE, _BESTS, _TILE_ITEMS = 4, 256, 4
 # An element of so many is sampled, at least and at most so many, of which at most so many are taken on average.
 _SAMPLED, _LEAST_SAMPLED, _MOST_SAMPLED, _MOST_TAKEN = 128, 1 << 12, 1 << 19, 16  # rows: sampled
 # Groups that take a sample together, a power of two; each group takes its own where there are few groups a unit.
@@ -50,8 +50,8 @@ def launch_sampled(device: Device, variant: TopKVariant, kernel: Kernel, layout:
     (outputs, n, k), able = (rows.outputs, rows.n, rows.k), device.capabilities
     most, packed, tile = variant.groups(2**30, able), layout.pack(0), _TILE_ITEMS * variant.block
     sampling = Sampling.of(n, k)
-    reading = -(-n // (_VECTORS * 4 * variant.block))
-    parts = max(min(-(-most // outputs), reading), 1)
+    tiles = max(n // variant.tile, 1)
+    parts = min(-(-most // outputs), tiles)
     retries = max(min(-(-2 * able.compute_units // outputs), -(-n // tile)), 1)
     room = max(sampling.room, retries * tile)
 
@@ -59,7 +59,7 @@ def launch_sampled(device: Device, variant: TopKVariant, kernel: Kernel, layout:
         numbers = outputs, n, k, parts, room, sampling.pieces, sampling.rank, step
         return kernel.prepare(min(outputs * parts, most), packed, *numbers)
 
-    if outputs * parts <= _ALONE_PER_UNIT * able.compute_units:
+    if outputs * tiles <= _ALONE_PER_UNIT * able.compute_units:
         launches = [launch(_ALONE, parts)]
     else:
         launches = [launch(_SAMPLE, min(_SAMPLING, variant.block)), launch(_FILTER, parts)]

@@ -92,4 +92,4 @@ def test_brackets() -> None:
         assert bracket.size // 4 * bracket.stretch <= n
         assert bracket.room <= n
         assert bracket.size % 4 == 0
-    assert Bracket.of(1 << 28).room < 1 << 21
+    assert Bracket.of(1 << 28).room < 1 << 22

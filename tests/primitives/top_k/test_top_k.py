@@ -12,10 +12,13 @@ from tricky_data import tricky, tricky_rows
 
 import gpuprims
 from gpuprims.errors import ArgumentError, AxisError, DtypeError, NoVariantError, ShapeError, UnknownKeywordError
+from gpuprims.primitives.top_k.variants import MOST_SORTED
 
 
 def takes(kernel: Kernel, n: int, k: int) -> bool:
-    """Return whether a kernel takes so many elements of such rows; see :func:`test_long_rows_are_refused`."""
+    """Return whether a kernel takes so many elements of such rows; see :func:`test_calls_that_are_refused`."""
+    if kernel.variant.name == "sampled":
+        return k <= MOST_SORTED
     return kernel.variant.name != "rows" or (k <= kernel.variant.block and n <= 1 << 16)
 
 
@@ -96,6 +99,8 @@ def test_rows(top_k_kernel: Kernel, rng: np.random.Generator) -> None:
 
 
 def test_segments(top_k_kernel: Kernel, rng: np.random.Generator) -> None:
+    if top_k_kernel.variant.name == "sampled":
+        pytest.skip("it takes whole arrays and rows")
     lengths = rng.integers(3, 700, 60)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     x = rng.integers(0, 99, offsets[-1]).astype(np.float32)
@@ -128,7 +133,13 @@ def test_arrays_of_the_device_and_out(top_k_kernel: Kernel, rng: np.random.Gener
         assert_equal(flat[1], top_k_numpy(x, 9)[1])
 
 
-def test_long_rows_are_refused(top_k_kernel: Kernel) -> None:
+def test_calls_that_are_refused(top_k_kernel: Kernel) -> None:
+    how: dict[str, Any] = {"device": top_k_kernel.device, "variant": top_k_kernel.variant.name}
+    if top_k_kernel.variant.name == "sampled":
+        for k, segments, what in ((1025, None, "1025 of 2000"), (9, [0, 2000], "9 of a segment")):
+            with pytest.raises(NoVariantError, match=rf"is for at most 1024 elements of .* takes {what}"):
+                gpuprims.top_k(np.zeros(2000, np.float32), k, segments=segments, **how)
+        return
     if top_k_kernel.variant.name != "rows":
         pytest.skip("other kernels take all calls")
     for n, k in ((1 << 16, 257), ((1 << 16) + 1, 1)):

@@ -1,10 +1,10 @@
 /* Brackets of a sample: two orders of a row between which the elements of given ranks lie, unless the sample misleads. */
 #define DECIDED 2 /* instead of `found` of a row_state_t: its order is that of the element */
 
-/* Return how many of `parts` parts are worth a group each, if they have `least` elements or more. */
-DEVICE i64 gp_parts_for(const i64 size, const i64 parts, const i64 least)
+/* Return how many of `parts` parts are worth a group each, for so many elements. */
+DEVICE i64 gp_parts_for(const i64 size, const i64 parts)
 {
-    return max(min(parts, (size + least - 1) / least), (i64)1);
+    return max(min(parts, (size + ITEMS * BLOCK - 1) / (ITEMS * BLOCK)), (i64)1);
 }
 
 /* How many elements of a row come before the first order of its bracket, equal it, lie strictly within, and equal the last
@@ -22,7 +22,7 @@ DEVICE void gp_begin_end(GLOBAL row_state_t *state, const i64 rank, const i64 sa
     state->found = DECIDED;
 }
 
-/* Begin to look for the element of rank `rank` of a row: it is an end of the bracket; or lies within, where `tally` has so
+/* Begin to look for the element of rank `rank` of a row: it is NaN; or an end of the bracket; or lies within, where `tally` has so
  * many candidates and `room` for them; or else it is among all elements. */
 DEVICE void gp_begin_rank(GLOBAL row_state_t *state, const u64 rank, GLOBAL tally_t *tally, const u64 first,
                           const u64 last, const u64 room)
@@ -30,6 +30,10 @@ DEVICE void gp_begin_rank(GLOBAL row_state_t *state, const u64 rank, GLOBAL tall
     const u64 before = READ_COUNT(&tally->before), within = READ_COUNT(&tally->within);
     const u64 from = before + READ_COUNT(&tally->first), behind = from + within;
     gp_begin_row(state, rank + 1);
+    if (NAN_WINS && READ_COUNT(&tally->nan)) {
+        state->found = DECIDED; /* the order of NaN is 0 */
+        return;
+    }
     if (rank < before || rank >= behind + READ_COUNT(&tally->last)) return;
     if (rank < from || rank >= behind) {
         state->order = rank < from ? first : last;

@@ -41,6 +41,7 @@ void selection_radix(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters
     /* 2. Count the next digit of the elements that have the first ones; the last group chooses. */
     if (step == DIGIT) {
         const i64 share = gp_part_size(n, parts);
+        const int sees_nan = NAN_WINS && at + DIGIT_BITS >= ORDER_BITS; /* with the first digit */
         for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
             const i64 o = task / parts, begin = task % parts * share;
             const i64 end = min(begin + share, n);
@@ -50,10 +51,10 @@ void selection_radix(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters
             for (i64 j = begin + tid; j < end; j += BLOCK) {
                 u32 digit;
                 const order_t order = gp_rank_order(MAP(o, j));
-                nan |= GP_IS_NAN(order);
+                if (sees_nan) nan |= GP_IS_NAN(order);
                 if (gp_next_digit(state, at, order, 0, &digit)) COUNT_DIGIT(bins + digit);
             }
-            if (NAN_WINS && nan && at + DIGIT_BITS >= ORDER_BITS) gp_set_bits(nans + o, 1);
+            if (nan) gp_set_bits(nans + o, 1);
             gp_choose_digit(at, parts, counts + o * BINS, state, next + o, counters + o, bins, sums, &is_last, tid);
         }
     }

@@ -49,8 +49,12 @@ typedef struct {
     int of_order, high;
 } search_t;
 
-/* Picks that a work-item loads before it looks at them. */
+/* Picks that a work-item loads before it looks at them. PoCL compiles unrolled loops slowly. */
+#ifdef POCL_DEVICE_ADDRESS_BITS
+#define PICKS_AT_ONCE 2
+#else
 #define PICKS_AT_ONCE 8
+#endif
 
 /* Do something with the pick of each of `count` elements from `from` on, or of as many candidates. */
 #define GP_EACH(DO)                                                                                                    \
@@ -96,9 +100,10 @@ DEVICE int gp_select(INPUTS, const layout_t layout, const i64 o, const i64 size,
                      LOCAL u64 *sums, LOCAL search_t *search, LOCAL u32 *taken, const int tid)
 {
     /* 1. Begin at the first bit in which two orders differ. */
+    barrier(CLK_LOCAL_MEM_FENCE); /* the caller may have read the number of the picks in the tile */
     if (tid == 0) *taken = bins[0] = bins[1] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    const i64 most = min(max(k + k / 4, (i64)64), (i64)TILE);
+    const i64 most = min(max((i64)2 << gp_highest_bit((u64)k - 1), (i64)64), (i64)TILE); /* sorted as fast as k */
     order_t first = 0, differing = 0;
     if (count > most) {
         first = ORDER_OF(held ? gp_read_pick(among, 0) : gp_pick_at(INPUT_NAMES, layout, o, 0, from, size));

@@ -26,7 +26,7 @@
 #define RETRY 3
 
 #define BESTS (BLOCK < 256 ? BLOCK : 256)
-#define AT_ONCE 4 /* vectors that a work-item loads before it compares their elements */
+#define AT_ONCE (ITEMS / VECTOR) /* vectors that a work-item loads before it compares their elements */
 
 /* The best pick of some pieces of the sample of a row: of number `first` and each `every`-th after it. */
 DEVICE pick_t gp_best_sampled(INPUTS, const layout_t layout, const i64 o, const i64 size, const i64 first,
