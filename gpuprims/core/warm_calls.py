@@ -164,6 +164,12 @@ class WarmCalls:
             run = _after(step, run)
         if back is not None:
             run = _before(back, run)
+        self.keep_run(key, run)
+
+    def keep_run(self, key: Key | None, run: Run) -> None:
+        """Keep what runs a call, such as one of several plans."""
+        if key is None:
+            return
         if len(self._runs) >= _MOST:
             self.clear()
         try:

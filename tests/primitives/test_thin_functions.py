@@ -85,6 +85,26 @@ def test_bins_of_a_device(device: gpuprims.Device, rng: np.random.Generator, *, 
         gpuprims.digitize(there, on_device(device, np.float32([1, 3, 2])), right)
 
 
+def test_bins_of_a_device_that_change(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    """Edges that ascended once are checked while calls go on: a later call raises, and the one after it is right."""
+    x, bins = rng.standard_normal(500).astype(np.float32), np.float32([-1, 0, 2])
+    there, edges = on_device(device, x), on_device(device, bins)
+    for shift in (0, 1, 2):
+        gpuprims.map("x + y", on_device(device, bins), np.float32(shift), out=edges)
+        for _ in range(2):
+            assert_equal(on_host(device, gpuprims.digitize(there, edges)), np.digitize(x, bins + np.float32(shift)))
+    gpuprims.map("-x", edges, out=edges)
+    told = list[str]()
+    try:
+        gpuprims.digitize(there, edges)
+        device.synchronize()
+        gpuprims.digitize(there, edges)
+    except ArgumentError as error:
+        told.append(str(error))
+    assert all("as the same array did in an earlier call" in one for one in told)
+    assert_equal(on_host(device, gpuprims.digitize(there, edges)), np.digitize(x, -(bins + np.float32(2))))
+
+
 def test_calls_like_earlier_ones_read_their_own_arrays(device: gpuprims.Device, rng: np.random.Generator) -> None:
     edges = np.float32([0, 1])
     for _ in range(3):

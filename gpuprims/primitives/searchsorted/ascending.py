@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.driver import Launch
+from gpuprims.core.driver import Launch, Report
+from gpuprims.core.faults import KnownArrays
 from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY
+from gpuprims.errors import ArgumentError
 from gpuprims.expressions import trace
 from gpuprims.operators import find_op, make_folding
 from gpuprims.primitives.fold import plan_fold
@@ -23,16 +26,35 @@ _FALLS = trace(lambda before, after: np.where(before <= after, 0, 1), 2)
 
 def start_check(operands: Operands) -> Callable[[], bool]:
     """Start a kernel that compares neighbours in a contiguous array; return a function that waits for its answer."""
-    (edges,), driver = operands.natives, operands.driver
-    pairs = int(edges.size) - 1
-    if pairs < 1:
+    (edges,) = operands.natives
+    if edges.size < 2:
         return lambda: True
-    both = driver.cut(edges, 0, (pairs,)), driver.cut(edges, 1, (pairs,))
-    report = driver.report()
-    forms = driver.form(both[0]), driver.form(both[1])
-    _launch(forms, operands.device, REGISTRY.generation)([*both, report.memory])
+    report = _started(operands.device, edges)
     report.mark()
     return lambda: report.read() == 0
+
+
+def check_behind(device: Device, edges: Any, known: KnownArrays) -> None:
+    """Check edges that ascended in an earlier call while the host goes on; see docs/decisions/0021."""
+
+    def fault(_: int) -> Exception:
+        known.forget()  # the next call waits again
+        rule = "digitize: bins that ascend, as the same array did in an earlier call"
+        return ArgumentError(f"{rule}; got others in a call since (pass a new array for other bins)")
+
+    device.faults.check()
+    if edges.size > 1:
+        report = _started(device, edges)
+        report.leave()
+        device.faults.add(report, fault)
+
+
+def _started(device: Device, edges: Any) -> Report:
+    driver, pairs = device.driver, int(edges.size) - 1
+    both = driver.cut(edges, 0, (pairs,)), driver.cut(edges, 1, (pairs,))
+    report = driver.report()
+    _launch((driver.form(both[0]), driver.form(both[1])), device, REGISTRY.generation)([*both, report.memory])
+    return report
 
 
 @keeps_calls()

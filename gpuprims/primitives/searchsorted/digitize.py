@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, overload
 
@@ -9,17 +10,22 @@ import numpy as np
 
 from gpuprims.core.arrays import copy_on
 from gpuprims.core.device import Device
+from gpuprims.core.faults import KnownArrays
 from gpuprims.core.keywords import check_flags, keywords_of, named_keywords, refuse_keywords
+from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.layout import is_contiguous
 from gpuprims.core.operands import as_operands, is_plain
+from gpuprims.core.warm_calls import Key, WarmCalls, runner_of
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError
 from gpuprims.expressions import trace
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.searchsorted import searchsorted
-from gpuprims.primitives.searchsorted.ascending import start_check
-from gpuprims.primitives.searchsorted.plan import Side
+from gpuprims.primitives.searchsorted.ascending import check_behind, start_check
+from gpuprims.primitives.searchsorted.plan import Side, bind, plan_call
 from gpuprims.primitives.signatures import Array, Host, HostArray, Out
 
+# Warm calls of edges on a device, and edges that ascended.
+_WARM, _ASCEND = WarmCalls(), KnownArrays()
 # Bytes of edges up to which calls remember that they are in order.
 _SMALL = 1 << 16
 _TURNED = trace(lambda place, count: count - place, 2)
@@ -50,7 +56,8 @@ def digitize(
     x : array_like
         Real numbers, of any shape. NaN is larger than all others.
     bins : array_like
-        Sorted edges, ascending or descending, 1-d. A call waits for a device to compare those that lie there.
+        Sorted edges, ascending or descending, 1-d. A call waits for a GPU to compare those that lie there, but for an
+        array that ascended in an earlier call: if it does no more, a later call raises.
     right : bool, default False
         Include the right edge of each bin instead of the left one.
     out : array, optional
@@ -81,9 +88,13 @@ def digitize(
         refuse_keywords("digitize", keywords_of(digitize), unknown)
     check_flags("digitize", right=right)
     side: Side = "left" if right else "right"
-    own = bins
+    own, key = bins, None
     if not is_plain(bins):
-        found, own = _there(x, bins, side, device, ahead=out is None)
+        if out is None:
+            key = _WARM.key_of(side, (bins, x), device)
+            if (run := _WARM.find(key)) is not None and bins in _ASCEND:
+                return run((bins, x))
+        found, own = _there(x, bins, side, device, key, ahead=out is None)
         if found is not None:
             return found
     check = _edges if own.nbytes <= _SMALL else _edges.__wrapped__
@@ -124,7 +135,9 @@ def _edges(dtype: np.dtype[Any], shape: tuple[int, ...], elements: bytes) -> _Ed
     return _Edges(np.ascontiguousarray(edges[::-1]), rise=False)
 
 
-def _there(x: Any, bins: Any, side: Side, device: str | Device | None, *, ahead: bool) -> tuple[Any, np.ndarray]:
+def _there(
+    x: Any, bins: Any, side: Side, device: str | Device | None, key: Key | None, *, ahead: bool
+) -> tuple[Any, np.ndarray]:
     """Return the result for ascending edges on the device of ``x``, or None, and edges on the host.
 
     With ``ahead``, the search is launched before the host knows whether the edges ascend. Devices that share the
@@ -138,5 +151,20 @@ def _there(x: Any, bins: Any, side: Side, device: str | Device | None, *, ahead:
         ascend = start_check(given)
         found = searchsorted(native, elements, side, device=operands.device)
         if ascend():
+            if native is bins and elements is x:
+                _keep(key, native, elements, side)
             return operands.to_caller(found), np.empty(0)
     return None, np.asarray(given.to_host(native))
+
+
+def _keep(key: Key | None, edges: Any, elements: Any, side: Side) -> None:
+    """Keep what searches in edges that ascended: it does not wait for their check."""
+    operands, request, _, _ = bind((edges, elements), side)
+    search, device = runner_of(find_plan(plan_call, operands, request, None, None), operands), operands.device
+
+    def run(arrays: Sequence[Any]) -> Any:
+        check_behind(device, arrays[0], _ASCEND)
+        return search(arrays)
+
+    _ASCEND.add(edges)
+    _WARM.keep_run(key, run)

@@ -8,12 +8,13 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from gpuprims.core.device import Device
+from gpuprims.core.device import Device, device_of
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import LaunchPlan
+from gpuprims.core.layout import is_contiguous
 from gpuprims.core.operands import Operands, as_operands, is_plain
 from gpuprims.core.outputs import Out, as_out, host_results
-from gpuprims.core.warm_calls import Key, Step, WarmCalls
+from gpuprims.core.warm_calls import Key, Run, Step, WarmCalls, runner_of
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError, did_you_mean, quoted
 from gpuprims.expressions import computable, trace, typed
 from gpuprims.primitives.grouping.flat import flat
@@ -88,6 +89,7 @@ def convolve(
     if mode not in get_args(Ends):
         raise ArgumentError(f"{_LABEL}: a mode among full, same, valid; got {quoted(mode)}{_hint(mode)}")
     key = None
+    v = _on_host(v, getattr(a, "size", 0))
     if out is None and is_plain(v) and v.nbytes <= _FEW and 0 < v.size <= getattr(a, "size", 0):
         key = _WARM.key_of((mode, v.dtype, v.shape, v.tobytes()), (a,), device)
         if (run_again := _WARM.find(key)) is not None:
@@ -104,7 +106,7 @@ def convolve(
         return run(long, request, as_out(long, out), None, partial(_WARM.keep, key))
     if mode == "full" and long.on_host and long.natives[0].size <= _SHORT:
         return _full_of_few(long, weights, result, as_out(long, out), key)
-    sums = _full(long, weights, result) if mode == "full" else _valid(long, weights, result)
+    sums = _full(long, weights, result, key) if mode == "full" else _valid(long, weights, result)
     written = as_out(long, out)
     if written is None:
         found = long.to_caller(sums)
@@ -112,6 +114,14 @@ def convolve(
     if long.on_host:
         return host_results(long, [np.asarray(long.to_caller(sums))], written, single=True)
     return map_arrays("x", sums, out=out, device=long.device)
+
+
+def _on_host(v: Any, size: Any) -> Any:
+    """Return a few weights of a device as a host array, unless they are the longer array; others as they are."""
+    device = device_of(v)
+    if device is None or v.ndim != 1 or not 0 < v.size <= size or v.nbytes > _FEW:
+        return v
+    return np.asarray(device.driver.to_host(v))
 
 
 def _check(operands: Operands) -> None:
@@ -134,17 +144,39 @@ def _valid(long: Operands, weights: np.ndarray, result: Dtype) -> Any:
     return there.cut(sums, count - 1, (there.natives[0].size - count + 1,))
 
 
-def _full(long: Operands, weights: np.ndarray, result: Dtype) -> Any:
+def _full(long: Operands, weights: np.ndarray, result: Dtype, key: Key | None) -> Any:
     """Return all sums: one for each element, and those behind the last one, in which the last elements take part."""
     there, beyond = _there(long), len(weights) - 1
     (array,) = there.natives
     size = int(array.size)
+    runs = list[Run | None]()
+
+    def keep(plan: LaunchPlan, operands: Operands, step: Step | None, out: Out | None) -> None:
+        runs.append(runner_of(plan, operands, out) if step is None else None)
+
     sums = there.empty((size + beyond,), result)
-    run(there, _request(there, weights, 0, result), as_out(there, there.cut(sums, 0, (size,))), None)
+    run(there, _request(there, weights, 0, result), as_out(there, there.cut(sums, 0, (size,))), None, keep)
     if beyond:
         last = there.instead(there.cut(array, size - beyond, (beyond,)))
-        run(last, _request(last, weights, beyond, result), as_out(last, there.cut(sums, size, (beyond,))), None)
+        run(last, _request(last, weights, beyond, result), as_out(last, there.cut(sums, size, (beyond,))), None, keep)
+    if long.plain and is_contiguous(long.forms[0]) and len(runs) == 1 + (beyond > 0) and None not in runs:
+        _WARM.keep_run(key, _again([one for one in runs if one is not None], there, size, beyond, result))
     return sums
+
+
+def _again(runs: Sequence[Run], operands: Operands, size: int, beyond: int, result: Dtype) -> Run:
+    """Return what convolves another array of a device with the same weights."""
+    empty, cut = operands.driver.empty, operands.driver.cut
+
+    def convolved(arrays: Sequence[Any]) -> Any:
+        (array,) = arrays
+        sums = empty((size + beyond,), result)
+        runs[0]((array, cut(sums, 0, (size,))))
+        if beyond:
+            runs[1]((cut(array, size - beyond, (beyond,)), cut(sums, size, (beyond,))))
+        return sums
+
+    return convolved
 
 
 def _full_of_few(long: Operands, weights: np.ndarray, result: Dtype, out: Out | None, key: Key | None) -> Any:

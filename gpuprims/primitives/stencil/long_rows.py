@@ -15,6 +15,9 @@ from gpuprims.primitives.stencil.traits import Neighbourhood, neighbourhood_of
 # Weights of a row alone for which the registers of a window do not spill on GPUs, and those up to which a CPU's kernel
 # contains them.
 MOST_BESIDE, MOST_ON_CPUS = 40, 27
+# Elements beside one from which these kernels are faster for an array of one row. They read the weights, so that others
+# need no other kernel.
+_LEAST_ALONE = 8  # rows: long_rows
 # Results of a row that a work-item computes together, of 4 bytes each, and fewest weights in local memory at once.
 _ITEMS, _LEAST_PIECE = 16, 128  # rows: long_rows
 # Vectors of a row whose sums are in a CPU's registers together.
@@ -22,11 +25,14 @@ _CPU_VECTORS = 8
 
 
 def one_long_row(least: int) -> Refusal:
-    """Refuse other weights than those of one row, of pixels without channels, and rows of up to ``least``."""
+    """Refuse other weights than those of one row, of pixels without channels, and rows of up to ``least``.
+
+    An array of one row leaves most lanes of other kernels idle, so that fewer weights do.
+    """
 
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
         reads = neighbourhood_of(call)
-        if reads.span * reads.deep * reads.channels == 1 and reads.beside >= least:
+        if reads.span * reads.deep * reads.channels == 1 and reads.beside >= (_LEAST_ALONE if reads.alone else least):
             return None
         return f"is for more than {least} weights in one row, without channels; this call has others"
 

@@ -41,6 +41,8 @@ _FEW_TAPS = 2  # rows: rolling
 
 # Up to this many numbers of 32 bits in planes, larger groups are faster.
 _FEW_NUMBERS = 64  # rows: planes
+# Windows of kernels that read all weights, in one pass.
+_READING_ALL = ("dense", "columns", "rows", "long row")
 # Work-items that may share a row of planes.
 _LANES = 32, 16, 8
 
@@ -73,6 +75,7 @@ class Pass(NamedTuple):
             deep=back - front + 1,
             channels=grid.channels,
             loose=lines is not None and begins_anywhere(lines, self.forms),
+            alone=lines is not None and math.prod(lines.reduced[:-1]) == 1,
         )
         computed = () if stencil.function is None else stencil.function.computed_in
         dtypes = (self.forms[0].dtype, stencil.value, stencil.result, *computed)
@@ -248,11 +251,12 @@ class Pass(NamedTuple):
         _, stencil, border, *_ = self.request
         accesses = layout.accesses
         kind = StencilSpec if stencil.contracted else RoundedSpec
+        written = None if chosen.window in _READING_ALL else stencil.function  # other weights need no other kernel
         return kind(
             accesses[:-1],
             accesses[-1:],
             (stencil.value,),
-            stencil.finish if stencil.function is None else stencil.function,
+            stencil.finish if written is None else written,
             stencil.finish,
             offsets=tuple((0, 0, *offset)[-3:] for offset in stencil.offsets),
             mode=border.mode,

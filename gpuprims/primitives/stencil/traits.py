@@ -16,7 +16,8 @@ class Neighbourhood(NamedTuple):
     be read from memory. ``span``: rows. ``beside``: elements of a row beside the one computed. ``taps``: neighbours.
     ``paired``: two elements may share a register. ``times``: applications in one launch. ``written``: a kernel can
     contain all weights. ``planes``: the array has planes. ``deep``: planes of the neighbourhood. ``channels``:
-    elements of a pixel. ``loose``: rows of narrow elements begin where words of 32 bits do not.
+    elements of a pixel. ``loose``: rows of narrow elements begin where words of 32 bits do not. ``alone``: the array is
+    one row.
     """
 
     lines: bool
@@ -32,6 +33,7 @@ class Neighbourhood(NamedTuple):
     deep: int = 1
     channels: int = 1
     loose: bool = False
+    alone: bool = False
 
     def numbers(self, items: int) -> int:
         """Return the size of the windows of ``items`` elements of a row."""

@@ -52,6 +52,15 @@ _STENCIL = Catalogue(StencilVariant, "stencil", Path(__file__).parent)
 
 VARIANTS = (
     _STENCIL.cpu(
+        "cpu_long_rows",
+        rank=42,
+        geometry=Geometry(1, 1024, 8),  # rows: cpu_long_rows
+        window="long row",
+        refuse=lambda at: first_refusal(
+            for_cpus, double_precision, one_pass, along_lines, weights_read, one_long_row(MOST_ON_CPUS)
+        ),
+    ),
+    _STENCIL.cpu(
         "cpu_rows",
         rank=40,
         geometry=Geometry(1, 1024, 8),  # rows: cpu_rows
@@ -66,15 +75,6 @@ VARIANTS = (
         geometry=Geometry(1, 256, 8),  # rows: cpu_dense
         window="rows",
         refuse=lambda at: first_refusal(for_cpus, double_precision, one_pass, along_lines, weights_read, tile_in_cache),
-    ),
-    _STENCIL.cpu(
-        "cpu_long_rows",
-        rank=37,
-        geometry=Geometry(1, 1024, 8),  # rows: cpu_long_rows
-        window="long row",
-        refuse=lambda at: first_refusal(
-            for_cpus, double_precision, one_pass, along_lines, weights_read, one_long_row(MOST_ON_CPUS)
-        ),
     ),
     *_STENCIL.gpu(
         "long_rows",

@@ -83,6 +83,17 @@ def test_zeros_among_weights_keep_nan_out(device: gpuprims.Device, rng: np.rando
         assert np.count_nonzero(~inside) == np.count_nonzero(weights)
 
 
+@pytest.mark.parametrize(
+    ("shape", "name"), [((2**20,), "long_rows"), ((1, 2**20), "long_rows"), ((500, 2000), "rolling")]
+)
+def test_an_array_of_one_row_takes_them_for_few_weights(shape: tuple[int, ...], name: str) -> None:
+    driver = CompilingDriver("cuda", usual_device("gpu", 32))
+    for weights in (np.arange(1.0, 30), np.arange(2.0, 31)):
+        gpuprims.stencil(resident(*shape), weights, device=gpuprims.Device._of(driver))
+    assert {variant.name for variant, _ in driver.asked} == {name}
+    assert len(driver.asked) == (1 if name == "long_rows" else 2)  # other weights need no other kernel
+
+
 @pytest.mark.parametrize(("shape", "lanes"), [((2**20,), 128), ((1000, 700), 16), ((500, 100), 8)])
 def test_short_rows_share_a_group_on_gpus(shape: tuple[int, ...], lanes: int) -> None:
     driver = CompilingDriver("cuda", usual_device("gpu", 32))
