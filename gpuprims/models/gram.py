@@ -14,6 +14,8 @@ from gpuprims.primitives.reduce import reduce
 _BLOCK = 2**20  # elements multiplied at once on a CPU (measurements.md, gram block)
 # Bytes of a slab of rows that a vendor's product takes at once.
 _SLAB_BYTES = 64 << 20
+# The same of rows that need no copy (measurements.md, gram of rows).
+_LARGE_SLAB_BYTES = 1 << 30
 # Columns of a slab around a centre are a multiple of this, so that the vendor's kernels load aligned vectors.
 _ALIGNED = 4
 
@@ -83,6 +85,8 @@ def centred_by_products(
     device: Device, array: Any, centre: np.ndarray, product: Callable[[Any, Any], Any]
 ) -> np.ndarray:
     """Return the same by a vendor's products of slabs of rows, as :func:`gram_by_products`."""
+    if not centre.any():
+        return _by_products_of_rows(device, array, product)
     (n, k), dtype = array.shape, np.dtype(array.dtype)
     width = -(-(k + 1) // _ALIGNED) * _ALIGNED
     rows = min(max(_SLAB_BYTES // (width * dtype.itemsize), 1), n)
@@ -97,6 +101,20 @@ def centred_by_products(
     for one in products:  # after all of them have been launched
         total += device.to_host(one)
     return total[: k + 1, : k + 1]
+
+
+def _by_products_of_rows(device: Device, array: Any, product: Callable[[Any, Any], Any]) -> np.ndarray:
+    """Return the same around zero, by products of the rows as they lie in memory, without a copy."""
+    n, k = array.shape
+    rows = max(_LARGE_SLAB_BYTES // (k * array.dtype.itemsize), 1)
+    slabs = [array[start : start + rows] for start in range(0, n, rows)]
+    products = [product(slab.T, slab) for slab in slabs]
+    sums = [reduce(slab, axis=0, device=device) for slab in slabs]
+    total, along = np.zeros((k, k)), np.zeros(k)
+    for one, some in zip(products, sums, strict=True):  # after all of them have been launched
+        total += device.to_host(one)
+        along += device.to_host(some)
+    return _bordered(total, along, n)
 
 
 def _bordered(squares: np.ndarray, sums: np.ndarray, count: int) -> np.ndarray:

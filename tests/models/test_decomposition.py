@@ -15,7 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 import gpuprims
 from gpuprims.models import PCA, PPCA, FactorAnalysis, SparsePCA, gram
-from gpuprims.models.decomposition import products
+from gpuprims.models.decomposition import moments, products
+from gpuprims.models.features import DenseFeatures
 
 DTYPES = pytest.mark.parametrize("dtype", ["f4", "f8"])
 
@@ -59,6 +60,17 @@ def test_the_number_of_components(asked: Any) -> None:
     assert model.n_components_ == peer.n_components_
     np.testing.assert_allclose(model.components_, peer.components_, atol=1e-9)
     assert model.noise_variance_ == pytest.approx(peer.noise_variance_, abs=1e-12)
+
+
+@pytest.mark.parametrize(("offset", "zero"), [(1.0, True), (50.0, False)])
+def test_zero_is_the_centre_of_samples_near_it(offset: float, zero: bool) -> None:
+    X = hidden_causes(5000, 6, offset=offset)
+    features = DenseFeatures(gpuprims.Device("reference"), X)
+    assert (not moments._centre(features).any()) == zero
+    found = moments.moments_of(features)
+    assert found is not None
+    np.testing.assert_allclose(found.mean, X.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(found.scatter / 4999, np.cov(X.T), rtol=1e-9)
 
 
 def test_fewer_samples_than_features() -> None:
@@ -173,15 +185,22 @@ def test_samples_have_the_covariance_of_the_model(device: gpuprims.Device, model
 
 @DTYPES
 @pytest.mark.parametrize("rows", [1, 96, 97, 1000])
+@pytest.mark.parametrize("middle", [6.5, 0.0])
 def test_sums_around_a_centre(
-    device: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, dtype: str, rows: int
+    device: gpuprims.Device,
+    rng: np.random.Generator,
+    monkeypatch: pytest.MonkeyPatch,
+    dtype: str,
+    rows: int,
+    middle: float,
 ) -> None:
     if dtype == "f8":
         need_float64(device)
     monkeypatch.setattr(gram, "_BLOCK", 96 * 5)
     monkeypatch.setattr(gram, "_SLAB_BYTES", 96 * 8 * np.dtype(dtype).itemsize)
+    monkeypatch.setattr(gram, "_LARGE_SLAB_BYTES", 96 * 5 * np.dtype(dtype).itemsize)
     X = (rng.standard_normal((rows, 5)) + 7).astype(dtype)
-    centre = np.full(5, 6.5, dtype)
+    centre = np.full(5, middle, dtype)
     wide = np.hstack([X.astype("f8") - centre, np.ones((rows, 1))])
     found = [
         gram.centred_by_reduce(device, on_device(device, X), centre),

@@ -13,6 +13,7 @@ from gpuprims.core.device import pick_device
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.models.checks import check_fitted
 from gpuprims.models.decomposition.latent import Latent, given_back
+from gpuprims.models.decomposition.moments import moments_of
 from gpuprims.models.decomposition.products import centred_product
 from gpuprims.models.inputs import all_finite, dense_features_of
 from gpuprims.primitives.philox import random
@@ -63,12 +64,14 @@ class Gaussian(Latent):
         check_fitted(self)
         lower = self._lower()
         _, features = dense_features_of(self, X, reset=False, finite=False)
-        n, k = features.shape
         with np.errstate(over="ignore", invalid="ignore"):
-            scatter = features.centred_gram(self.mean_)[:k, :k]
-        if not np.isfinite(scatter).all():
+            moments = moments_of(features)
+        if moments is None:
             dense_features_of(self, X, reset=False)
-        return _constant(lower) - float(np.trace(linalg.cho_solve((lower, True), scatter))) / (2 * n)
+            return -np.inf  # of squares that overflow
+        away = moments.mean - self.mean_
+        spread = moments.scatter / moments.size + np.outer(away, away)
+        return _constant(lower) - float(np.trace(linalg.cho_solve((lower, True), spread))) / 2
 
     def sample(self, n_samples: int = 1, random_state: Any = None, *, noise: bool = True) -> np.ndarray:
         """Draw samples from the model.

@@ -12,8 +12,9 @@ from gpuprims.models.features import DenseFeatures
 from gpuprims.models.inputs import dense_features_of
 from gpuprims.primitives.reduce import reduce
 
-# Rows whose mean is the centre of all sums. It only has to lie among the samples.
-_CENTRE_ROWS = 4096
+# Rows whose mean is the centre of all sums. It only has to lie among the samples. Zero does so if each mean is at most
+# so many deviations from it: squares are then up to five times the variance, which costs less than a digit.
+_CENTRE_ROWS, _NEAR = 4096, 2.0
 
 
 class Moments(NamedTuple):
@@ -36,18 +37,34 @@ def fitted_samples(model: Any, X: Any) -> tuple[DenseFeatures, Moments]:
     Chan, G. H. Golub, R. J. LeVeque, "Algorithms for computing the sample variance", 1983).
     """
     _, features = dense_features_of(model, X, reset=True, finite=False)
-    label, (count, k) = type(model).__name__, features.shape
-    if count < 2:
+    label = type(model).__name__
+    if features.shape[0] < 2:
         raise ArgumentError(f"{label}: at least two samples; got n_samples=1")
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = reduce(features.array[:_CENTRE_ROWS], op="mean", axis=0, device=features.device)
-        centre: np.ndarray = features.device.to_host(mean).astype(features.array.dtype)
-        sums = features.centred_gram(centre)
-    if not np.isfinite(sums).all():  # as with NaN or infinity in a sample, whose checks read them again
+        moments = moments_of(features)
+    if moments is None:  # as with NaN or infinity in a sample, whose checks read them again
         dense_features_of(model, X, reset=True)
         raise ArgumentError(f"{label}: features whose squares are finite; got larger ones (scale them first)")
+    return features, moments
+
+
+def moments_of(features: DenseFeatures) -> Moments | None:
+    """Return the moments of samples, by one read of them; None if they are not finite."""
+    count, k = features.shape
+    centre = _centre(features)
+    sums = features.centred_gram(centre)
+    if not np.isfinite(sums).all():
+        return None
     shift = sums[k, :k] / count
-    return features, Moments(centre + shift, sums[:k, :k] - count * np.outer(shift, shift), count)
+    return Moments(centre + shift, sums[:k, :k] - count * np.outer(shift, shift), count)
+
+
+def _centre(features: DenseFeatures) -> np.ndarray:
+    """Return a centre among the samples: zero if that is near, else the mean of the first rows."""
+    first, device = features.array[:_CENTRE_ROWS], features.device
+    mean, deviation = (device.to_host(reduce(first, op=op, axis=0, device=device)) for op in ("mean", "std"))
+    near = np.abs(mean) <= _NEAR * deviation
+    return np.zeros_like(mean) if near.all() else mean.astype(features.array.dtype)
 
 
 def checked_components(model: Any, n_components: Any, most: int) -> int:

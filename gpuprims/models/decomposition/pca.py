@@ -1,4 +1,4 @@
-"""PCA: principal components, by one read of the samples."""
+"""PCA: principal components, by one pass over the samples."""
 
 from __future__ import annotations
 
