@@ -25,6 +25,7 @@ from gpuprims.core.registry import REGISTRY, register
 from gpuprims.errors import BuildError, NoVariantError
 from gpuprims.models import LogReg
 from gpuprims.primitives.descent import logistic_descent
+from gpuprims.primitives.logistic.plan import columns_for
 from gpuprims.primitives.logistic.refusals import gradients_fit
 from gpuprims.primitives.logistic.variants import LogisticVariant
 
@@ -33,13 +34,16 @@ from .cases import RATE, STEPS
 from .clocks import Clock, HostClock
 from .elements import Samples
 from .measuring import Racer, race
-from .oracles import descended, near_weights
+from .oracles import descended, loss_gradient, near_weights
 
 ROWS, FEATURES, _CHECKED_STEPS = 2048, 8, 20
 # The rungs of one work-item, with the iterations that are timed, and those of one group, tried with every size.
 _FIRST_RUNGS = ("sequential", "merged_loops")
 _GROUP_RUNGS = ("work_items", "tree", "vec4")
 _ITERATIONS, _SECONDS = 120, 6
+# The articles for .NET: numbers of examples, features, and kernels, each named for what it adds to the one before.
+_NET_ROWS, _NET_FEATURES = (1280, 640), 292
+_NET_KERNELS = ("two_kernels", "grad1_ff4", "grad2_tf4", "grad1_ns4", "grad2_ns", "grad2_ns_loc")
 
 Points = list[dict[str, Any]]
 
@@ -118,6 +122,27 @@ def _steps_of(few: Callable[[], Any], device: gpuprims.Device) -> int:
     device.synchronize()
     each = (time.perf_counter() - begin) / _CHECKED_STEPS
     return int(min(max(1e-2 / each, _CHECKED_STEPS), STEPS))
+
+
+def two_kernels(device: gpuprims.Device, clock: Clock, delay: Delay | None) -> Points:
+    """Return the seconds of a gradient by each kernel of the articles for .NET; samples are transposed once."""
+    points: Points = []
+    for rows in _NET_ROWS:
+        host = Samples(_NET_FEATURES).host(rows)
+        in_float64 = [array.astype(np.float64) for array in host]
+        X, y, weights = map(device.asarray, host)
+        racers = {}
+        for name in (*_NET_KERNELS, "chosen"):
+            variant = None if name == "chosen" else name
+            arrays = (X, y, weights, *columns_for(X, variant, device))
+            call = partial(gpuprims.plan("logistic", *arrays, variant=variant), *arrays)
+            np.testing.assert_allclose(device.to_host(call()[1]), loss_gradient(*in_float64)[1], rtol=1e-4, atol=1e-3)
+            racers[name] = Racer(call, clock, clock, delay)
+        host_clock = HostClock(device.synchronize)
+        racers["NumPy"] = Racer(partial(loss_gradient, *host), host_clock, host_clock)
+        times = race(racers, _SECONDS / 2)
+        points += [{"kernel": name, "rows": rows, "seconds": times[name].device_s} for name in racers]
+    return points
 
 
 def log_likelihood(device: gpuprims.Device) -> Points:

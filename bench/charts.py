@@ -193,6 +193,39 @@ def rungs(report: Report) -> Any:
     return figure
 
 
+# How many times as fast the articles for .NET found a kernel as the one that it improves; the last, a GPU as its CPU.
+_NET_GAINS = {"grad1_ff4": 4.5, "grad1_ns4": 3, "grad2_ns_loc": 10, "NumPy": 17}
+
+
+def two_kernels(report: Report) -> Any:
+    """Draw the time of a gradient by each kernel of the articles for .NET, with the gains that these found."""
+    points = report["series"].get("two kernels", ())
+    if not points:
+        return None
+    figure = _figure(8, 4.4)
+    axes = figure.subplots()
+    sizes = sorted({point["rows"] for point in points}, reverse=True)
+    names = list(dict.fromkeys(point["kernel"] for point in points))
+    for k, rows in enumerate(sizes):
+        mine = {point["kernel"]: point["seconds"] * 1e6 for point in points if point["rows"] == rows}
+        places = [place + 0.4 * k for place in range(len(names))]
+        axes.barh(places, [mine[name] for name in names], 0.36, color=_COLOURS[k], label=f"{rows:,} x 292")
+        for place, name in zip(places, names, strict=True):
+            axes.text(mine[name], place, f" {_rate(mine[name])} us", va="center", fontsize=7)
+    said = {name: f"{name}\n(article: {gain:g} x)" for name, gain in _NET_GAINS.items()}
+    said |= {
+        "chosen": "as gpuprims chooses",
+        "NumPy": f"NumPy (article's CPU:\n{_NET_GAINS['NumPy']} x its GPU's time)",
+    }
+    axes.set_yticks([place + 0.2 for place in range(len(names))], [said.get(name, name) for name in names])
+    axes.set_xscale("log")
+    axes.margins(x=0.15)
+    axes.set_xlabel("us of a loss and gradient (device's time), samples transposed once")
+    _title(figure, "Two kernels, as for .NET: each adds to the one below what its name says", report)
+    _legend(figure, [axes], 2)
+    return figure
+
+
 def threads(report: Report) -> Any:
     """Draw the training time by the number of requested threads."""
     points = report["series"].get("threads", ())
@@ -254,6 +287,7 @@ CHARTS: dict[str, Callable[[Report], Any]] = {
     "latency": latency,
     "ladder": ladder,
     "rungs": rungs,
+    "two-kernels": two_kernels,
     "threads": threads,
     "histogram": histogram,
 }

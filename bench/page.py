@@ -45,6 +45,7 @@ _TITLES = {
     "latency.png": "Latency against size",
     "ladder.png": "The article's ladder by work-items",
     "rungs.png": "The article's ladder, each rung at its best",
+    "two-kernels.png": "The articles for .NET: gradients by two kernels",
     "log-likelihood.gif": "The article's log-likelihood",
     "threads.png": "The thesis' training time against requested threads",
     "histogram.png": "A histogram with atomics and without",

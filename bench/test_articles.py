@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from .articles import ladder, log_likelihood
+from .articles import ladder, log_likelihood, two_kernels
 from .counting import histograms
 from .session import Session
 from .training import training_times
@@ -15,6 +15,7 @@ from .training import training_times
 Play = Callable[[str, list[float], dict[str, Any]], None]
 SERIES = {
     "ladder": lambda run: ladder(run.device, run.clock, run.delay, full=run.options.full),
+    "two kernels": lambda run: two_kernels(run.device, run.clock, run.delay),
     "log-likelihood": lambda run: log_likelihood(run.user_device),
     "threads": lambda run: training_times(run.device, run.clock),
     "histogram ways": lambda run: histograms(run.device, run.clock, run.delay, full=run.options.full),

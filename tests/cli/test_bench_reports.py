@@ -44,6 +44,7 @@ def report() -> dict[str, Any]:
     ladder = [("tree", 64, 2e4), ("tree", 128, 3e4), ("persistent", 1, 9e5), ("NumPy", 1, 1e5), ("vec4", 512, None)]
     made["series"] = {
         "ladder": [{"rung": rung, "work_items": items, "its_per_s": rate} for rung, items, rate in ladder],
+        "two kernels": [{"kernel": name, "rows": 640, "seconds": 1e-5} for name in ("grad1_ff4", "NumPy")],
         "log-likelihood": [{"iteration": k, "log_likelihood": -100.0 / (k + 1)} for k in range(10)],
         "histogram ways": [
             {"way": way, "seconds": 0.1, "gb_per_s": 2.0, "lost": lost} for way, lost in (("racy", 0.05), ("chosen", 0))
@@ -191,10 +192,8 @@ def test_a_page_stands_alone_and_marks_what_was_missed(report: dict[str, Any], t
     assert "Example &lt;GPU&gt;" in text
     assert '<td class="missed">missed</td>' in text
     drawn = {path.name for path in (tmp_path / page.stem).iterdir()}
-    assert drawn == {f"{name}.png" for name in ("throughput", "latency", "roofline", "ladder", "rungs", "threads")} | {
-        "histogram.png",
-        "log-likelihood.gif",
-    }
+    names = ("throughput", "latency", "roofline", "ladder", "rungs", "two-kernels", "threads", "histogram")
+    assert drawn == {f"{name}.png" for name in names} | {"log-likelihood.gif"}
     assert text.count("data:image/") == len(drawn)
 
 

@@ -84,7 +84,9 @@ def test_the_automatic_step_descends(device: gpuprims.Device, cancer: Data) -> N
     assert model.score(X.astype(np.float32), y) > 0.98
 
 
-@pytest.mark.parametrize("variant", ["sequential", "merged_loops", "work_items", "tree", "vec4", "two_kernels"])
+@pytest.mark.parametrize(
+    "variant", ["sequential", "merged_loops", "work_items", "tree", "vec4", "two_kernels", "grad2_ns_loc"]
+)
 def test_kernels_of_the_articles_by_name(
     device: gpuprims.Device, cancer: Data, variant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

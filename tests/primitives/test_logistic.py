@@ -157,6 +157,37 @@ def test_a_plan_runs_with_new_weights(device: gpuprims.Device, rng: np.random.Ge
         plan(*held, device.asarray(weights[:-1]))
 
 
+BY_COLUMNS = ("grad2_tf4", "grad1_ns4", "grad2_ns", "grad2_ns_loc")
+
+
+@pytest.mark.parametrize("shape", [(300, 8), (64, 12), (33, 8), (64, 5), (1, 1)])  # whole vectors each way, and not
+def test_samples_that_were_transposed_once(
+    logistic_kernel: Kernel, shape: tuple[int, int], rng: np.random.Generator
+) -> None:
+    if logistic_kernel.variant.name not in BY_COLUMNS:
+        pytest.skip("reads rows")
+    X, y, weights = samples(rng, *shape, "f4", intercept=True)
+    shares, columns = rng.random(len(X)).astype("f4"), np.ascontiguousarray(X.T)
+    device, name = logistic_kernel.device, logistic_kernel.variant.name
+    got = compute(logistic_kernel, X, y, weights, sample_weight=shares, transposed=columns)
+    assert_logistic(got, X, y, weights, shares)
+    held = [device.asarray(array) for array in (X, y, weights, columns)]
+    plan = gpuprims.plan("logistic", *held, device=device, variant=name)
+    assert_logistic([np.asarray(device.to_host(one)) for one in plan(*held)], X, y, weights)
+    _, other = plan(*held[:3], device.asarray(columns + 1))  # nothing copies X
+    assert not np.allclose(device.to_host(other), device.to_host(plan(*held)[1]))
+
+
+def test_transposed_samples_that_do_not_suit(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    X, y, weights = samples(rng, 20, 3, "f4")
+    for wrong in (X, X.T.astype("f8"), X.T[:, 1:]):
+        with pytest.raises(ShapeError, match=r"transposed samples of shape \(3, 20\) and dtype float32; got"):
+            logistic_gradient(X, y, weights, transposed=wrong, device=device)
+    if device.backend != "reference":
+        with pytest.raises(ArgumentError, match=r"for kernels that read samples by columns; got logistic/.*fused"):
+            logistic_gradient(X, y, weights, transposed=X.T, device=device)
+
+
 def test_wrong_arguments(device: gpuprims.Device, rng: np.random.Generator) -> None:
     X, y, weights = samples(rng, 20, 3, "f4")
 
@@ -175,7 +206,7 @@ def test_wrong_arguments(device: gpuprims.Device, rng: np.random.Generator) -> N
     refused(ShapeError, r"sample_weight of shape \(20,\), .* got \(3,\)", X, y, weights, sample_weight=weights)
     refused(ArrayError, "an array of numbers", X, y, "weights")
     refused(UnknownVariantError, "got 'no_such'", X, y, weights, variant="no_such")
-    with pytest.raises(ArgumentError, match="X, y, weights, and perhaps sample weights; got 2"):
+    with pytest.raises(ArgumentError, match=r"X, y, weights, and perhaps sample weights and X.T; got 2"):
         gpuprims.plan("logistic", X, y, device=device)
     if device.backend != "reference":
         refused(DeviceMismatchError, "arrays on one device", on_device(device, X), y, weights)

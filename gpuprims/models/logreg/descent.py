@@ -15,6 +15,7 @@ from gpuprims.models.logreg.objective import Objective
 from gpuprims.models.logreg.progress import Monitor, Settings
 from gpuprims.primitives.descent import able_to_descend, descend
 from gpuprims.primitives.hogwild import logistic_hogwild
+from gpuprims.primitives.logistic.plan import columns_for
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 from gpuprims.primitives.sgd import logistic_sgd
@@ -140,12 +141,13 @@ def _steps(objective: Objective, rate: float, decay: float, variant: str | None)
         return at_once
 
     empty, decays = device.driver.empty((objective.size,), dtype), objective.to_device(decay * objective.penalised)
-    gradient_plan = plan("logistic", dense, samples.codes, empty, *sample_weight, device=device, variant=variant)
+    more = (*sample_weight, *columns_for(dense, variant, device))
+    gradient_plan = plan("logistic", dense, samples.codes, empty, *more, device=device, variant=variant)
     update = plan("map", _UPDATE, empty, decays, rates[1:], empty, device=device)
 
     def by_plans(weights: Any, count: int) -> Any:
         for _ in range(count):
-            _, gradient = gradient_plan(dense, samples.codes, weights, *sample_weight)
+            _, gradient = gradient_plan(dense, samples.codes, weights, *more)
             weights = update(weights, decays, rates[1:], gradient)
         return weights
 

@@ -19,6 +19,7 @@ def logistic_gradient(
     weights: Any,
     *,
     sample_weight: Any = None,
+    transposed: Any = None,
     device: str | Device | None = None,
     variant: str | None = None,
 ) -> tuple[Any, Any]:
@@ -34,6 +35,8 @@ def logistic_gradient(
         The weights, of the same dtype. If there is one more than features, the last is the intercept.
     sample_weight : array_like of shape (n,), optional
         The weight of each sample, of the same dtype; by default 1.
+    transposed : array_like of shape (k, n), optional
+        ``X.T``, for variants that read the samples by columns. Without it, these copy them in each call.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -56,8 +59,8 @@ def logistic_gradient(
 
     Notes
     -----
-    Some variants are the kernels of "OpenCL logistic regression with gradient ascent" (the repository logReg). In hot
-    loops, use :func:`gpuprims.plan`.
+    Some variants are the kernels of "Logistic regression with OpenCL and .NET" (2012). In hot loops, use
+    :func:`gpuprims.plan`.
 
     Examples
     --------
@@ -68,7 +71,7 @@ def logistic_gradient(
     >>> round(float(loss), 3), gradient
     (1.386, array([ 1. , -1.5]))
     """
-    given = (X, y, weights) if sample_weight is None else (X, y, weights, sample_weight)
+    given = (X, y, weights, *(one for one in (sample_weight, transposed) if one is not None))
     operands, request, out, chosen = bind(given, device, variant)
     loss, gradient = find_plan(plan_call, operands, request, out, chosen).run(operands, out)
     return loss, gradient

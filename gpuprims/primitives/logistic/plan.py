@@ -14,10 +14,11 @@ from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn
 from gpuprims.core.layout import Form, Layout, contiguous, starts_of
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.program_cache import keeps_calls
+from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
-from gpuprims.errors import ArgumentError
+from gpuprims.errors import ArgumentError, ShapeError
 from gpuprims.primitives.logistic.labelled import check_samples, typed_loss
 from gpuprims.primitives.logistic.spec import LogisticSpec
 from gpuprims.primitives.logistic.variants import LogisticVariant
@@ -34,18 +35,35 @@ _MANY_WORDS, _MANY_LANES = 16, 128  # rows: fused-groups
 
 def bind(
     arrays: tuple[Any, ...], device: str | Device | None = None, variant: str | Variant | None = None
-) -> tuple[Operands, None, None, str | Variant | None]:
-    """Check samples, labels, weights and any sample weights, and find the device of a call."""
-    if len(arrays) not in (3, 4):
-        raise ArgumentError(f"logistic: X, y, weights, and perhaps sample weights; got {len(arrays)} array(s)")
+) -> tuple[Operands, bool, None, str | Variant | None]:
+    """Check samples, labels, weights, any sample weights and transposed samples, and find the device of a call.
+
+    The request is True if the last array, of two dimensions, has the samples by columns.
+    """
+    if not 3 <= len(arrays) <= 5:
+        rule = "X, y, weights, and perhaps sample weights and X.T"
+        raise ArgumentError(f"logistic: {rule}; got {len(arrays)} array(s)")
     operands = as_operands("logistic", arrays, device)
-    check_samples("logistic", operands.natives)
-    return side_by_side(operands), None, None, asked_by_name("logistic", variant)
+    samples, *others = operands.natives
+    by_columns = len(others) == 4 or (len(others) == 3 and len(others[-1].shape) == 2)
+    check_samples("logistic", (samples, *others[: len(others) - by_columns]))
+    if by_columns and (others[-1].dtype != samples.dtype or tuple(others[-1].shape) != tuple(samples.shape)[::-1]):
+        rule = f"transposed samples of shape {tuple(samples.shape)[::-1]} and dtype {samples.dtype}"
+        raise ShapeError(f"logistic: {rule}; got {tuple(others[-1].shape)} and {others[-1].dtype}")
+    return side_by_side(operands), by_columns, None, asked_by_name("logistic", variant)
+
+
+def columns_for(X: Any, variant: str | None, device: Device) -> tuple[Any, ...]:
+    """Return samples by columns on their device, for a variant that reads them so, else nothing."""
+    known = {one.name: LogisticVariant.of(one).scratch for one in REGISTRY.variants("logistic", device.backend)}
+    if variant is None or known.get(variant) != "columns in turn":
+        return ()
+    return (side_by_side(as_operands("logistic", (X.T,), device)).natives[0],)
 
 
 @keeps_calls()
 def plan_call(
-    request: None,
+    request: bool,
     forms: tuple[Form, ...],
     written: tuple[Form, ...] | None,
     alignment: int,
@@ -61,11 +79,12 @@ def plan_call(
     def compiling(variant: Variant) -> Launch:
         chosen = LogisticVariant.of(variant)
         layout = starts_of((*forms, *results))
-        vector = vector_of(forms[0]) if chosen.vectors else 1
+        vector = _vector(chosen, forms, by_columns=request)
         lanes, rows = _teams(chosen, k, vector, dtype, device)
         fitted = _resident(chosen, lanes, -(-k // lanes) * value_words((dtype,)), device)
         vector_rows = _CPU_VECTOR // dtype.itemsize if _for_cpus(fitted) else 1
         shared = {"vector": vector, "lanes": lanes, "rows": rows, "vector_rows": vector_rows}
+        shared |= {"by_columns": request, "others": int(request)}
         spec = LogisticSpec.of(layout, len(forms), typed_loss(dtype), **shared)
         return _launch(fitted, spec, layout, n, device)
 
@@ -74,7 +93,20 @@ def plan_call(
 
 def sample(call: Sample) -> LaunchPlan:
     """Return the plan of the gradient for the samples of :func:`sample_forms`."""
-    return plan_call(None, sample_forms(call), None, 16, call.device, None, 0)
+    return plan_call(False, sample_forms(call), None, 16, call.device, None, 0)
+
+
+def _vector(variant: LogisticVariant, forms: tuple[Form, ...], *, by_columns: bool) -> int:
+    """Return how many neighbours a load takes: of rows, and in kernels that read columns of columns too."""
+    reads = variant.scratch == "columns in turn"
+    if by_columns and not reads and variant.backend != "reference":
+        rule = "transposed samples for kernels that read samples by columns"
+        raise ArgumentError(f"logistic: {rule}; got logistic/{variant.name} (choose another by variant=)")
+    vector = vector_of(forms[0]) if variant.vectors else 1
+    if not reads:
+        return vector
+    whole = vector_of(forms[-1]) == vector if by_columns else forms[0].shape[0] % vector == 0
+    return vector if whole else 1
 
 
 def _for_cpus(variant: LogisticVariant) -> bool:
@@ -116,9 +148,10 @@ def _launch(variant: LogisticVariant, spec: LogisticSpec, layout: Layout, n: int
     if variant.scratch in ("rows in turn", "columns in turn"):
         columns = spec.features * (variant.scratch == "columns in turn")
         groups = variant.groups(-(-max(n, spec.sums) // variant.tile), able)
-        launches = [kernel.prepare(groups, packed, n, step) for step in range(3 if columns else 2)]
+        steps = range(int(spec.by_columns), 3) if columns else range(2)
+        columns = 0 if spec.by_columns else columns
+        launches = [kernel.prepare(groups, packed, n, step) for step in steps]
         return with_counters(device, in_turn(launches), 1, (2 + columns) * n * item)
     rows = variant.items if spec.vector_rows > 1 else spec.rows * variant.block // spec.lanes
     parts = variant.groups(-(-n // rows), able) if variant.shares_outputs else 1
-    numbers = n if variant.scratch == "rows" else parts * spec.sums
-    return with_counters(device, kernel.prepare(parts, packed, n, parts), 1, numbers * item)
+    return with_counters(device, kernel.prepare(parts, packed, n, parts), 1, parts * spec.sums * item)

@@ -82,7 +82,9 @@ class SamplesSpec(KernelSpec):
 class LogisticSpec(SamplesSpec):
     """Macros for the gradient; ``map`` returns a row's loss and residual for its score, label and sample weight."""
 
-    own_headers: ClassVar[tuple[Path, ...]] = (_KERNELS / "logistic.h",)
+    by_columns: bool = False  # the last input has the samples by columns
+
+    own_headers: ClassVar[tuple[Path, ...]] = (_KERNELS / "logistic.h", _KERNELS / "grads.h")
 
     @property
     def sums(self) -> int:
@@ -90,8 +92,9 @@ class LogisticSpec(SamplesSpec):
         return self.features + 2
 
     def macros(self) -> dict[str, int | str]:
-        """Define the call of the loss function."""
-        return super().macros() | {f"LOSS_AND_RESIDUAL({_ROW})": f"gp_loss_and_residual({_ROW})"}
+        """Define the call of the loss function, and whether samples by columns are an input."""
+        call = {f"LOSS_AND_RESIDUAL({_ROW})": f"gp_loss_and_residual({_ROW})"}
+        return super().macros() | call | {"BY_COLUMNS": int(self.by_columns)}
 
     def text(self) -> list[str]:
         """Write the loss function. Comparisons of vectors return masks, and fabs takes vectors."""

@@ -36,6 +36,7 @@ _LOGISTIC = Catalogue(LogisticVariant, "logistic", Path(__file__).parent)
 # The kernels of the articles for .NET. Calls ask for them by name; two_kernels_local also runs where rows are too long
 # for the variants of higher rank.
 _GRID: dict[str, Any] = {"geometry": Geometry(64, 1, 16)}
+_BY_COLUMNS: dict[str, Any] = {**_GRID, "scratch": "columns in turn", "vectors": True}
 
 VARIANTS = (
     _LOGISTIC.cpu(
@@ -60,6 +61,15 @@ VARIANTS = (
         **_GRID,
     ),
     *_LOGISTIC.gpu("two_kernels", rank=60, scratch="rows in turn", refuse=_group, **_GRID),
-    *_LOGISTIC.gpu("two_kernels_transposed", rank=55, scratch="columns in turn", refuse=_group, **_GRID),
+    *_LOGISTIC.gpu("grad1_ff4", rank=50, scratch="rows in turn", vectors=True, refuse=_group, **_GRID),
+    *_LOGISTIC.gpu("grad2_tf4", rank=40, refuse=_group, **_BY_COLUMNS),
+    *_LOGISTIC.gpu("grad1_ns4", rank=30, refuse=_group, **_BY_COLUMNS),
+    *_LOGISTIC.gpu("grad2_ns", rank=20, refuse=_group, **_BY_COLUMNS),
+    *_LOGISTIC.gpu(
+        "grad2_ns_loc",
+        rank=10,
+        refuse=lambda at: first_refusal(_group(at), values_fit(4 * at.block)),
+        **_BY_COLUMNS,
+    ),
     _LOGISTIC.numpy(logistic_numpy, shares_outputs=False),
 )
