@@ -175,7 +175,7 @@ def exchanges(group: gpuprims.DeviceGroup) -> list[tuple[str, float]]:
         ("a task that does nothing, on all", lambda: group.each("bench", int)),
         (
             "1 KiB of each to the host, added",
-            lambda: sum(group.each("bench", lambda k: devices[k].to_host(buffers[k]))),
+            lambda: sum(group.launch("bench", buffers.__getitem__, lambda k, one: devices[k].to_host(one))),
         ),
         ("reduce(axis=0) of 1 KiB of each", lambda: group.reduce(x, axis=0)),
     ]
@@ -190,6 +190,8 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=10_000_000, help="rows a device")
     parser.add_argument("--features", type=int, default=100)
     given = parser.parse_args()
+    if given.elements < 24 * _COLUMNS:
+        parser.error(f"--elements: {24 * _COLUMNS:,} or more, for an image; got {given.elements:,}")
     group = gpuprims.DeviceGroup(given.devices)
     names = ", ".join(device.capabilities.name for device in group.devices)
     print(f"{len(group)} devices: {names}; {given.elements:,} float32 a device", flush=True)

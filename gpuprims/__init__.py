@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gpuprims.core.variant import Variant
     from gpuprims.distributed.group import DeviceGroup
     from gpuprims.distributed.sharded import ShardedArray
+    from gpuprims.distributed.streams import stream
     from gpuprims.models.spam.hashing import hash_counts
     from gpuprims.operators import Op
     from gpuprims.primitives.compact import compact
@@ -112,6 +113,7 @@ __all__ = [
     "sort",
     "sort_by_key",
     "stencil",
+    "stream",
     "take",
     "top_k",
     "unique",
@@ -137,6 +139,7 @@ _HOMES = {
     "core.variant": "Variant",
     "distributed.group": "DeviceGroup",
     "distributed.sharded": "ShardedArray",
+    "distributed.streams": "stream",
     "models.spam.hashing": "hash_counts",
     "operators": "Op",
     "primitives.compact": "compact",

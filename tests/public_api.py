@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 import gpuprims
 from gpuprims import datasets, errors, ndimage
+from gpuprims.distributed import LogReg as LogRegOfParts
 from gpuprims.models import PCA, FactorAnalysis, LogReg, LogRegBatch, Prototypes, SpamFilter
 
 HostArray = npt.NDArray[Any]
@@ -62,6 +63,24 @@ def primitives() -> tuple[object, ...]:
         gpuprims.digitize(x, [1, 2, 3], right=True),
         gpuprims.random((7, 1), (2, 3), "integers", low=1, high=7, dtype="int8"),
         gpuprims.hash_counts([["a", "b"]], n_features=16, analyzer=str.split),
+    )
+
+
+def beyond_one_device() -> tuple[object, ...]:
+    """Call a group of devices and a stream."""
+    group = gpuprims.DeviceGroup(["reference", "reference"])
+    sharded = group.scatter(x)
+    return (
+        group.map("2*v + 1", sharded),
+        group.reduce(sharded, op="std", axis=0, ddof=1, where=group.map("v > 0", sharded)),
+        group.scan(sharded, op="max", axis=0, inclusive=False),
+        group.histogram(sharded, bins=5, range=(0, 12), density=True),
+        group.blur(sharded, "gaussian", sigma=1.5, mode="wrap").gather(),
+        group.from_shards([x, x]).shards,
+        LogRegOfParts(C=0.5).fit(sharded, [0, 1, 1]).predict(sharded),
+        gpuprims.stream(x, chunk=2, device="reference").reduce(op="mean", axis=0),
+        LogRegOfParts().fit(gpuprims.stream(x, x[:, 0] > 1)).coef_,
+        *gpuprims.stream([x, x]).scan(op="sum"),
     )
 
 

@@ -1,4 +1,4 @@
-"""Arrays beyond one device: several devices of one host.
+"""Arrays beyond one device: several devices of one host, and arrays that fit in no memory.
 
 ``LogReg`` is loaded when it is first used, because it imports scikit-learn.
 """
@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from gpuprims.distributed.group import DeviceGroup
 from gpuprims.distributed.sharded import ShardedArray
+from gpuprims.distributed.streams import Stream, stream
 
 if TYPE_CHECKING:
     from gpuprims.distributed.logreg import LogReg
 
-__all__ = ["DeviceGroup", "LogReg", "ShardedArray"]
+__all__ = ["DeviceGroup", "LogReg", "ShardedArray", "Stream", "stream"]
 
 
 def __getattr__(name: str) -> Any:

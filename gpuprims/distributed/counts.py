@@ -32,13 +32,16 @@ def counted(
     if limits is None and np.ndim(bins) == 0:
         limits = (0, 1)  # as NumPy's for no elements
 
-    def count(k: int) -> tuple[np.ndarray, np.ndarray | None]:
+    def count(k: int) -> tuple[Any, Any]:
         device, shards = group.devices[k], [one.shards[k] for one in arrays]
         own = {"weights": shards[1]} if len(shards) > 1 else {}
-        found, edges = histogram_one(shards[0], bins, limits, deterministic=deterministic, device=device, **own)
-        return device.to_host(found), None if k else device.to_host(edges)
+        return histogram_one(shards[0], bins, limits, deterministic=deterministic, device=device, **own)
 
-    results = group.each(label, count)
+    def read(k: int, found: tuple[Any, Any]) -> tuple[np.ndarray, np.ndarray | None]:
+        device = group.devices[k]
+        return device.to_host(found[0]), None if k else device.to_host(found[1])
+
+    results = group.launch(label, count, read)
     edges = results[0][1]
     assert edges is not None  # noqa: S101  # the first shard's
     counts = _added([one for one, _ in results])
@@ -78,8 +81,8 @@ def compacted(group: Devices, x: Any, mask: Any) -> Any:
     """Return the elements that a mask keeps; see :meth:`DeviceGroup.compact`."""
     label = "DeviceGroup.compact"
     if isinstance(mask, str) or callable(mask):
-        return sharded(group, label, partial(_compact_by, mask), alike(label, group, (x,)))
-    return sharded(group, label, compact_one, alike(label, group, (x, mask)))
+        return sharded(group, label, partial(_compact_by, mask), alike(label, group, (x,)), waits=True)
+    return sharded(group, label, compact_one, alike(label, group, (x, mask)), waits=True)
 
 
 def _compact_by(mask: Any, x: Any, device: Any) -> Any:

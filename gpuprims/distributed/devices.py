@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from gpuprims.core.device import Device
-from gpuprims.distributed.workers import Failed, Workers
+from gpuprims.distributed.workers import Failed, Workers, outcome_of
 from gpuprims.errors import ArgumentError, ArrayError, DtypeError, ExpressionError, ShardError, quoted, said
 
 T = TypeVar("T")
@@ -23,6 +23,7 @@ class Devices:
         if not given:
             raise ArgumentError(f"DeviceGroup: one device or more; got {quoted(devices)}")
         self.devices = tuple(map(Device, given))
+        self._wait = any(device.driver.shares_host_memory for device in self.devices)
         self._workers: Workers[Any] = Workers(len(self.devices))
 
     def __len__(self) -> int:
@@ -41,7 +42,23 @@ class Devices:
         If some fail, the others end before this raises: a mistake in the arguments as it is, anything else as a
         :class:`ShardError` that names the first device that failed.
         """
-        outcomes: list[Any] = self._workers.run([partial(work, k) for k in range(len(self.devices))])
+        return self._checked(label, self._workers.run([partial(work, k) for k in range(len(self.devices))]))
+
+    def launch(self, label: str, start: Callable[[int], Any], finish: Callable[[int, Any], T]) -> list[T]:
+        """Run ``start`` for the number of each device, then ``finish`` for the number and what ``start`` returned.
+
+        Where calls on devices return before their end, as on GPUs, the caller's thread starts the work of all devices
+        before it finishes that of the first: handing work to threads takes ten times as long as starting it.
+        """
+        if self._wait:
+            return self.each(label, lambda k: finish(k, start(k)))
+        numbers = range(len(self.devices))
+        begun = [outcome_of(partial(start, k)) for k in numbers]
+        ended = [one if isinstance(one, Failed) else outcome_of(partial(finish, k, one)) for k, one in enumerate(begun)]
+        return self._checked(label, ended)
+
+    def _checked(self, label: str, outcomes: list[Any]) -> list[Any]:
+        """Return the results of all devices, or raise the error of one."""
         failures = [(k, outcome.error) for k, outcome in enumerate(outcomes) if isinstance(outcome, Failed)]
         if not failures:
             return outcomes

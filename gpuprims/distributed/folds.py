@@ -55,15 +55,14 @@ def reduced(
     folds = split(operator, _traced(function, given), tuple(one.dtype for one in given), chosen, "reduce")
     each = math.prod(shape[k] for k in axes[1:])
 
-    def fold(k: int) -> Value:
+    def fold(k: int) -> Any:
         device = group.devices[k]
         shards = [one.shards[k] for one in given]
         if folds.indexed:
             shards.append(beside(shards[0], _filled(len(shape), x.offsets[k] * each), device))
-        found = reduce_one(*shards, op=folds.part, axis=axes, device=_named(device, shards))
-        return tuple(map(device.to_host, found if isinstance(found, tuple) else (found,)))
+        return reduce_one(*shards, op=folds.part, axis=axes, device=_named(device, shards))
 
-    value = folds.join(group.each(label, fold))
+    value = folds.join(group.launch(label, fold, partial(_on_host, group)))
     results = folds.finish(value, math.prod(shape[k] for k in axes))
     if keepdims:
         results = tuple(np.expand_dims(one, axes) for one in results)
@@ -100,16 +99,15 @@ def scanned(
     starts = [start * each for start in given[0].offsets]
     axes, ndim = (tuple(range(len(shape))), 1) if along is None else ((0,), len(shape))
 
-    def total(k: int) -> Value:
+    def total(k: int) -> Any:
         if k == len(group) - 1:
             return ()
         device, shards = group.devices[k], [one.shards[k] for one in given]
         if folds.indexed:
             shards.append(beside(shards[0], _filled(len(shape), starts[k]), device))
-        found = reduce_one(*shards, op=folds.part, axis=axes, device=_named(device, shards))
-        return tuple(map(device.to_host, found if isinstance(found, tuple) else (found,)))
+        return reduce_one(*shards, op=folds.part, axis=axes, device=_named(device, shards))
 
-    totals = group.each(label, total)[:-1] if len(group) > 1 else []
+    totals = group.launch(label, total, partial(_on_host, group))[:-1]
     befores: list[Value | None] = [None]
     for value in totals:
         befores.append(value if befores[-1] is None else folds.join([befores[-1], value]))
@@ -126,7 +124,17 @@ def scanned(
 
     if along is None and len(shape) > 1:
         given = [_whole(one, shape) for one in given]
-    return gathered(group, group.each(label, scan))
+    return gathered(group, group.launch(label, scan, _as_it_is))
+
+
+def _on_host(group: Devices, k: int, found: Any) -> Value:
+    """Wait for the components of a value."""
+    return tuple(map(group.devices[k].to_host, found if isinstance(found, tuple) else (found,)))
+
+
+def _as_it_is(k: int, found: Any) -> Any:
+    """Return results that stay on the device, perhaps still in work."""
+    return found
 
 
 def _whole(x: ShardedArray, shape: tuple[int, ...]) -> ShardedArray:
@@ -182,14 +190,17 @@ def _traced(function: Any, arrays: Sequence[Any]) -> Any:
     return None if function is None else expression(function, len(arrays))
 
 
-def sharded(group: Devices, label: str, call: Any, arrays: Sequence[Any]) -> Any:
-    """Run a call on each shard by itself, and return its results as sharded arrays."""
+def sharded(group: Devices, label: str, call: Any, arrays: Sequence[Any], *, waits: bool = False) -> Any:
+    """Run a call on each shard by itself, and return its results as sharded arrays.
+
+    A call that ``waits`` for its device is made by a thread for each.
+    """
 
     def run(k: int) -> Any:
         shards = [one.shards[k] if isinstance(one, ShardedArray) else one for one in arrays]
         return call(*shards, device=group.devices[k])
 
-    return gathered(group, group.each(label, run))
+    return gathered(group, group.each(label, run) if waits else group.launch(label, run, _as_it_is))
 
 
 def gathered(group: Devices, results: Sequence[Any]) -> Any:

@@ -56,25 +56,28 @@ def applied(group: Devices, x: Any, reach: int, apply: Apply, *, wraps: bool, la
     (x,) = alike(label, group, (x,))
     count = len(x)
 
-    def run(k: int) -> Any:
-        device, shard, first, end = group.devices[k], x.shards[k], x.offsets[k], x.offsets[k + 1]
-        alone = not reach or first == end or end - first == count
-        if alone:
-            return apply(shard, device)
-        if end - first < 2 * reach:
+    def start(k: int) -> Any:
+        rows = x.offsets[k + 1] - x.offsets[k]
+        alone = not reach or rows in (0, count)
+        return apply(x.shards[k], group.devices[k]) if alone or rows >= 2 * reach else None
+
+    def finish(k: int, result: Any) -> Any:
+        device, first, end = group.devices[k], x.offsets[k], x.offsets[k + 1]
+        if not reach or end - first in (0, count):
+            return result
+        if result is None:
             low, high = _within(first - reach, end + reach, count, wraps)
             done = apply(_strip(x, low, high, k), device)
             return done[first - low : end - low]
-        result = apply(shard, device)
-        for start, cut in ((first, first > 0 or wraps), (end - reach, end < count or wraps)):
+        for begin, cut in ((first, first > 0 or wraps), (end - reach, end < count or wraps)):
             if cut:
-                low, high = _within(start - reach, start + 2 * reach, count, wraps)
+                low, high = _within(begin - reach, begin + 2 * reach, count, wraps)
                 done = apply(_strip(x, low, high, k), device)
-                target = result[start - first : start - first + reach]
-                map_elements("v", done[start - low : start - low + reach], out=target, device=device)
+                target = result[begin - first : begin - first + reach]
+                map_elements("v", done[begin - low : begin - low + reach], out=target, device=device)
         return result
 
-    result = gathered(group, group.each(label, run))
+    result = gathered(group, group.launch(label, start, finish))
     assert isinstance(result, ShardedArray)  # noqa: S101  # a stencil has one result
     return result
 

@@ -19,9 +19,10 @@ from tqdm import tqdm
 from gpuprims.core.device import Device
 from gpuprims.core.interop import short
 from gpuprims.distributed.objective import SummedObjective
-from gpuprims.distributed.samples import LABEL, samples_of_shards
+from gpuprims.distributed.samples import LABEL, StreamedSamples, samples_of_shards
 from gpuprims.distributed.sharded import ShardedArray
-from gpuprims.errors import ArrayError
+from gpuprims.distributed.streams import Stream
+from gpuprims.errors import ArgumentError, ArrayError
 from gpuprims.models.checks import CheckedParameters, named_parameters
 from gpuprims.models.logreg import newton
 from gpuprims.models.logreg.fitting import store
@@ -36,10 +37,10 @@ _SOLVERS: dict[str, Solver] = {"lbfgs": newton.lbfgs, "newton-cholesky": newton.
 @named_parameters
 @dataclass(eq=False, repr=False)  # scikit-learn has its own
 class LogReg(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Logistic regression of two or more classes, of samples on several devices.
+    """Logistic regression of two or more classes, of samples on several devices or of a stream.
 
-    The optimum is that of :class:`gpuprims.models.LogReg`. In each pass a device computes the loss and the gradient of
-    its samples, and the host adds these few numbers.
+    The optimum is that of :class:`gpuprims.models.LogReg`. In each pass the loss and the gradient of each shard, or
+    chunk, are computed where it is, and the host adds these few numbers.
 
     Parameters
     ----------
@@ -107,13 +108,14 @@ class LogReg(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimator):  
         """None: ``device`` says where to predict."""
         return
 
-    def fit(self, X: ShardedArray, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: ShardedArray | Stream, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model.
 
         Parameters
         ----------
-        X : ShardedArray of shape (n_samples, n_features)
-            With samples in each shard.
+        X : ShardedArray of shape (n_samples, n_features), or Stream
+            With samples in each shard. A stream has the labels too, ``stream(X, y)`` or ``stream(X, y, weights)``; a
+            fit reads it once more than the solver has passes.
         y : ShardedArray or array_like of shape (n_samples,)
             Labels of at least two classes; not every shard needs to have each class.
         sample_weight : ShardedArray or array_like of shape (n_samples,), optional
@@ -129,8 +131,17 @@ class LogReg(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimator):  
             NaN or infinity in ``X``, a single class, negative weights, labels or weights that are cut in another way.
         ShardError
             A device failed, such as for lack of memory.
+        StreamError
+            A chunk cannot be read.
         """
         self._validate_params()
+        if isinstance(X, Stream):
+            if y is not None or sample_weight is not None:
+                raise ArgumentError(f"{LABEL}: labels and weights in the stream, stream(X, y); got them beside it")
+            streamed = StreamedSamples(X, fit_intercept=bool(self.fit_intercept))
+            self.classes_, self.n_features_in_ = streamed.classes, streamed.features
+            self._minimise(streamed.each, [X.device], streamed.first, streamed.total)
+            return self
         if not isinstance(X, ShardedArray):
             hint = "gpuprims.models.LogReg fits ordinary arrays; group.scatter(X) cuts one"
             raise ArrayError(f"{LABEL}: X a sharded array; got {short(X)} ({hint})")
@@ -140,8 +151,10 @@ class LogReg(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimator):  
         outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
         parts = [Objective(one, outputs, 0.0, fit_intercept=bool(self.fit_intercept)) for one in samples]
 
-        def each(work: Callable[[Objective], Any]) -> Sequence[Any]:
-            return group.each(f"{LABEL}.fit", lambda k: work(parts[k]))
+        def each(start: Callable[[Objective], Any], finish: Callable[[Objective, Any], Any] | None) -> Sequence[Any]:
+            if finish is None:
+                return group.each(f"{LABEL}.fit", lambda k: start(parts[k]))
+            return group.launch(f"{LABEL}.fit", lambda k: start(parts[k]), lambda k, begun: finish(parts[k], begun))
 
         self._minimise(each, group.devices, parts[0], sum(part.total for part in parts))
         return self

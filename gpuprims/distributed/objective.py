@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.models.logreg.objective import Objective
 
-T = TypeVar("T")
-# Runs a function on the objective of each part, without penalty, and returns the results in the order of the parts.
-Each = Callable[[Callable[[Objective], Any]], Sequence[Any]]
+# Runs two functions on the objective of each part, without penalty: the first starts work on its device, and the second
+# gets what that returns. Returns the results of the second in the order of the parts. None in its place says that the
+# first waits for its device.
+Each = Callable[[Callable[[Objective], Any], Callable[[Objective, Any], Any] | None], Sequence[Any]]
 
 
 class SummedObjective(Objective):
@@ -31,16 +32,18 @@ class SummedObjective(Objective):
     def loss_gradient(self, flat: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the objective and its gradient."""
 
-        def part_of(part: Objective) -> tuple[float, np.ndarray]:
-            loss, slopes = part.loss(part.to_device(flat))
-            return float(part.device.to_host(loss)), part.to_host(slopes)
+        def start(part: Objective) -> Any:
+            return part.loss(part.to_device(flat))
 
-        found = self._each(part_of)
+        def finish(part: Objective, begun: Any) -> tuple[float, np.ndarray]:
+            return float(part.device.to_host(begun[0])), part.to_host(begun[1])
+
+        found = self._each(start, finish)
         return self.penalised_mean(sum(loss for loss, _ in found), np.sum([one for _, one in found], axis=0), flat)
 
     def hessian(self, flat: np.ndarray) -> np.ndarray:
         """Return the Hessian."""
-        found = self._each(lambda part: part.hessian(flat) * (part.total / self.total))
+        found = self._each(lambda part: part.hessian(flat) * (part.total / self.total), None)
         whole: np.ndarray = np.sum(found, axis=0)
         whole[np.diag_indices(self.size)] += self.penalty * self.penalised
         return whole
@@ -51,7 +54,7 @@ class SummedObjective(Objective):
         Source: T. F. Chan, G. H. Golub and R. J. LeVeque, "Updating formulae and a pairwise algorithm for computing
         sample variances", Stanford STAN-CS-79-773, 1979.
         """
-        found = self._each(lambda part: (part.total / self.total, *part.mean_and_deviation()))
+        found = self._each(lambda part: (part.total / self.total, *part.mean_and_deviation()), None)
         mean = np.sum([share * own for share, own, _ in found], axis=0)
         squares = np.sum([share * (spread**2 + (own - mean) ** 2) for share, own, spread in found], axis=0)
         return mean, np.sqrt(squares)
@@ -66,5 +69,15 @@ class SummedObjective(Objective):
         assert like is not None  # noqa: S101  # its device has float64
         return SummedObjective(self._each_wide, self._devices, like, self.total, self.penalty)
 
-    def _each_wide(self, work: Callable[[Objective], T]) -> Sequence[T]:
-        return self._each(lambda part: work(part.as_float64() or part))
+    def _each_wide(
+        self, start: Callable[[Objective], Any], finish: Callable[[Objective, Any], Any] | None
+    ) -> Sequence[Any]:
+        """Run functions on each part in float64."""
+        if finish is None:
+            return self._each(lambda part: start(part.as_float64() or part), None)
+
+        def begin(part: Objective) -> tuple[Objective, Any]:
+            wide = part.as_float64() or part
+            return wide, start(wide)
+
+        return self._each(begin, lambda _, begun: finish(*begun))

@@ -1,7 +1,8 @@
-"""Labelled samples of the shards of a group, encoded with the classes of all shards."""
+"""Labelled samples of the shards of a group or of a stream, encoded with the classes of all."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -10,11 +11,13 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.distributed.alike import alike
 from gpuprims.distributed.sharded import ShardedArray
+from gpuprims.distributed.streams import Stream
 from gpuprims.errors import ArgumentError, ShapeError
 from gpuprims.models import LogReg as OneLogReg
 from gpuprims.models.device_arrays import to_host
 from gpuprims.models.inputs import features_of
 from gpuprims.models.logreg.labels import encoded, encoded_on_device
+from gpuprims.models.logreg.objective import Objective
 from gpuprims.models.logreg.samples import Samples, host_labels
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
@@ -100,3 +103,56 @@ def labelled(device: Device, features: Any, codes: Any, weights: Any) -> Samples
     total = float(device.to_host(reduce(there, dtype=np.float64, device=device))) if device.capabilities.fp64 else None
     total = float(host.sum(dtype=np.float64)) if total is None else total
     return Samples(device, features, codes, there, weighted=True, total=total)
+
+
+class StreamedSamples:
+    """The samples of a stream of features, labels and perhaps weights; each pass reads them again.
+
+    The first pass finds the classes and the total weight, and checks that features are finite.
+    """
+
+    def __init__(self, stream: Stream, *, fit_intercept: bool) -> None:
+        self._stream, self._fit_intercept = stream, fit_intercept
+        found: list[np.ndarray] = []
+        self.total, self.features = 0.0, 0
+        for X, y, weights in self._chunks():
+            _, features = features_of(OneLogReg(device=stream.device), X, reset=True)
+            if self.features not in (0, features.shape[1]):
+                raise ShapeError(f"{LABEL}: chunks of as many features; got {self.features} and {features.shape[1]}")
+            self.features = features.shape[1]
+            values, codes = encode_labels(y, stream.device, np.dtype(np.float32))
+            self.total += labelled(stream.device, features, codes, weights).total
+            found.append(values)
+        if not found:
+            raise ShapeError(f"{LABEL}: X of shape (n_samples, n_features), neither of them 0; got no samples")
+        self.classes = np.unique(np.concatenate(found))
+        if len(self.classes) < 2:
+            raise ArgumentError(f"{LABEL}: at least two classes; got one class, {self.classes.tolist()[0]!r}")
+
+    @property
+    def first(self) -> Objective:
+        """The objective of the first chunk."""
+        return next(iter(self._objectives()))
+
+    def each(self, start: Callable[[Objective], Any], finish: Callable[[Objective, Any], Any] | None) -> list[Any]:
+        """Run functions on the objective of each chunk, in order."""
+        return [start(part) if finish is None else finish(part, start(part)) for part in self._objectives()]
+
+    def _objectives(self) -> Iterator[Objective]:
+        device, outputs = self._stream.device, 1 if len(self.classes) == 2 else len(self.classes)
+        for X, y, weights in self._chunks():
+            _, features = features_of(OneLogReg(device=device), X, reset=True, finite=False)
+            assert features.dense is not None  # noqa: S101  # chunks are dense
+            _, codes = encoded(LABEL, host_labels(y, len(X)), self.classes)
+            there = device.asarray(np.ascontiguousarray(codes, features.dense.dtype))
+            samples = labelled(device, features, there, weights)
+            yield Objective(samples, outputs, 0.0, fit_intercept=self._fit_intercept)
+
+    def _chunks(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
+        for chunk in self._stream.source.chunks():
+            if len(chunk.arrays) not in (2, 3):
+                rule = f"{LABEL}: a stream of features and labels, and perhaps of weights: stream(X, y)"
+                raise ArgumentError(f"{rule}; got {len(chunk.arrays)} array(s)")
+            if len(chunk.arrays[0]):
+                X, y, weights = (*chunk.arrays, None)[:3]
+                yield X, y, weights

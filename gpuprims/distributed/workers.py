@@ -43,12 +43,12 @@ class Workers(Generic[T]):
     def run(self, tasks: Sequence[Callable[[], T]]) -> list[T | Failed]:
         """Run a task in each thread at the same time; return results and failures once all have ended."""
         if len(tasks) == 1:
-            return [_outcome(tasks[0])]
+            return [outcome_of(tasks[0])]
         done: SimpleQueue[tuple[int, Any]] = SimpleQueue()
         outcomes: list[Any] = [None] * len(tasks)
         for number, (queue, work) in enumerate(zip(self._queues(), tasks[1:], strict=True), start=1):
             queue.put(_Task(number, work, contextvars.copy_context(), done))
-        outcomes[0] = _outcome(tasks[0])
+        outcomes[0] = outcome_of(tasks[0])
         for _ in tasks[1:]:
             number, outcome = done.get()
             outcomes[number] = outcome
@@ -71,11 +71,12 @@ class Workers(Generic[T]):
 
 def _serve(queue: SimpleQueue[_Task | None]) -> None:
     while (task := queue.get()) is not None:
-        task.done.put((task.number, task.context.run(_outcome, task.work)))
+        task.done.put((task.number, task.context.run(outcome_of, task.work)))
         del task  # it holds arrays
 
 
-def _outcome(work: Callable[[], T]) -> T | Failed:
+def outcome_of(work: Callable[[], T]) -> T | Failed:
+    """Run a task; return what it returns, or the exception that it raises."""
     try:
         return work()
     except BaseException as error:  # the caller's thread raises it

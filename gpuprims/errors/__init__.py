@@ -146,6 +146,15 @@ class ShardError(DeviceError):
         self.device = device
 
 
+class StreamError(GpuprimsError, RuntimeError):
+    """A chunk of a :func:`gpuprims.stream` could not be read; ``chunk`` is its number, and ``source`` its file."""
+
+    def __init__(self, chunk: int, rows: str, source: str, reason: str) -> None:
+        super().__init__(f"stream: chunk {chunk}{rows} of {source} read; got {reason}")
+        self.chunk = chunk
+        self.source = source
+
+
 class BackendUnavailableError(GpuprimsError, RuntimeError):
     """A backend cannot be used on this machine.
 

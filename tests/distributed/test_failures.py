@@ -138,3 +138,52 @@ def test_a_forked_child_begins_threads_of_its_own() -> None:
     if done == (0, 0):
         os.kill(child, 9)
     assert done == (child, 0)
+
+
+def launching() -> gpuprims.DeviceGroup:
+    """Return a group whose calls return before their end, as those of GPUs."""
+    group = gpuprims.DeviceGroup(["reference"] * 3)
+    group._wait = False
+    return group
+
+
+def test_all_devices_begin_before_the_first_is_waited_for() -> None:
+    group, seen = launching(), []
+    found = group.launch(
+        "a call", lambda k: seen.append(("begin", k)) or k, lambda k, one: seen.append(("end", k)) or -one
+    )
+    assert found == [0, -1, -2]
+    assert seen == [(what, k) for what in ("begin", "end") for k in range(3)]
+
+
+@pytest.mark.parametrize("stage", ["begin", "end"])
+def test_a_device_that_fails_in_either_stage_leaves_the_others_usable(stage) -> None:
+    group, ended = launching(), []
+
+    def begin(k: int) -> int:
+        if (stage, k) == ("begin", 1):
+            raise RuntimeError("no launch")
+        return k
+
+    def end(k: int, begun: int) -> None:
+        if (stage, k) == ("end", 1):
+            raise RuntimeError("no launch")
+        ended.append(k)
+
+    with pytest.raises(ShardError, match=r"shard 1 of 3.*no launch"):
+        group.launch("a call", begin, end)
+    assert ended == [0, 2]
+
+
+def test_results_are_the_same_whether_threads_or_the_caller_start_them(rng) -> None:
+    x = rng.standard_normal((90, 7))
+    one, other = gpuprims.DeviceGroup(["reference"] * 3), launching()
+    for call in (
+        lambda group, x: group.reduce(x, op="var"),
+        lambda group, x: group.scan(x, axis=0, inclusive=False).gather(),
+        lambda group, x: group.histogram(x, 5)[0],
+        lambda group, x: group.stencil(x, np.ones((7, 3)), mode="wrap").gather(),
+        lambda group, x: group.compact(x, "x > 0").gather(),
+        lambda group, x: group.map("2*x", x).gather(),
+    ):
+        np.testing.assert_array_equal(call(one, one.scatter(x)), call(other, other.scatter(x)))

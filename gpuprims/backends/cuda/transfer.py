@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any
 
 import cupy
@@ -16,6 +16,7 @@ from gpuprims.core.staging import CHUNK, LANES_DOWN, LANES_UP
 
 # Bytes up to which CuPy's own copy, which waits, takes less time than a lane.
 _FEW = 1 << 16
+_HERE = nullcontext()
 
 
 # Either half of a number that is not there yet, and how often the host looks for it before it waits.
@@ -31,7 +32,7 @@ class PinnedReport:
 
     def __init__(self, transfer: Transfer, device: cupy.cuda.Device) -> None:
         self.memory, self._host = _pinned(device, np.dtype(np.int64))
-        self._free, self._index = transfer.reports, device.id
+        self._free, self._index, self._device = transfer.reports, device.id, device
         with device:
             self._done = cupy.cuda.Event(disable_timing=True)
         self._marked: Any = None  # the event, or the stream that the number is left to
@@ -44,7 +45,8 @@ class PinnedReport:
 
     def mark(self) -> None:
         """Record the event."""
-        self._done.record(cupy.cuda.get_current_stream(self._index))
+        with _current(self._device):
+            self._done.record(cupy.cuda.get_current_stream())
         self._marked = self._done
 
     def leave(self) -> None:
@@ -157,7 +159,8 @@ class Transfer:
         array, host = _pinned(device, dtype)
 
         def read() -> Any:
-            cupy.cuda.get_current_stream(device.id).synchronize()
+            with _current(device):
+                cupy.cuda.get_current_stream().synchronize()
             return host.item()
 
         return array, read
@@ -177,6 +180,11 @@ class Transfer:
             with suppress(Exception):  # the first error says more
                 self._device.synchronize()
             raise
+
+
+def _current(device: cupy.cuda.Device) -> AbstractContextManager[Any]:
+    """Make a GPU the current one, to which the default stream belongs. Entering it takes longer than asking."""
+    return _HERE if cupy.cuda.runtime.getDevice() == device.id else device  # type: ignore[no-any-return]  # CuPy's
 
 
 def _nothing() -> None:
