@@ -127,7 +127,7 @@ def _folded(
     )  # fmt: skip
 
 
-def _unchanged(value: Any, axis: Any, keepdims: Any) -> Any:
+def _unchanged(value: Any, axis: Any = None, keepdims: Any = None) -> Any:
     return value
 
 
@@ -207,11 +207,7 @@ def _counted(task: Count, given: Sequence[Any], length: float, dtype: np.dtype[A
     index, like = tuple(np.arange(given[0].ndim).tolist()), _meta_of(given)
     total = _folded(task, [(one, index) for one in given], index, False, dtype, like)
     shaped = {"chunks": ((length,),), "new_axis": 0, "meta": _meta(like, 1, dtype), "name": f"{total.name}-counts"}
-    return total.map_blocks(_same, dtype=dtype, **shaped)
-
-
-def _same(counts: Any) -> Any:
-    return counts
+    return total.map_blocks(_unchanged, dtype=dtype, **shaped)
 
 
 def compact(x: Any, mask: Any, **how: Any) -> Any:

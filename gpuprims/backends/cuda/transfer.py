@@ -184,7 +184,7 @@ class Transfer:
 
 def _current(device: cupy.cuda.Device) -> AbstractContextManager[Any]:
     """Make a GPU the current one, to which the default stream belongs. Entering it takes longer than asking."""
-    return _HERE if cupy.cuda.runtime.getDevice() == device.id else device  # type: ignore[no-any-return]  # CuPy's
+    return _HERE if cupy.cuda.runtime.getDevice() == device.id else device
 
 
 def _nothing() -> None:
