@@ -1,8 +1,9 @@
 """What calls of 1,000 elements cost the host: Python calls, time by part, warm calls beside peers, and first calls.
 
 ``python -m bench.host_calls`` prints the tables of docs/host-overhead.md about an OpenCL CPU; with
-``GPUPRIMS_C_MODULES=off`` those without C. ``python -m bench.host_calls warm`` and ``first`` measure any device; a file
-ending in ``.json`` gets the figures, any other the tables.
+``GPUPRIMS_C_MODULES=off`` those without C. ``python -m bench.host_calls warm`` and ``first`` measure any device, and
+``sizes`` compares calls on NumPy arrays of several sizes with NumPy's; a file ending in ``.json`` gets the figures, any
+other the tables.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import numpy as np
+
 import gpuprims
 
 from .first_calls import first_calls
@@ -25,6 +28,7 @@ from .measuring import wall_times
 from .small_calls import CASES, Call, arrays, number_calls, peer_call, peers
 
 _CALLS, _ROUNDS, _WAITED = 200, 15, 200
+_SIZES = 1000, 4096, 16384
 Row = dict[str, Any]
 
 
@@ -144,20 +148,44 @@ def _contenders(
     return calls
 
 
+def sizes(device: gpuprims.Device) -> list[Row]:
+    """Return microseconds of each warm call on NumPy arrays of 1,000 elements, and NumPy's time over ours for more."""
+    rows = list[Row]()
+    for name, case in CASES.items():
+        row: Row = {"call": name}
+        for size in _SIZES:
+            given = arrays(size)
+            theirs = peer_call(case, "NumPy", np, given)
+            if theirs is None:
+                break
+            calls = {"gpuprims": case.call(given, device=device), "NumPy": theirs}
+            walls = wall_times(calls, _WAITED, device.synchronize)
+            ours, peer = (1e6 * statistics.median(walls[label]) for label in calls)
+            row |= {"us": ours, "NumPy": peer} if size == _SIZES[0] else {}
+            row[f"NumPy / ours, {size:,}"] = round(peer / ours, 2)
+        if len(row) > 1:
+            rows.append(row)
+    return rows
+
+
 def table(rows: list[Row]) -> str:
     """Return rows as a table, whose columns are those of any row."""
     labels = list(dict.fromkeys(label for row in rows for label in row))
     lines = [f"| {' | '.join(labels)} |", f"| {'--- | ' * len(labels)}"]
     for row in rows:
-        cells = (f"{row[one]:.1f}" if isinstance(row.get(one), float) else str(row.get(one, "")) for one in labels)
+        cells = (_figure(row[one]) if isinstance(row.get(one), float) else str(row.get(one, "")) for one in labels)
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _figure(number: float) -> str:
+    return f"{number:.1f}" if number >= 1 else f"{number:.2f}"
 
 
 def main() -> None:
     """Print the tables that are asked for, or write them to a file."""
     parser = argparse.ArgumentParser(prog="python -m bench.host_calls")
-    parser.add_argument("what", nargs="?", choices=("costs", "warm", "first"), default="costs")
+    parser.add_argument("what", nargs="?", choices=("costs", "warm", "first", "sizes"), default="costs")
     parser.add_argument("--device", default="opencl:cpu", help="the device to measure (default opencl:cpu)")
     parser.add_argument("--jobs", type=int, default=1, help="first calls to measure at the same time (default 1)")
     parser.add_argument("--output", type=Path, help="a file for the tables, or, if its name ends in .json, the figures")
@@ -169,8 +197,9 @@ def main() -> None:
     if given.what == "costs":
         text = costs(device)
     else:
-        rows = warm_calls(device) if given.what == "warm" else first_calls(device.spec, CASES, given.jobs)
-        text = f"{table(rows)}\n\n{'Microseconds' if given.what == 'warm' else 'Milliseconds'} a call."
+        measured = {"warm": warm_calls, "sizes": sizes}.get(given.what)
+        rows = measured(device) if measured else first_calls(device.spec, CASES, given.jobs)
+        text = f"{table(rows)}\n\n{'Microseconds' if measured else 'Milliseconds'} a call."
     if given.output is None:
         print(f"{said}\n\n{text}")
     elif given.output.suffix == ".json" and rows:

@@ -105,11 +105,12 @@ CASES: dict[str, Small] = {
 }
 
 
-def arrays() -> dict[str, np.ndarray]:
-    """Return the arrays by name."""
+def arrays(size: int = SIZE) -> dict[str, np.ndarray]:
+    """Return the arrays by name, of so many elements; an image has 40 columns."""
     rng = np.random.default_rng(0)
-    x = rng.random(SIZE, dtype=np.float32)
-    return {"x": x, "numbers": rng.integers(0, 100, SIZE), "image": x.reshape(25, 40), "ordered": np.sort(x)}
+    x = rng.random(size, dtype=np.float32)
+    image = x[: size // 40 * 40].reshape(-1, 40)
+    return {"x": x, "numbers": rng.integers(0, 100, size), "image": image, "ordered": np.sort(x)}
 
 
 def peers(device: gpuprims.Device) -> dict[str, tuple[Any, dict[str, Any]]]:

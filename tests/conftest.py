@@ -39,6 +39,8 @@ from kernel_cases import (
     is_guest,
 )
 
+from gpuprims.core.by_numpy import Switch
+from gpuprims.core.program_cache import forget_calls
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import CallTraits
 
@@ -188,6 +190,23 @@ def _variants(spec: str, primitives: str, calls: tuple[CallTraits, ...]) -> list
         return [pytest.param((spec, ""), id=spec)]
     names = [variant.name for one in primitives.split() for variant in able_variants(found, one, *calls)]
     return [pytest.param((spec, name), id=f"{spec}-{name}") for name in names]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kernels_compute() -> Iterator[None]:
+    """Launch kernels, which most tests are about, also where NumPy would compute few elements of NumPy arrays."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Switch, "on", False)
+        yield
+
+
+@pytest.fixture
+def numpy_computes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let NumPy compute such calls, as it does outside of tests."""
+    forget_calls()
+    monkeypatch.setattr(Switch, "on", True)
+    yield
+    forget_calls()
 
 
 @pytest.fixture(scope="session", autouse=True)

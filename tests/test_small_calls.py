@@ -45,6 +45,16 @@ def test_tables_have_a_column_for_each_contender() -> None:
     assert host_calls.table(rows).splitlines()[2:] == ["| a | 1.2 |  |", "| b | 2.0 | 3.0 |"]
 
 
+def test_sizes_are_compared_with_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_calls, "_SIZES", (1000, 1040))
+    monkeypatch.setattr(host_calls, "_WAITED", 2)
+    monkeypatch.setattr(host_calls, "CASES", {name: CASES[name] for name in ("take", "blur", "partition")})
+    rows = host_calls.sizes(REFERENCE)
+    assert [row["call"] for row in rows] == ["take", "partition"]  # NumPy has no blur
+    assert list(rows[0]) == ["call", "us", "NumPy", "NumPy / ours, 1,000", "NumPy / ours, 1,040"]
+    assert min(row["us"] for row in rows) > 0
+
+
 def test_first_calls_are_made_in_processes_of_their_own(device: gpuprims.Device) -> None:
     (row,) = first_calls.first_calls(device.spec, ["reduce"], 1)
     assert row["call"] == "reduce"

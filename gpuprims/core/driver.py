@@ -90,6 +90,10 @@ class Driver(Protocol):
     ``runner_in_place(device, launch, form, slow, turned=..., nbytes=..., beside=())`` does so for short calls in the
     host's memory, or returns ``slow``, which runs any such call; the kernel takes the arrays ``beside`` last.
 
+    A driver that shares the host's memory may have ``wakes_threads``: True if launches of short calls wake threads of
+    its runtime, False if the calling thread runs their kernels. NumPy then computes calls that take it less time than
+    such a launch, if that gives the same bits.
+
     A driver whose compiler serves several threads at the same time may have ``alongside(function)``, which returns the
     function for another thread, where it finds the caller's device and stream.
 

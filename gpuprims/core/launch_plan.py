@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpuprims.core.by_numpy import ByNumPy, Compute, noticed
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.layout import Form, is_contiguous
@@ -52,6 +53,8 @@ class LaunchPlan:
         True to return the one result bare, not in a tuple; by default if there is one.
     otherwise : LaunchPlan, optional
         The plan to use if no variant of ``primitive`` is able, or a variant of another primitive is asked for.
+    by_numpy : ByNumPy, optional
+        How NumPy computes few elements of the host, if that gives the kernels' bits.
     """
 
     device: Device
@@ -65,6 +68,7 @@ class LaunchPlan:
     outputs: Sequence[int] = ()
     single: bool | None = None
     otherwise: LaunchPlan | None = None
+    by_numpy: ByNumPy | None = None
     _variant: Variant | None = field(default=None, init=False)
     _launch: Launch | None = field(default=None, init=False)
     _turned: bool = field(default=False, init=False)
@@ -101,7 +105,9 @@ class LaunchPlan:
     @property
     def explanation(self) -> Explanation:
         """Each variant's answer to the call, those of ``otherwise`` last."""
-        own = self.device.explain(self.primitive, self.traits)
+        own, by = self.device.explain(self.primitive, self.traits), self.by_numpy
+        if by is not None and self.device.driver.shares_host_memory:
+            own = replace(own, by_numpy=by.few.most(self.device.driver))
         if self.otherwise is None:
             return own
         more = self.otherwise.explanation
@@ -128,7 +134,11 @@ class LaunchPlan:
         return plan
 
     def run(self, operands: Operands, out: Out | None) -> Any:
-        """Launch on the memory of a call, and return its results to the caller."""
+        """Compute a call, and return its results to the caller."""
+        if out is None and (compute := self.numpys(operands)) is not None:
+            found = compute(*operands.natives)
+            if found is not NotImplemented:
+                return operands.as_caller_wants(found)
         if out is not None:
             check_out(operands.label, self.results, out.natives)
             if operands.in_place or not operands.on_host:
@@ -148,6 +158,16 @@ class LaunchPlan:
             return host_results(operands, list(map(driver.to_host, results)), out, single=bool(self.single))
         results = [operands.to_caller(result) for result in results]
         return results[0] if self.single else tuple(results)
+
+    def numpys(self, operands: Operands) -> Compute | None:
+        """Return how NumPy computes calls like this one, if it does; raise if no kernel is able to."""
+        by, results = self.by_numpy, self.results
+        if by is None or self.asked is not None or not operands.in_place:
+            return None
+        if not by.takes(operands.driver, operands.natives, [form.shape for form in results]):
+            return None
+        _ = self.variant  # raises where kernels refuse
+        return noticed(operands.driver, self.primitive, by.compute)
 
     def runner(self) -> Callable[[Sequence[Any]], Any]:
         """Return :meth:`run_there`, or for most plans what takes less time of the host."""

@@ -18,3 +18,4 @@ def _prepare(keys: Any) -> None:
 
 
 KEYS = CModule(Path(__file__).with_name("keys.c"), _prepare)
+WarmCalls.ask = staticmethod(KEYS.ask)

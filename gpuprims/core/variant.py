@@ -178,7 +178,8 @@ class Explanation:
 
     ``refusals`` has a pair per variant, best rank first: the variant, and its refusal or None. ``tuned`` replaces the
     first able variant; see :mod:`gpuprims.core.tuned_choices`. If groups of a variant wait for each other, the last
-    line says whether that works on this device, and why.
+    line says whether that works on this device, and why. ``by_numpy`` is the most elements of such a call on NumPy
+    arrays that NumPy computes in place of a kernel, with the same bits; 0 if it computes none.
     """
 
     primitive: str
@@ -186,6 +187,7 @@ class Explanation:
     refusals: tuple[tuple[Variant, str | None], ...]
     tuned: Choice | None = None
     capabilities: Capabilities | None = field(default=None, compare=False)
+    by_numpy: int = 0
 
     @property
     def ranked(self) -> Variant | None:
@@ -225,6 +227,8 @@ class Explanation:
                 lines.append(f"          {reason}")
             elif chosen and self.tuned is not None:
                 lines.append(f"          {self.tuned.reason}")
+        if self.by_numpy and self.chosen is not None:
+            lines.append(f"  NumPy computes NumPy arrays of at most {self.by_numpy} elements, with the same bits")
         if self.capabilities is not None and any(variant.waits for variant, _ in self.refusals):
             lines.append(f"  groups of one launch run at the same time: {self.capabilities.progress}")
         return "\n".join(lines)

@@ -14,19 +14,19 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.apart import Apart
-from gpuprims.core.arrays import NUMBERS, NUMPYS, as_number, copy_on
+from gpuprims.core.arrays import NUMBERS, unchanged
+from gpuprims.core.by_numpy import Compute
 from gpuprims.core.device import Device, pick_device
 from gpuprims.core.launch_plan import LaunchPlan
-from gpuprims.core.memory import host_memory
 from gpuprims.core.operands import Operands, is_ready
 from gpuprims.core.outputs import Out
 from gpuprims.core.program_cache import forgets_calls
 from gpuprims.core.registry import REGISTRY
+from gpuprims.core.taking import Step, making_arrays, numbers_of, taking
 from gpuprims.expressions.expr import Expr
 
-# From the arrays of a call to what it returns, and to arrays in their place.
+# From the arrays of a call to what it returns.
 Run = Callable[[Sequence[Any]], Any]
-Step = Callable[[Sequence[Any]], Sequence[Any]]
 Key = tuple[Hashable, ...]
 
 _MOST = 1024
@@ -40,8 +40,6 @@ AS_GIVEN = frozenset({type(None), int, str, Expr})
 # Classes of numbers that folds of warm calls begin with; their text decides a plan.
 BEGINS = frozenset({type(None), int, float})
 _NUMBERS = frozenset({bool, *NUMBERS})
-# Python's numbers that are the same if they are equal, but for zeros; and how many of them a call keeps.
-_SIMPLE, _FEW_NUMBERS = frozenset({bool, int, float}), 64
 
 
 def key_of_any(keywords: Hashable, arrays: Sequence[Any], device: str | Device | None) -> Key | None:
@@ -97,10 +95,13 @@ def _look_up(
 class WarmCalls:
     """The warm calls of one function. ``key_of`` makes keys; a backend may bring what takes less time.
 
+    ``ask`` asks for it where no backend has done so, because no kernel was needed.
+
     With ``owned``, somebody else clears them when plans are to be forgotten.
     """
 
     key_of, look_up = staticmethod(_key_of), staticmethod(_look_up)
+    ask: Callable[[], None] = staticmethod(lambda: None)
 
     def __init__(self, *, owned: bool = False) -> None:
         self._runs: dict[Key | None, Run] = {}
@@ -192,6 +193,33 @@ def by_value(keyword: Any) -> bool:
 
 def runner_of(plan: LaunchPlan, operands: Operands, out: Out | None = None) -> Run:
     """Return what runs a plan on arrays like those of a call, followed by those of ``out=``."""
+    if out is None and (compute := plan.numpys(operands)) is not None:
+        WarmCalls.ask()
+        run, numbers = _by_numpy(compute, plan, operands.label), numbers_of(operands)
+        return _after(making_arrays(operands.label, numbers), run) if numbers else run
+    return _launching(plan, operands, out)
+
+
+def _by_numpy(compute: Compute, plan: LaunchPlan, label: str) -> Run:
+    """Return what lets NumPy compute, and launches kernels for arrays that it declines."""
+    device, launching = plan.device, list[Run]()
+    driver = device.driver
+
+    def run(arrays: Sequence[Any]) -> Any:
+        if device.driver is driver:  # after a fork, another refuses
+            found = compute(*arrays)
+            if found is not NotImplemented:
+                return found
+        if not launching:
+            operands = Operands(label, device, tuple(arrays), True, unchanged)
+            launching.append(_launching(plan, operands, None))
+        return launching[0](arrays)
+
+    return run
+
+
+def _launching(plan: LaunchPlan, operands: Operands, out: Out | None) -> Run:
+    """Return what launches the kernels of a plan."""
     nbytes = 0  # of the arrays, or of the results if these have more
     if operands.in_place:
         results = sum([math.prod(form.shape) * form.item for form in plan.results])
@@ -203,7 +231,7 @@ def runner_of(plan: LaunchPlan, operands: Operands, out: Out | None = None) -> R
         run = plan.run_in_place if operands.in_place else plan.runner()
     if short:
         run = operands.driver.in_this_thread(run, nbytes)
-    take = _taking(operands)
+    take = taking(operands)
     if take is not None:
         run = _after(take, run)
     if short and out is None and all(native.ndim for native in operands.natives):
@@ -228,39 +256,3 @@ def _after(step: Step, run: Run) -> Run:
 
 def _before(back: Callable[[Any], Any], run: Run) -> Run:
     return lambda arrays: back(run(arrays))
-
-
-def _taking(operands: Operands) -> Step | None:
-    """Return the step that makes arrays of a call's numbers, and shares those of the host that have gaps, if any."""
-    label, device, in_place = operands.label, operands.device, operands.in_place
-    on_host = [(k, native) for k, native in enumerate(operands.natives) if isinstance(native, NUMPYS)]
-    numbers = [(k, native.dtype) for k, native in on_host if not native.ndim]
-    # Kernels of some drivers take the bytes that an array with gaps lies in, those of others the array.
-    gaps = [k for k, native in on_host if native.ndim and not native.flags.carray]
-    strided = [k for k in gaps if device.driver.share(operands.natives[k]).keep is not None]
-    if not numbers and not strided:
-        return None
-
-    lately: dict[tuple[Any, ...], Any] = {}  # copies, found in less time than by copy_on
-
-    def take(arrays: Sequence[Any]) -> Sequence[Any]:
-        taken = list(arrays)
-        for k, dtype in numbers:
-            number = arrays[k]
-            if in_place:
-                taken[k] = as_number(label, number, dtype)
-                continue
-            key = device.driver.order, k, type(number), number
-            copied = lately.get(key) if type(number) in _SIMPLE else None
-            if copied is None:
-                copied = copy_on(device, as_number(label, number, dtype))
-                if type(number) in _SIMPLE and number:  # equal zeros may differ in their signs
-                    if len(lately) >= _FEW_NUMBERS:
-                        lately.clear()
-                    lately[key] = copied
-            taken[k] = copied
-        for k in strided:
-            taken[k], _ = host_memory(arrays[k])
-        return taken
-
-    return take

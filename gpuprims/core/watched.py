@@ -100,6 +100,22 @@ class WatchedDriver(StandIn):
         """Return the kernel with launches that are told."""
         return _WatchedKernel(self, kernel, _name(variant), len(spec.inputs) + max(len(spec.outputs), 1))
 
+    def watch_numpy(self, name: str, compute: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what NumPy computes in place of a kernel, told as a launch."""
+        number = next(_PREPARED)
+
+        def told(*arrays: np.ndarray) -> Any:
+            began = time.perf_counter()
+            found = compute(*arrays)
+            if WATCHERS and found is not NotImplemented:
+                span = Span(began, time.perf_counter())
+                results = found if isinstance(found, tuple) else (found,)
+                nbytes = sum(map(_nbytes, (*arrays, *results)))
+                self.tell(Launched(f"{name}/NumPy", number, nbytes, span, lambda: span))
+            return found
+
+        return told
+
     def tell(self, happened: Launched | Copied | Built) -> None:
         """Tell all who watch."""
         for watcher in tuple(WATCHERS):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from gpuprims.core.device import Device
 from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands
-from gpuprims.core.warm_calls import Step
+from gpuprims.core.taking import Step
 from gpuprims.primitives.map import contiguous_copy, copier
 
 # A GPU reads sectors of so many bytes: elements that lie further apart cost one each. A copy goes through tiles.

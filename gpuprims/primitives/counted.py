@@ -32,6 +32,10 @@ class CountedPlan(LaunchPlan):
         if out is not None:
             rule = "no out=, because the length of the result is not known before the call"
             raise ArgumentError(f"{operands.label}: {rule}; got one")
+        if (compute := self.numpys(operands)) is not None:
+            found = compute(*operands.natives)
+            if found is not NotImplemented:
+                return each_result(operands.as_caller_wants, found)
         _, memories = operands.placed or operands.place()
         if operands.in_place:
             return each_result(operands.as_caller_wants, self._on_memories(memories))

@@ -21,6 +21,7 @@ WEIGHTS = np.array([[1, 2, 1], [2, 3, 2], [1, 1, 2]]) / np.float32(16)
 FACTOR = 2.5
 OUT: dict[int, Any] = {}  # by queue
 OFFSETS = np.array([0, 0, 500, 1000])
+NUMBERS = np.arange(1000)[::-1] % 100
 # The most calls, and the call.
 CALLS: dict[str, tuple[int, Callable[[Any], Any]]] = {
     "reduce": (16, gpuprims.reduce),
@@ -113,6 +114,42 @@ def test_a_warm_call_of_a_numpy_array_runs_few_functions(
             call()
         in_c = KEYS.calls is not None and HOST.calls is not None and device.driver._launches.quick
         assert min(count_calls(call) for _ in range(5)) <= most[planned + 2 * (not in_c)]
+        assert blocks_kept(call, 300) <= blocks_kept(call, 100) + 50
+
+
+# Function, its arguments, and the most calls of those that NumPy computes, with C and by Python alone.
+BY_NUMPY: dict[str, tuple[str, Words, tuple[int, int]]] = {
+    "map": ("map", ("x + y", NUMBERS, NUMBERS), (11, 20)),
+    "reduce": ("reduce", (NUMBERS,), (5, 17)),
+    "scan": ("scan", (NUMBERS,), (6, 18)),
+    "sort": ("sort", (NUMBERS,), (10, 16)),
+    "argsort": ("argsort", (NUMBERS,), (13, 19)),
+    "take": ("take", (NUMBERS, NUMBERS), (6, 15)),
+    "searchsorted": ("searchsorted", (np.arange(9), NUMBERS), (5, 15)),
+    "compact": ("compact", (NUMBERS, "x > 50"), (12, 18)),
+    "bincount": ("bincount", (NUMBERS,), (9, 15)),
+    "median": ("median", (NUMBERS,), (17, 24)),
+    "partition": ("partition", (NUMBERS, 500), (11, 18)),
+    "unique": ("unique", (NUMBERS,), (30, 32)),
+}
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("name", BY_NUMPY)
+def test_a_warm_call_that_numpy_computes_runs_few_functions(
+    device: gpuprims.Device, numpy_computes: None, name: str
+) -> None:
+    if device.backend != BACKEND.name or not device.driver.shares_host_memory:
+        pytest.skip("counts the functions of CPUs, by OpenCL")
+    function, arguments, most = BY_NUMPY[name]
+    with gpuprims.use_device(device):
+
+        def call() -> Any:
+            return getattr(gpuprims, function)(*arguments)
+
+        for _ in range(3):
+            call()
+        assert min(count_calls(call) for _ in range(5)) <= most[KEYS.calls is None]
         assert blocks_kept(call, 300) <= blocks_kept(call, 100) + 50
 
 

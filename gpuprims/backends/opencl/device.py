@@ -41,7 +41,7 @@ class OpenCLDriver:
         transfer, self._launches = Transfer(queue), Launches(queue)
         # Bound once, because a warm call pays for each of Python's calls.
         self._send, self.to_host, self.wait = transfer.send, transfer.receive, self._launches.wait
-        self.clock = partial(OpenCLClock, queue, self._launches)
+        self.clock, self.wakes_threads = partial(OpenCLClock, queue, self._launches), self._launches.near is None
         self._reports: list[CopiedReport] = []  # that no call uses
         memory = StreamMemory(lambda *asked: self.arrays.kept_zeros(*asked), int)  # int() is the key of its one queue
         self.stream_memory, self.counters, self.tile_statuses = memory, memory.counters, memory.tile_statuses

@@ -11,6 +11,7 @@ from gpuprims.core.keywords import check_flags, keywords_of, named_keywords, ref
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.errors import AxisError, quoted
 from gpuprims.expressions import trace
+from gpuprims.primitives.grouping.by_numpy import distinct_by_numpy
 from gpuprims.primitives.grouping.direct import direct_distinct
 from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.grouping.indices import numbers, scatter
@@ -109,6 +110,9 @@ def unique(
         _refuse_axis(axis)
     check_flags("unique", return_index=return_index, return_inverse=return_inverse, return_counts=return_counts)
     operands = as_operands("unique", (x,), device)
+    few = distinct_by_numpy(operands, index=return_index, inverse=return_inverse, counts=return_counts)
+    if few is not None:
+        return _returned(operands, few[0], [*few[1:]])
     elements = flat(operands, operands.natives[0])
     wanted = return_index, return_inverse, return_counts
     if not elements.shape[0]:
@@ -218,7 +222,7 @@ def unique_consecutive(
 
 def _returned(operands: Operands, values: Any, more: list[Any]) -> Any:
     """Return arrays to the caller: one bare, several as a tuple."""
-    results = tuple(operands.to_caller(result) for result in (values, *more))
+    results = tuple([operands.to_caller(result) for result in (values, *more)])
     return results if more else results[0]
 
 

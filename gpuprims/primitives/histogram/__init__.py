@@ -267,8 +267,8 @@ def bincount(
     if isinstance(x, list | tuple) and not len(x):
         x = np.zeros(0, np.int64)  # NumPy would make it float64
     arrays, key = (x,) if weights is None else (x, weights), None
-    if device is None and variant is None and type(minlength) is int and type(axis) in AS_GIVEN:
-        key = WarmCalls.key_of((minlength, axis, bool(deterministic)), arrays)
+    if variant is None and type(minlength) is int and type(axis) in AS_GIVEN:
+        key = WarmCalls.key_of((minlength, axis, bool(deterministic)), arrays, device)
         if (warm := find_warm(key)) is not None:
             numbers, on_host = warm
             return numbers.run(arrays, on_host=on_host)

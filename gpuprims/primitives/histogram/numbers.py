@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.arrays import unchanged
+from gpuprims.core.by_numpy import Few, noticed
 from gpuprims.core.device import Device
 from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands
@@ -22,7 +23,7 @@ from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.core.warm_calls import SHORT, Key
 from gpuprims.errors import ArgumentError, GpuprimsError, quoted
 from gpuprims.primitives.histogram import in_place
-from gpuprims.primitives.histogram.binning import check_bins, direct
+from gpuprims.primitives.histogram.binning import MOST_BINS, check_bins, direct
 from gpuprims.primitives.histogram.bins import find_largest, launch_of_largest, start_largest
 from gpuprims.primitives.histogram.plan import HistogramPlan, plan_sums
 from gpuprims.primitives.histogram.readings import Counted
@@ -41,6 +42,7 @@ _ALWAYS_TRIED = 2**16
 _MOST_TRIED, _SHORT = 2**13, 2**26
 _INT64, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
 _MOST_KEPT = 1024
+_FEW, _NONE = Few(near=2**14, woken=2**16), Few(0, 0)  # rows: by_numpy
 
 
 class Numbers:
@@ -65,6 +67,9 @@ class Numbers:
         self._first_tried = 256 if dtype == np.uint8 else _TRIED
         # Numbers that cannot be negative, or as large as the least length.
         self.bounded = dtype.kind in "ub" and minlength > (1 if dtype.kind == "b" else np.iinfo(dtype).max)
+        # NumPy makes no int64 of uint64.
+        plain = self._counts and len(shape) == 1 and variant is None and dtype != np.uint64
+        self._few = _FEW if plain and self._size else _NONE
         self._searches = device.capabilities.kind == "gpu" and self._size * dtype.itemsize <= _SHORT
         self._last = 0
 
@@ -76,6 +81,8 @@ class Numbers:
     def run(self, arrays: tuple[Any, ...], *, on_host: bool) -> Any:
         """Count arrays of the form that lie on the device, or on the host if kernels work there."""
         if on_host:
+            if (found := self._by_numpy(arrays[0])) is not None:
+                return found
             if self._last and (sums := self._counted_quickly(arrays)) is not None:
                 return sums
         elif (likely := _likely.get((self, REGISTRY.generation))) is not None:
@@ -85,6 +92,16 @@ class Numbers:
         if 0 < nbytes <= SHORT:
             return operands.to_caller(operands.driver.in_this_thread(lambda _: self.count(operands), nbytes)(arrays))
         return operands.to_caller(self.count(operands))
+
+    def _by_numpy(self, x: np.ndarray) -> np.ndarray | None:
+        """Return the counts of few elements by NumPy; None if they are many, or a kernel's call is to raise."""
+        if self._size > self._few.most(self.device.driver):
+            return None
+        try:
+            found: np.ndarray = noticed(self.device.driver, "bincount", np.bincount)(x, None, self.minlength)
+        except (ValueError, MemoryError):
+            return None
+        return found if len(found) <= MOST_BINS else None
 
     def _counted_quickly(self, arrays: tuple[Any, ...]) -> Any:
         """Return the counts of an array of the host that is likely as long as the last; None if it is not."""
@@ -121,6 +138,8 @@ class Numbers:
     def count(self, operands: Operands) -> Any:
         """Return the counts, or sums of weights, on the device, or on the host if kernels work there."""
         minlength, last = self.minlength, self._last
+        if operands.in_place and (found := self._by_numpy(operands.natives[0])) is not None:
+            return found
         if not self._size:  # NumPy ignores the weights
             return self._counted(operands, minlength, _INT64).sums
         if self.bounded:
@@ -130,10 +149,10 @@ class Numbers:
         # Of a long array, more are tried if only numbers above them count: the host then waits for two counts.
         few = (tried <= _MOST_TRIED and not (last and self._searches)) or (tried == minlength and not self._searches)
         if tries and (operands.in_place or few):
-            found = self._counted(operands, tried, None, outside=True, reports=not operands.in_place)
-            end = _end(operands, found, tried if tried == minlength else 0)
+            counted = self._counted(operands, tried, None, outside=True, reports=not operands.in_place)
+            end = _end(operands, counted, tried if tried == minlength else 0)
             if end <= tried:
-                return self._cut(operands, found.sums, max(minlength, end))
+                return self._cut(operands, counted.sums, max(minlength, end))
             last = 0
         if not last and not operands.in_place and can_compile_together(self.device):
             together(self.device, partial(find_largest, operands), partial(self._compile, operands, tried))

@@ -26,6 +26,7 @@ from gpuprims.expressions import INDEX, Expr, TypedExpr, along_axes, expression,
 from gpuprims.primitives.axes import in_fortran_order
 from gpuprims.primitives.by_rows import by_rows
 from gpuprims.primitives.map.blocks import Blocks
+from gpuprims.primitives.map.by_numpy import maps_by_numpy
 from gpuprims.primitives.map.lanes import split_lanes
 from gpuprims.primitives.map.rows import joined
 from gpuprims.primitives.map.spec import MapSpec
@@ -253,9 +254,12 @@ def plan_call(
         tile_bytes=0 if tiling is None else tiling.tile_bytes,
         in_blocks=blocks is not None,
     )
-    return LaunchPlan(
+    plan = LaunchPlan(
         device, "map", traits, results, compiling, asked=variant, inputs=sources, outputs=places, single=request.single
     )
+    if request.indices is None and request.vector_axis is None:
+        plan.by_numpy = maps_by_numpy(function, forms, results)
+    return plan
 
 
 def sample(call: Sample) -> LaunchPlan:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpuprims.core.by_numpy import Few
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan
 from gpuprims.core.layout import Form, contiguous, turned
@@ -39,6 +40,7 @@ from gpuprims.operators import (
 )
 from gpuprims.primitives.axes import as_axis, axes_of, in_fortran_order
 from gpuprims.primitives.fold import plan_fold, sample_rows
+from gpuprims.primitives.fold_by_numpy import folds_by_numpy
 from gpuprims.primitives.map import plan as map_plan
 from gpuprims.primitives.segments.offsets import Segments
 from gpuprims.primitives.segments.plan import SegmentsRequest, marked_folding, plan_by_marks, plan_by_offsets
@@ -46,6 +48,8 @@ from gpuprims.primitives.segments.planned import filling, own_segments, plan_seg
 from gpuprims.primitives.segments.shares import Keep, check, run_by_offsets, takes_offsets
 from gpuprims.primitives.slabs import FoldSlabs, slab_bytes
 from gpuprims.primitives.texts import refuse_text
+
+_FEW = Few(near=2**15, woken=2**16)  # rows: by_numpy
 
 
 class ReduceRequest(NamedTuple):
@@ -161,7 +165,10 @@ def plan_call(
     if variant is None and math.prod(kept) > 1 and all(shape[axis] == 1 for axis in axes):
         gone = () if keepdims else axes
         return _plan_alone(folding, forms, written, len(shape), gone, alignment, device, generation)
-    return plan_fold(device, forms, targets, folding, shape, axes, variant, commutative=operator.commutative)
+    plan = plan_fold(device, forms, targets, folding, shape, axes, variant, commutative=operator.commutative)
+    if request == ReduceRequest(request.op, axis=request.axis, keepdims=keepdims, dtype=request.dtype):
+        plan.by_numpy = folds_by_numpy(_FEW, request.op, forms[0], axes, keepdims, folding.outputs[0])
+    return plan
 
 
 def _plan_alone(

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpuprims.core.by_numpy import Few
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import check_flags
 from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan
@@ -41,6 +42,7 @@ from gpuprims.operators import (
 )
 from gpuprims.primitives.axes import axes_of, flipped, in_fortran_order
 from gpuprims.primitives.fold import plan_fold, plan_scan, sample_rows
+from gpuprims.primitives.fold_by_numpy import scans_by_numpy
 from gpuprims.primitives.segments.offsets import Segments
 from gpuprims.primitives.segments.operator import placed, segmented
 from gpuprims.primitives.segments.planned import own_segments, plan_segments, refuse_planned
@@ -49,6 +51,7 @@ from gpuprims.primitives.segscan.plan import SegmentedScanRequest, plan_segscan
 from gpuprims.primitives.texts import refuse_text
 
 INT64 = np.dtype(np.int64)
+_FEW = Few(near=2**15, woken=2**16)  # rows: by_numpy
 
 
 class ScanRequest(NamedTuple):
@@ -161,7 +164,10 @@ def plan_call(
         forms, targets = (tuple(flipped(form, len(shape), axes) for form in some) for some in (forms, targets))
     what = device, forms, targets, results, folding, shape, axes, variant
     commutative = operator.commutative and not request.marked
-    return plan_scan(*what, commutative=commutative, inclusive=inclusive, place=place)
+    plan = plan_scan(*what, commutative=commutative, inclusive=inclusive, place=place)
+    if request == ScanRequest(request.op, inclusive=inclusive, axis=axis, dtype=request.dtype):
+        plan.by_numpy = scans_by_numpy(_FEW, request.op, forms[0], axis, inclusive, folding.outputs[0])
+    return plan
 
 
 def _counting_down(folding: Folding, arrays: tuple[np.dtype[Any], ...], last: int) -> Folding:

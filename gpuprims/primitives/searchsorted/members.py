@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from gpuprims.core.by_numpy import ByNumPy, Compute, Few
 from gpuprims.core.device import Device, device_of
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.layout import Form, contiguous
@@ -35,6 +36,7 @@ _FEW = 2**10
 # Bytes of the largest table.
 _MOST = 2**30
 _BOOL = np.dtype(np.bool_)
+_IN_TABLE = Few(near=2**12, woken=2**14)  # rows: by_numpy
 
 
 class MembersRequest(NamedTuple):
@@ -89,13 +91,21 @@ def plan_call(
     where = written, alignment, device, variant, generation
     if request.length is None:
         plan = plan_search(SearchRequest("left", request.member), forms[::-1], *where)
-        return replace(plan, inputs=[1 - k for k in plan.inputs])
+        by_numpy = plan.by_numpy and plan.by_numpy._replace(compute=_exchanged(plan.by_numpy.compute))
+        return replace(plan, inputs=[1 - k for k in plan.inputs], by_numpy=by_numpy)
     chain, results = Chain(device, forms, generation), (contiguous(_BOOL, forms[0].shape, alignment),)
     (target,) = result_forms("isin", results, written)
     element, table = chain.given
-    (places,) = chain.add(plan_map, MapRequest(_place(request.low, request.length, forms[0].dtype)), element)
+    place = _place(request.low, request.length, forms[0].dtype)
+    (places,) = chain.add(plan_map, MapRequest(place), element)
     chain.add(plan_take, TakeRequest(None, "clip"), table, places, into=[(0, target)])
-    return chain.plan(results, variant, first=1)
+    plan = chain.plan(results, variant, first=1)
+    plan.by_numpy = ByNumPy(lambda x, table: table.take(place(x)), _IN_TABLE)
+    return plan
+
+
+def _exchanged(compute: Compute) -> Compute:
+    return lambda first, second: compute(second, first)
 
 
 def _placed(test_elements: Any, operands: Operands) -> Operands:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from gpuprims.core.by_numpy import ByNumPy, Few
 from gpuprims.core.counters import with_scratch
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
@@ -25,6 +27,8 @@ from gpuprims.primitives.searchsorted.variants import TABLE_BYTES, SearchTraits,
 
 Side = Literal["left", "right"]
 _INT64 = np.dtype(np.int64)
+# A search by NumPy waits for each comparison, unless the array is short.
+_FEW, _FEW_IN_SHORT, _SHORT = Few(near=2**9, woken=2**11), Few(near=2**12, woken=2**14), 2**5  # rows: by_numpy
 # Elements that 32 bits do not count, with those of a node beyond.
 _MANY = 2**31 - 64
 # Bytes of a node: what a GPU reads at once. Fewest and most entries.
@@ -99,7 +103,9 @@ def plan_call(
         chain = Chain(device, forms, generation)
         copied, sought = chain.flat(chain.given[0]), chain.given[1]
         chain.add(plan_call, request, copied, sought, into=[(0, target)], variant=variant)
-        return chain.plan((result,), variant, first=1)
+        chained = chain.plan((result,), variant, first=1)
+        chained.by_numpy = _by_numpy(request, elements, keys.dtype)
+        return chained
     dtypes = common, elements.dtype, keys.dtype
     traits = SearchTraits(dtypes, n, value_bytes=common.itemsize, elements=size, element_bytes=elements.item)
 
@@ -118,7 +124,25 @@ def plan_call(
         return kernel.prepare(groups, layout.pack(0), n, size)
 
     inputs = range(2) if size else (1, 1)  # empty arrays have no memory, and kernels read no elements
-    return LaunchPlan(device, "searchsorted", traits, (result,), compiling, asked=variant, inputs=inputs)
+    what = device, "searchsorted", traits, (result,), compiling
+    return LaunchPlan(*what, asked=variant, inputs=inputs, by_numpy=_by_numpy(request, elements, keys.dtype))
+
+
+def _by_numpy(request: SearchRequest, elements: Form, keys: np.dtype[Any]) -> ByNumPy | None:
+    """Return how NumPy searches, if it does: for members, where both arrays have one dtype."""
+    if {elements.dtype.kind, keys.kind} - set("iubf") or (request.member is not None and elements.dtype != keys):
+        return None
+    few = _FEW_IN_SHORT if elements.shape[0] <= _SHORT else _FEW
+    if request.member is None:
+        return ByNumPy(partial(np.ndarray.searchsorted, side=request.side), few)
+    return ByNumPy(partial(_members, member=request.member), few)
+
+
+def _members(elements: np.ndarray, keys: np.ndarray, *, member: bool) -> np.ndarray:
+    """Return ``member`` for keys that are elements."""
+    found = elements.take(elements.searchsorted(keys), mode="clip")
+    among: np.ndarray = found == keys if member else found != keys
+    return among
 
 
 def _by_tree(

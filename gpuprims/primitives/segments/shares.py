@@ -22,9 +22,9 @@ from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out
 from gpuprims.core.refusals import SPARE_LOCAL, double_precision, group_fits, lacks_local, not_for_cpus, shuffles
 from gpuprims.core.registry import REGISTRY
+from gpuprims.core.taking import Step
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
-from gpuprims.core.warm_calls import Step
 from gpuprims.errors import ArgumentError, EmptyReductionError
 from gpuprims.expressions import trace, typed
 from gpuprims.operators import Folding, Op

@@ -23,6 +23,7 @@ from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.chain import Chain, Operand
 from gpuprims.primitives.ordering import check_ordered
 from gpuprims.primitives.reduce.plan import plan_call as plan_reduce
+from gpuprims.primitives.selection.by_numpy import parts_by_numpy
 from gpuprims.primitives.selection.moves import MoveRequest, plan_moves, requests_of_counts
 from gpuprims.primitives.selection.plan import SelectionRequest, beside_arrays, with_the_same
 from gpuprims.primitives.selection.plan import plan_call as plan_selection
@@ -71,7 +72,9 @@ def plan_call(
         found = chain.add(
             plan_moves, MoveRequest(axis, request.places), found[0], pivot, *counted, *found[1:], into=last
         )
-    return chain.plan(results, variant, first=selected)
+    plan = chain.plan(results, variant, first=selected)
+    plan.by_numpy = parts_by_numpy(forms[0], request.axis, places=request.places)
+    return plan
 
 
 def _partitioned(label: str, x: Any, kth: Any, axis: Any, *, out: Any, device: Any, variant: Any) -> Any:

@@ -19,9 +19,9 @@ from gpuprims.core.layout import Form, Layout, contiguous, plan_layout
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import result_forms
 from gpuprims.core.program_cache import keeps_calls
+from gpuprims.core.taking import Step
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
-from gpuprims.core.warm_calls import Step
 from gpuprims.expressions import trace, typed
 from gpuprims.primitives.ordering import (
     DIGIT_BITS,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,12 +18,11 @@ from gpuprims.expressions.narrow import register
 from gpuprims.primitives.chain import Chain
 from gpuprims.primitives.map.plan import MapRequest
 from gpuprims.primitives.map.plan import plan_call as plan_map
+from gpuprims.primitives.selection.by_numpy import Way, quantiles_by_numpy
 from gpuprims.primitives.selection.plan import SelectionRequest
 from gpuprims.primitives.selection.plan import plan_call as plan_selection
 
 Dtype = np.dtype[Any]
-# What a result is: the mean of two elements, an element, or a number between two at a part of their distance.
-Way = Literal["mean", "element", "between"]
 
 
 class QuantileRequest(NamedTuple):
@@ -66,7 +65,9 @@ def plan_call(
         arrays += [found.part(every - count, every).reshaped(request.shape), *parts]
     function = {"mean": _mean, "element": _element, "between": _between}[request.way](own, request.dtype)
     chain.add(plan_map, MapRequest(trace(function, len(arrays)), in_c_order=True), *arrays, into=[(0, target)])
-    return chain.plan(results, variant)
+    plan = chain.plan(results, variant)
+    plan.by_numpy = quantiles_by_numpy(forms[0], len(request.axes), request.way, count, request.shape, function)
+    return plan
 
 
 def _mean(own: Dtype, dtype: Dtype) -> Callable[..., Any]:

@@ -18,9 +18,10 @@ from gpuprims.core.warm_calls import WarmCalls, by_value
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError, did_you_mean, quoted
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.ordering import check_ordered
+from gpuprims.primitives.selection.by_numpy import Way
 from gpuprims.primitives.selection.methods import METHODS, OF_ELEMENTS
 from gpuprims.primitives.selection.plan import beside_arrays, with_the_same
-from gpuprims.primitives.selection.quantile_plans import QuantileRequest, Way, plan_call
+from gpuprims.primitives.selection.quantile_plans import QuantileRequest, plan_call
 
 MOST = {"quantile": 1, "percentile": 100}
 _WARM = WarmCalls()

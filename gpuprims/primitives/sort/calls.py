@@ -9,7 +9,8 @@ from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
 from gpuprims.expressions import expression
 from gpuprims.primitives.signatures import Function
-from gpuprims.primitives.sort.plan import Wanted, bind
+from gpuprims.primitives.sort.by_numpy import Wanted
+from gpuprims.primitives.sort.plan import bind
 from gpuprims.primitives.sort.several import plan_call
 
 _WARM = WarmCalls()

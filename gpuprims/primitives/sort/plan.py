@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from gpuprims.expressions import Expr, expression, typed
 from gpuprims.primitives.map.plan import MapRequest
 from gpuprims.primitives.map.plan import plan_call as plan_map
 from gpuprims.primitives.signatures import Function
+from gpuprims.primitives.sort.by_numpy import Wanted, sorts_by_numpy
 from gpuprims.primitives.sort.compared import comparison
 from gpuprims.primitives.sort.keys import Keys, word_of
 from gpuprims.primitives.sort.passes import passes_of
@@ -31,7 +32,6 @@ from gpuprims.primitives.sort.variants import SortVariant
 from gpuprims.primitives.sort.work import Four, Passes, Rows, Work
 
 _INT64 = np.dtype(np.int64)
-Wanted = Literal["keys", "indices", "pairs"]
 
 
 class SortRequest(NamedTuple):
@@ -122,7 +122,10 @@ def plan_rows(
         passes = passes_of(Work(device, SortVariant.of(chosen), rows, keys, carried, request.wanted, begins))
         return _through(device, sources, sinks, passes)
 
-    return LaunchPlan(device, "sort", traits, results, compiling, asked=variant, inputs=range(len(forms)))
+    wanted, axis, descending, _ = request
+    by_numpy = None if request.less else sorts_by_numpy(wanted, axis, descending, forms)
+    what = device, "sort", traits, results, compiling
+    return LaunchPlan(*what, asked=variant, inputs=range(len(forms)), by_numpy=by_numpy)
 
 
 def _carried(request: SortRequest, forms: Sequence[Form], rows: Rows) -> np.dtype[Any] | None:

@@ -13,7 +13,8 @@ from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, ShapeError, quoted
 from gpuprims.primitives.signatures import Function
-from gpuprims.primitives.sort.plan import SortRequest, Wanted, bind
+from gpuprims.primitives.sort.by_numpy import Wanted
+from gpuprims.primitives.sort.plan import SortRequest, bind
 from gpuprims.primitives.sort.several import plan_call, plan_lexsort
 
 Bound = tuple[Operands, SortRequest, Out | None, str | Variant | None]

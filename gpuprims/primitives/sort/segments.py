@@ -18,8 +18,8 @@ from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.scan import scan
 from gpuprims.primitives.segments.along import Lines
 from gpuprims.primitives.segments.offsets import Segments
+from gpuprims.primitives.sort.by_numpy import Wanted
 from gpuprims.primitives.sort.calls import in_order
-from gpuprims.primitives.sort.plan import Wanted
 from gpuprims.primitives.sort.several import in_whole
 from gpuprims.primitives.take import take
 

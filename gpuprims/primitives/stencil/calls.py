@@ -13,9 +13,9 @@ from gpuprims.core.launch_plan import LaunchPlan, find_plan
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out, check_out, host_results
+from gpuprims.core.taking import Step
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
-from gpuprims.core.warm_calls import Step
 from gpuprims.errors import ArgumentError, DtypeError, quoted
 from gpuprims.expressions import computable
 from gpuprims.primitives.copies import copying, with_copies

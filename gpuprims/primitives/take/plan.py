@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from gpuprims.core.by_numpy import ByNumPy, Few
 from gpuprims.core.counters import with_counters
 from gpuprims.core.device import Device, device_of
 from gpuprims.core.driver import Launch
@@ -27,6 +29,7 @@ from gpuprims.primitives.take.reference import is_outside
 from gpuprims.primitives.take.spec import TakeSpec, as_words
 
 Mode = Literal["raise", "wrap", "clip"]
+_FEW = Few(near=2**15, woken=2**16)  # rows: by_numpy
 
 
 class OutsideError(IndicesError):
@@ -166,7 +169,24 @@ def plan_call(
             return _checked(device, launch, KnownArrays(), shapes.length)
         return with_counters(device, launch, 2, one_kernel=True)
 
-    return LaunchPlan(device, "take", traits, (result,), compiling, asked=variant, inputs=range(2))
+    by_numpy = None
+    if taken.shape and np.can_cast(indices.dtype, np.intp):
+        by_numpy = ByNumPy(partial(_taken, axis=request.axis, mode=request.mode), _FEW)
+    what = device, "take", traits, (result,), compiling
+    return LaunchPlan(*what, asked=variant, inputs=range(2), by_numpy=by_numpy)
+
+
+def _taken(x: np.ndarray, indices: np.ndarray, *, axis: int | None, mode: Mode) -> np.ndarray:
+    """Take by NumPy."""
+    try:
+        return x.take(indices, axis, mode=mode)
+    except IndexError:
+        length = x.size if axis is None else x.shape[axis]
+        raise OutsideError(f"{_rule(length)}; got others") from None
+
+
+def _rule(length: int) -> str:
+    return f"take: indices from {-length} to {length - 1}, as the axis has {length} elements"
 
 
 def _checked(device: Device, launch: Launch, known: KnownArrays, length: int) -> Launch:
@@ -174,7 +194,7 @@ def _checked(device: Device, launch: Launch, known: KnownArrays, length: int) ->
 
     Then a fault is raised later (docs/decisions/0021).
     """
-    rule = f"take: indices from {-length} to {length - 1}, as the axis has {length} elements"
+    rule = _rule(length)
 
     def fault(_: int) -> Exception:
         known.forget()  # the next call waits again

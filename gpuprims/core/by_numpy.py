@@ -1,0 +1,60 @@
+"""Calls on few elements of NumPy arrays, which NumPy computes in less time than a kernel is launched."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpuprims.core.driver import Driver
+from gpuprims.core.watched import WatchedDriver
+
+# From the arrays of a call to its result; NotImplemented if NumPy's may differ from the kernels'.
+Compute = Callable[..., Any]
+
+
+class Switch:
+    """``on`` lets NumPy compute; tests of kernels turn it off."""
+
+    on = True
+
+
+class Few(NamedTuple):
+    """Most elements that NumPy computes in less time than a launch takes.
+
+    ``near`` is for devices whose kernels run in the calling thread, ``woken`` for others, whose launches wake threads.
+    """
+
+    near: int
+    woken: int
+
+    def most(self, driver: Driver) -> int:
+        """Return the limit for the launches of a driver; 0 for drivers that do not tell how they launch."""
+        wakes: bool | None = getattr(driver, "wakes_threads", None)
+        return 0 if wakes is None or not Switch.on else self.woken if wakes else self.near
+
+
+class ByNumPy(NamedTuple):
+    """How NumPy computes a call, with the same bits as its kernels, and up to how many elements it is faster.
+
+    ``compute`` takes the arrays of the call. It returns a new result, or NotImplemented if the bits may differ; then a
+    kernel runs. Elements are those of the largest array or result.
+    """
+
+    compute: Compute
+    few: Few
+
+    def takes(self, driver: Driver, arrays: Iterable[np.ndarray], results: Iterable[tuple[int, ...]]) -> bool:
+        """Return True for arrays with elements, and results of shapes, that are small enough."""
+        most = self.few.most(driver)
+        if not most:
+            return False
+        sizes = [array.size for array in arrays]
+        return min(sizes) > 0 and max(*sizes, *map(math.prod, results)) <= most
+
+
+def noticed(driver: Driver, name: str, compute: Compute) -> Compute:
+    """Return a function of NumPy's that profiles notice, in place of a kernel of a primitive."""
+    return driver.watch_numpy(name, compute) if isinstance(driver, WatchedDriver) else compute

@@ -1,0 +1,100 @@
+"""Folds and scans of few elements by NumPy, with the bits of the kernels.
+
+Those of integers wrap and do not round, so their order does not matter.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gpuprims.core.by_numpy import ByNumPy, Compute, Few
+from gpuprims.core.layout import Form, is_contiguous
+
+Dtype = np.dtype[Any]
+# NumPy takes some 20 ns for each row: more than a launch by the calling thread, and than one that wakes threads.
+_ROWS_NEAR, _ROWS = 2**8, 2**11
+_FOLDS: dict[str, np.ufunc] = {
+    "sum": np.add, "prod": np.multiply, "min": np.minimum, "max": np.maximum,
+    "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or, "bitwise_xor": np.bitwise_xor,
+}  # fmt: skip
+_TRUTHS: dict[str, np.ufunc] = {"any": np.logical_or, "all": np.logical_and}
+_PLACES = ("argmin", "argmax")
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+def folds_by_numpy(
+    few: Few, op: object, form: Form, axes: tuple[int, ...], keepdims: bool, result: Dtype
+) -> ByNumPy | None:
+    """Return how NumPy folds an array by a named operator, if it does."""
+    kept = len(form.shape) - len(axes)
+    if not isinstance(op, str) or not axes or (kept > 1 and not is_contiguous(form)):
+        return None
+    rows = math.prod([n for axis, n in enumerate(form.shape) if axis not in axes])
+    by_rows = len(form.shape) - 1 in axes
+    if by_rows and rows > _ROWS:
+        return None
+    compute = _fold_of(op, form.dtype, axes if kept else None, keepdims, result)
+    return None if compute is None else ByNumPy(compute, few._replace(near=0) if by_rows and rows > _ROWS_NEAR else few)
+
+
+def _fold_of(op: str, dtype: Dtype, axes: tuple[int, ...] | None, keepdims: bool, result: Dtype) -> Compute | None:
+    floats = dtype in _FLOATS
+    if not floats and dtype.kind not in "iub":
+        return None
+    how: dict[str, Any] = {"axis": axes, "keepdims": keepdims}
+    if op in _TRUTHS:
+        return partial(_TRUTHS[op].reduce, **how)
+    if op == "count_nonzero":
+        return lambda x: np.add.reduce(x != 0, dtype=result, **how)
+    if op in _PLACES:
+        if axes is not None and len(axes) > 1:
+            return None
+        find: Callable[..., Any] = getattr(np.ndarray, op)
+        how["axis"] = None if axes is None else axes[0]
+        return partial(_place_of_float, find, how) if floats else partial(find, **how)
+    if op not in _FOLDS or (floats and op not in ("min", "max")) or result.kind not in "iub" + "f" * floats:
+        return None
+    fold = partial(_FOLDS[op].reduce, dtype=result, **how)
+    return partial(_extreme_of_floats, fold) if floats else fold
+
+
+def _extreme_of_floats(fold: Callable[[np.ndarray], Any], x: np.ndarray) -> Any:
+    """Return minima or maxima; NotImplemented for NaN, and for zeros, whose signs may differ."""
+    found = fold(x)
+    sure = (found < 0) | (found > 0)
+    return found if sure.all() else NotImplemented
+
+
+def _place_of_float(find: Callable[..., Any], how: dict[str, Any], x: np.ndarray) -> Any:
+    """Return the places of extremes; NotImplemented with NaN."""
+    return NotImplemented if np.isnan(x).any() else find(x, **how)
+
+
+def scans_by_numpy(
+    few: Few, op: object, form: Form, axis: int | None, inclusive: bool, result: Dtype
+) -> ByNumPy | None:
+    """Return how NumPy scans an array of integers by a named operator, if it does."""
+    flat = axis is None or len(form.shape) == 1
+    integers = form.dtype.kind in "iub" and result.kind in "iub"
+    if not isinstance(op, str) or op not in _FOLDS or not integers or not form.shape:
+        return None
+    if not flat and not is_contiguous(form):
+        return None
+    if inclusive:
+        return ByNumPy(partial(_scan, _FOLDS[op].accumulate, None if flat else axis, result), few)
+    return ByNumPy(partial(_exclusive_sums, result), few) if op == "sum" and flat else None
+
+
+def _scan(accumulate: Callable[..., np.ndarray], axis: int | None, result: Dtype, x: np.ndarray) -> np.ndarray:
+    return accumulate(x.ravel(), dtype=result) if axis is None else accumulate(x, axis, dtype=result)
+
+
+def _exclusive_sums(result: Dtype, x: np.ndarray) -> np.ndarray:
+    sums = np.zeros(x.size, result)
+    np.add.accumulate(x.ravel()[:-1], dtype=result, out=sums[1:])
+    return sums

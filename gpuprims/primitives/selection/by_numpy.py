@@ -1,0 +1,79 @@
+"""Quantiles and partitions of few elements by NumPy, with the bits of the kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from gpuprims.core.by_numpy import ByNumPy, Few
+from gpuprims.core.layout import Form
+
+# What a quantile is: the mean of two elements, an element, or a number between two at a part of their distance.
+Way = Literal["mean", "element", "between"]
+_NARROWEST = 4  # bytes of an element: NumPy computes between floats of 16 bits in another way
+_FEW, _FEW_PARTED = Few(near=2**13, woken=2**14), Few(near=2**15, woken=2**15)  # rows: by_numpy
+
+
+def quantiles_by_numpy(
+    form: Form, folded: int, way: Way, number: int, shape: tuple[int, ...], function: Callable[..., Any]
+) -> ByNumPy | None:
+    """Return how NumPy finds a ``number`` of quantiles of all elements, if ``folded`` axes are all.
+
+    ``function`` makes them of the elements behind them, of those before them, and of the parts of their distances, as
+    far as their ``way`` needs these.
+    """
+    if folded != len(form.shape) or not folded or form.dtype.itemsize < _NARROWEST:
+        return None
+    ends = 1 if way == "element" else 2
+    compute = partial(_quantiles, number=number, ends=ends, shape=shape, function=function)
+    return ByNumPy(compute, _FEW)
+
+
+def _quantiles(
+    x: np.ndarray,
+    ranks: np.ndarray,
+    *parts: np.ndarray,
+    number: int,
+    ends: int,
+    shape: tuple[int, ...],
+    function: Callable[..., Any],
+) -> Any:
+    """Return quantiles; NotImplemented with NaN, or if they are zeros among zeros of both signs."""
+    ordered = x.flatten()
+    ordered.partition(ranks)
+    found = ordered[ranks]
+    if x.dtype.kind == "f":
+        largest = ordered[ranks[-1] :].max()
+        if largest != largest or (not found.all() and np.signbit(x[x == 0]).any()):
+            return NotImplemented
+    each = [found[:number], found[-number:]][:ends]
+    with np.errstate(all="ignore"):  # as between infinities
+        return function(*[end.reshape(shape) for end in each], *parts)[()]
+
+
+def parts_by_numpy(form: Form, axis: int | None, *, places: bool) -> ByNumPy | None:
+    """Return how NumPy partitions elements along one axis, if it does; or their ``places``."""
+    if not form.shape or (axis is not None and len(form.shape) != 1):
+        return None
+    return ByNumPy(partial(_parts, places=places), _FEW_PARTED)
+
+
+def _parts(x: np.ndarray, ranks: np.ndarray, *, places: bool) -> Any:
+    """Return the partition; NotImplemented with NaN.
+
+    For each rank, elements that precede the one of this rank come first, then those that equal it, then the others.
+    """
+    elements, ordered = x.ravel(), x.flatten()
+    order: Any = None
+    ordered.partition(ranks)
+    for pivot in ordered[ranks]:
+        among = elements if order is None else elements.take(order)
+        classes = (among < pivot).nonzero()[0], (among == pivot).nonzero()[0], (among > pivot).nonzero()[0]
+        found = np.concatenate(classes)
+        if len(found) < len(elements):  # NaN is in no class
+            return NotImplemented
+        order = found if order is None else order.take(found)
+    return order if places else elements.take(order)

@@ -1,0 +1,161 @@
+"""Functions whose short calls NumPy computes: the bits are those of the kernels, for every dtype where it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_cases import need
+
+import gpuprims
+from gpuprims.core.by_numpy import Few, Switch
+from gpuprims.core.launch_plan import LaunchPlan
+from gpuprims.core.program_cache import forget_calls
+
+INTEGERS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+FLOATS = ("float32", "float64")
+REAL = (*INTEGERS, *FLOATS)
+SPECIAL = (-0.0, 0.0, 1.0, -1.0, 2.5, np.inf, -np.inf, np.nan)
+G = gpuprims
+AT = np.array([[3, 0, -1], [7, -7, 2]])
+# Calls on an array of some elements, and the dtypes whose calls NumPy computes.
+CALLS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
+    "sort": (G.sort, REAL),
+    "sort, descending": (lambda x, **at: G.sort(x, descending=True, **at), REAL),
+    "sort, flat": (lambda x, **at: G.sort(x, axis=None, **at), REAL),
+    "sort, first axis": (lambda x, **at: G.sort(x, axis=0, **at), REAL),
+    "argsort": (lambda x, **at: G.argsort(x.ravel(), **at), REAL),
+    "argsort, descending": (lambda x, **at: G.argsort(x.ravel(), descending=True, **at), REAL),
+    "sort_by_key": (lambda x, **at: G.sort_by_key(x.ravel(), np.arange(x.size, dtype=np.float64), **at), REAL),
+    "take": (lambda x, **at: G.take(x, AT, **at), (*REAL, "float16", "complex64")),
+    "take, axis": (lambda x, **at: G.take(x, AT.astype(np.int8), axis=-1, mode="wrap", **at), REAL),
+    "take, clip": (lambda x, **at: G.take(x, np.abs(AT).astype(np.uint32), axis=0, mode="clip", **at), REAL),
+    "searchsorted": (lambda x, **at: G.searchsorted(np.sort(x.ravel()), x, "right", **at), REAL),
+    "searchsorted, short": (lambda x, **at: G.searchsorted(np.float32([1, 2, 3]), x, **at), (*REAL, "float16")),
+    "isin": (lambda x, **at: G.isin(x, x.ravel()[:3], **at), REAL),
+    "isin, inverted": (lambda x, **at: G.isin(x, x.ravel()[:3], invert=True, kind="sort", **at), REAL),
+    "compact": (lambda x, **at: G.compact(x, "x > 1", **at), REAL),
+    "compact, arithmetic": (lambda x, **at: G.compact(x, "(x * x - x < 3) | (x == 2)", **at), REAL[1:]),
+    "compact, mask": (lambda x, **at: G.compact(x, x != x.ravel()[0], **at), (*REAL, "float16", "complex64")),
+    "compact, elements": (lambda x, **at: G.compact(x, "x", **at), REAL),
+    "bincount": (lambda x, **at: G.bincount(x.ravel(), minlength=9, **at), ("bool", "uint8", "uint16")),
+    "median": (G.median, ("int32", "uint32", "int64", "uint64", *FLOATS)),
+    "quantile": (lambda x, **at: G.quantile(x, [0.1, 0.9, 0.5], **at), ()),
+    "percentile": (lambda x, **at: G.percentile(x, 30, method="lower", keepdims=True, **at), ("int32", *FLOATS)),
+    "partition": (lambda x, **at: G.partition(x, 5, axis=None, **at), REAL),
+    "argpartition": (lambda x, **at: G.argpartition(x.ravel(), [2, -1, 5], **at), REAL),
+    "unique": (G.unique, REAL),
+    "unique, all": (lambda x, **at: G.unique(x, True, True, True, **at), REAL),
+    "unique, counts": (lambda x, **at: G.unique(x, return_counts=True, **at), REAL),
+}
+# Those that it computes only where launches wake threads.
+WOKEN: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
+    "map": (lambda x, **at: G.map("2*x + x/4 - 1", x, **at), FLOATS),
+    "map of integers": (lambda x, **at: G.map("(x * x - 7) // 3 + (x & 5)", x, **at), INTEGERS[1:]),
+    "map of roots": (lambda x, **at: G.map("sqrt(abs(x)) + x**2", x, **at), FLOATS),
+    "map to truths": (lambda x, **at: G.map("where(x > 1, x, -x)", x, **at), ("int16", "int64", *FLOATS)),
+    "map of two": (lambda x, **at: G.map("x + y", x, x[:1], **at), ("int32", "float32")),
+    "map itself": (lambda x, **at: G.map("x", x, **at), REAL),
+    "sum": (G.reduce, INTEGERS),
+    "sum, rows": (lambda x, **at: G.reduce(x, axis=-1, keepdims=True, **at), INTEGERS),
+    "prod": (lambda x, **at: G.reduce(x, op="prod", axis=0, **at), INTEGERS),
+    "min": (lambda x, **at: G.reduce(x, op="min", **at), REAL),
+    "max": (lambda x, **at: G.reduce(x, op="max", axis=0, **at), REAL),
+    "argmax": (lambda x, **at: G.reduce(x, op="argmax", **at), REAL),
+    "argmin": (lambda x, **at: G.reduce(x, op="argmin", axis=-1, **at), REAL),
+    "any": (lambda x, **at: G.reduce(x, op="any", axis=0, **at), REAL),
+    "all": (lambda x, **at: G.reduce(x, op="all", **at), REAL),
+    "count_nonzero": (lambda x, **at: G.reduce(x, op="count_nonzero", **at), REAL),
+    "xor": (lambda x, **at: G.reduce(x, op="bitwise_xor", **at), INTEGERS),
+    "scan": (G.scan, INTEGERS),
+    "scan, axis": (lambda x, **at: G.scan(x, op="max", axis=-1, **at), INTEGERS),
+    "scan, exclusive": (lambda x, **at: G.scan(x, inclusive=False, **at), INTEGERS),
+}
+
+
+@pytest.fixture
+def host(device: gpuprims.Device) -> Iterator[gpuprims.Device]:
+    """A device whose short calls NumPy may compute."""
+    if getattr(device.driver, "wakes_threads", None) is None or not device.driver.shares_host_memory:
+        pytest.skip("kernels work in the host's memory on CPUs, by OpenCL")
+    yield device
+    Switch.on = False
+    forget_calls()
+
+
+def elements(dtype: np.dtype[Any], rng: np.random.Generator, kind: str, shape: tuple[int, ...]) -> np.ndarray:
+    """Return distinct elements without zeros ("plain"), elements of the whole range, or few different ones.
+
+    Floats of the kind "few" have NaN and zeros of both signs, of the kind "zeros" no NaN.
+    """
+    n = int(np.prod(shape))
+    if kind == "plain":
+        return (rng.permutation(n) % 250 % 120 + 1).astype(dtype).reshape(shape)
+    if dtype.kind == "b":
+        return rng.random(shape) > 0.5
+    if dtype.kind in "fc":
+        many = rng.standard_normal(shape) * 100
+        special = SPECIAL if kind == "few" else SPECIAL[:5]  # without infinities and NaN, which functions decline
+        return (many if kind == "whole" else rng.choice(special, shape)).astype(dtype)
+    info = np.iinfo(dtype)
+    low, high = (info.min, info.max) if kind == "whole" else (max(info.min, -3), 3)
+    return rng.integers(low, high, shape, dtype, endpoint=True)
+
+
+def _steps(array: Any) -> list[int]:
+    """Return the strides along axes of several elements."""
+    return [stride for stride, n in zip(array.strides, array.shape, strict=True) if n > 1 and array.size]
+
+
+def assert_same_bits(found: Any, expected: Any) -> None:
+    """Compare results, arrays or tuples of them, and how they lie in memory."""
+    several = isinstance(expected, tuple)
+    for one, other in zip(found if several else [found], expected if several else [expected], strict=True):
+        assert type(one) is type(other)
+        assert (one.dtype, one.shape) == (other.dtype, other.shape)
+        assert _steps(one) == _steps(other)
+        assert one.tobytes() == other.tobytes()
+
+
+def check(host: gpuprims.Device, name: str, dtype: str, rng: np.random.Generator, *, few: bool) -> None:
+    need(host, "float64")
+    call, computed = {**CALLS, **WOKEN}[name]
+    for kind in ("plain", "whole", "few", "zeros"):
+        for shape in ((8,), (301,), (12, 25)):
+            x = elements(np.dtype(dtype), rng, kind, shape)
+            x = np.asfortranarray(x) if kind == "few" else x
+            if name == "bincount" and x.dtype.itemsize > 1:
+                x %= 1000
+            Switch.on = False
+            forget_calls()
+            expected = call(x, device=host)
+            Switch.on = True
+            forget_calls()
+            with pytest.MonkeyPatch.context() as patch:
+                if few and dtype in computed and kind == "plain":
+                    patch.setattr(LaunchPlan, "compiled", lambda self: pytest.fail("a kernel was compiled"))
+                for _ in range(3):
+                    assert_same_bits(call(x, device=host), expected)
+
+
+@pytest.mark.parametrize("dtype", [*REAL, "float16", "complex64"])
+@pytest.mark.parametrize("name", CALLS)
+def test_numpy_gives_the_bits_of_kernels(
+    host: gpuprims.Device, rng: np.random.Generator, name: str, dtype: str
+) -> None:
+    if dtype not in (*CALLS[name][1], *(REAL[1:] if name == "quantile" else ())):
+        pytest.skip("a kernel computes it")
+    check(host, name, dtype, rng, few=True)
+
+
+@pytest.mark.parametrize("dtype", REAL)
+@pytest.mark.parametrize("name", WOKEN)
+def test_numpy_gives_the_bits_of_kernels_whose_launches_wake_threads(
+    host: gpuprims.Device, rng: np.random.Generator, name: str, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if dtype not in WOKEN[name][1]:
+        pytest.skip("a kernel computes it")
+    monkeypatch.setattr(Few, "most", lambda self, driver: self.woken if Switch.on else 0)
+    check(host, name, dtype, rng, few=True)
