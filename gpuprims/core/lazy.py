@@ -11,16 +11,15 @@ from typing import Any
 
 from gpuprims.errors import LazyArrayError
 
-# By library: the module whose functions have the names of primitives and take their arrays and keywords. The functions
-# that have such a form are those of this table, and others read all of an array into memory, as NumPy's do.
-_MODULES = {"dask": "gpuprims.distributed.dask_arrays"}
-_LABELS = frozenset({"bincount", "blur", "compact", "histogram", "map", "reduce", "scan", "stencil"})
+# By library: the module whose functions have the names of primitives, and their arrays and keywords. Functions that it
+# lacks read all of an array into memory, as NumPy's do.
+_MODULES = {"dask.array": "gpuprims.distributed.dask_arrays"}
 
 
 def find_lazy(label: str, array: Any) -> None:
     """Raise LazyArrayError for an array of such a library."""
-    library = type(array).__module__.partition(".")[0]
-    if library in _MODULES and label in _LABELS:
+    library = ".".join(type(array).__module__.split(".")[:2])
+    if library in _MODULES and label in importlib.import_module(_MODULES[library]).__all__:
         raise LazyArrayError(label, library)
 
 

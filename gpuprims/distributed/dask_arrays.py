@@ -27,6 +27,8 @@ from gpuprims.primitives.map import map as map_one
 from gpuprims.primitives.stencil import stencil as stencil_one
 from gpuprims.primitives.stencil.blur import blur as blur_one
 
+__all__ = ["bincount", "blur", "compact", "histogram", "map", "reduce", "scan", "stencil"]
+
 
 def map(fn: Any, arrays: Sequence[Any], named: dict[str, Any], **how: Any) -> Any:  # noqa: A001 - the primitive's name
     """Apply a function to each element; see :func:`gpuprims.map`."""

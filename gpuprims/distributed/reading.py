@@ -105,7 +105,7 @@ class Source:
 
     def _slices(self) -> Iterator[tuple[np.ndarray, ...]]:
         rows, length = self._rows(), int(self._sources[0].shape[0])
-        for start in range(0, length, rows):
+        for start in range(0, max(length, 1), rows):  # of no rows, an empty chunk
             # A copy: a memmap reads the disk where its elements are first used, which would be on the way to a device.
             yield tuple(np.array(one[start : start + rows]) for one in self._sources)
 

@@ -154,5 +154,5 @@ class StreamedSamples:
                 rule = f"{LABEL}: a stream of features and labels, and perhaps of weights: stream(X, y)"
                 raise ArgumentError(f"{rule}; got {len(chunk.arrays)} array(s)")
             if len(chunk.arrays[0]):
-                X, y, weights = (*chunk.arrays, None)[:3]
-                yield X, y, weights
+                X, y, *own = chunk.arrays
+                yield X, y, own[0] if own else None

@@ -53,7 +53,8 @@ class Stream:
         check_flags("stream.reduce", compensated=compensated)
         plain = find_op(op, ddof=ddof, compensated=compensated)
         operator = altered("reduce", plain, where=False, initial=as_initial("reduce", plain, initial))
-        values, count, folds, axes = list[Value](), 0, None, ()
+        values, count, folds = list[Value](), 0, None
+        axes: tuple[int, ...] = ()
         for chunk in self.source.chunks():
             if folds is None:
                 folds, axes = _split(operator, map, chunk, dtype), self._axes(axis, chunk)

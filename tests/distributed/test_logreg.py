@@ -158,3 +158,19 @@ def test_a_shard_that_fails_in_a_fit_ends_it(monkeypatch, rng) -> None:
     with pytest.raises(ShardError, match=r"LogReg\.fit.*fell off the bus"):
         LogReg(tol=1e-9).fit(group.scatter(X), y)
     assert LogReg().fit(group.scatter(X), y).n_iter_ > 1
+
+
+def test_means_and_deviations_of_parts_join_to_those_of_all(rng) -> None:
+    from gpuprims.distributed.objective import SummedObjective
+    from gpuprims.distributed.samples import samples_of_shards
+    from gpuprims.models.logreg.objective import Objective
+
+    group = gpuprims.DeviceGroup(["reference"] * 3)
+    X, weights = np.sort(rng.standard_normal((60, 2)), axis=0) * 9, rng.integers(1, 4, 60).astype(float)
+    _, parts = samples_of_shards(group.scatter(X), np.arange(60) % 2, weights)
+    each = [Objective(part, 1, 0.0, fit_intercept=True) for part in parts]
+    total = sum(part.total for part in parts)
+    whole = SummedObjective(lambda start, finish: [start(part) for part in each], group.devices, each[0], total, 0.1)
+    mean, deviation = whole.mean_and_deviation()
+    np.testing.assert_allclose(mean, np.average(X, axis=0, weights=weights), rtol=1e-12)
+    np.testing.assert_allclose(deviation**2, np.average((X - mean) ** 2, axis=0, weights=weights), rtol=1e-12)

@@ -211,6 +211,8 @@ def test_wrong_sources_are_refused() -> None:
         gpuprims.stream(np.ones((4, 4)), device=HERE).reduce(axis=1)
     with pytest.raises(ShapeError, match="arrays of one length, as many as before"):
         gpuprims.stream([(x, x), (x,)], device=HERE).reduce(map="a*b")
+    assert gpuprims.stream(x[:0], device=HERE).reduce() == 0
+    assert [len(part) for part in gpuprims.stream(x[:0], device=HERE).scan()] == [0]
     with pytest.raises(EmptyReductionError):
         gpuprims.stream(x[:0], device=HERE).reduce(op="max")
     with pytest.raises(ArgumentError, match=r"a number or edges; got 'auto'"):
