@@ -44,7 +44,7 @@ def reduced(
     check_flags(label, keepdims=keepdims, compensated=compensated)
     operator, given, function = masked_call(tuple(arrays), op, mapped, ddof, compensated, where, initial)
     x, *others = alike(label, group, given)
-    shape = broadcast_shapes("reduce", [one.shape for one in (x, *others)])
+    shape = broadcast_shapes("reduce", [x.shape, *(one.shape for one in others)]) if others else x.shape
     axes = axes_of(as_axis(axis), len(shape))
     if 0 not in axes:
         how = {"op": operator, "map": function, "axis": axes, "keepdims": keepdims, "dtype": dtype}

@@ -27,9 +27,12 @@ class Split(NamedTuple):
     part: Op
     indexed: bool
     arrays: Dtypes
+    finished: bool  # the components of a value are the results
 
     def join(self, values: Sequence[Value]) -> Value:
         """Fold the values of parts, in their order."""
+        if len(values) == 1:
+            return values[0]
         with np.errstate(all="ignore"):
             joined = values[0]
             for value in values[1:]:
@@ -38,6 +41,8 @@ class Split(NamedTuple):
 
     def finish(self, value: Value, count: int) -> tuple[np.ndarray, ...]:
         """Return the results of a folded value of so many elements."""
+        if self.finished:
+            return tuple(map(np.asarray, value))
         number = self.whole.finish.nodes[len(self.whole.values)].dtype.type(count)
         with np.errstate(all="ignore"):
             found = self.whole.finish(*value, number)
@@ -72,7 +77,8 @@ def split(
     indexed = whole.map.takes(len(arrays))
     part = from_index(whole, arrays) if indexed else whole
     taken = len(arrays) + indexed
-    return Split(whole, _op_of(part, taken, op.commutative, op.name, finished=False), indexed, arrays)
+    finished = whole.outputs == whole.values and all(node.name == "argument" for node in whole.finish.nodes)
+    return Split(whole, _op_of(part, taken, op.commutative, op.name, finished=False), indexed, arrays, finished)
 
 
 @lru_cache(maxsize=256)

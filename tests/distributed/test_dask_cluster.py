@@ -12,8 +12,8 @@ import pytest
 
 import gpuprims
 
-distributed = pytest.importorskip("distributed", reason="Dask is not installed: make test-dask")
-import dask.array as da  # noqa: E402
+da = pytest.importorskip("dask.array", reason="Dask is not installed: make test-dask")
+distributed = pytest.importorskip("dask.distributed", reason="distributed is not installed: make test-dask")
 
 
 @pytest.fixture(scope="module")
