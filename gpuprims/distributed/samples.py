@@ -143,7 +143,7 @@ class StreamedSamples:
         for X, y, weights in self._chunks():
             _, features = features_of(OneLogReg(device=device), X, reset=True, finite=False)
             assert features.dense is not None  # noqa: S101  # chunks are dense
-            _, codes = encoded(LABEL, host_labels(y, len(X)), self.classes)
+            _, codes = encoded(LABEL, host_labels(LABEL, y, len(X)), self.classes)
             there = device.asarray(np.ascontiguousarray(codes, features.dense.dtype))
             samples = labelled(device, features, there, weights)
             yield Objective(samples, outputs, 0.0, fit_intercept=self._fit_intercept)

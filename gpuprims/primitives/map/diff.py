@@ -15,7 +15,8 @@ from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.layout import is_contiguous
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.warm_calls import Key, Step, WarmCalls
+from gpuprims.core.taking import Step
+from gpuprims.core.warm_calls import Key, WarmCalls
 from gpuprims.errors import ArgumentError, AxisError, ShapeError, quoted
 from gpuprims.expressions import Expr, trace
 from gpuprims.primitives.map import map as map_arrays

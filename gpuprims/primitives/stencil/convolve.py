@@ -14,7 +14,8 @@ from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.layout import is_contiguous
 from gpuprims.core.operands import Operands, as_operands, is_plain
 from gpuprims.core.outputs import Out, as_out, host_results
-from gpuprims.core.warm_calls import Key, Run, Step, WarmCalls, runner_of
+from gpuprims.core.taking import Step
+from gpuprims.core.warm_calls import Key, Run, WarmCalls, runner_of
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError, did_you_mean, quoted
 from gpuprims.expressions import computable, trace, typed
 from gpuprims.primitives.grouping.flat import flat
