@@ -23,6 +23,11 @@
 #define TEAMS (EACH > 1 ? 1 : BLOCK / BLOCKS)
 #define SHARING (BLOCK / ROWS)
 
+/* Columns that a group reads at once, work-items of each, and rows that they read ahead. */
+#define WIDTH (FEATURES < BLOCK ? FEATURES : BLOCK)
+#define READERS (BLOCK / WIDTH)
+#define AHEAD 8
+
 /* Copy a tile, standardised, and zeros past the last row. */
 DEVICE void gp_stage_rows(LOCAL value_t *tile, LOCAL const problem_t *p, const rows_of_t rows, const i64 base,
                        const int tid)
@@ -64,16 +69,31 @@ void newton_tiles(INPUTS, OUTPUTS, const layout_t layout, const i64 problems, co
         state.penalty = PENALTY(problem);
         state.tolerated = TOLERATED;
 
-        /* 2. Add the distances of features from the first row's, a column by a work-item, and count labels. */
-        for (int c = tid; c < FEATURES; c += BLOCK) {
+        /* 2. Add the distances of features from the first row's, and count labels. READERS work-items share a column;
+         * they read AHEAD rows before they add them. */
+        for (int c = tid % WIDTH; c < FEATURES; c += WIDTH) {
+            const int reader = tid / WIDTH;
             wide_t sum = 0, size = 0;
-            for (i64 row = 0; row < rows.count; row++) {
-                const value_t apart = rows.samples[row * FEATURES + c] - SHIFT(rows, c);
-                sum += apart;
-                size += apart < 0 ? -apart : apart;
+            for (i64 first = reader; first < rows.count && reader < READERS; first += READERS * AHEAD) {
+                value_t apart[AHEAD];
+#pragma unroll
+                for (int k = 0; k < AHEAD; k++) {
+                    const i64 row = first + k * READERS;
+                    apart[k] = row < rows.count ? rows.samples[row * FEATURES + c] - SHIFT(rows, c) : 0;
+                }
+#pragma unroll
+                for (int k = 0; k < AHEAD; k++) {
+                    sum += apart[k];
+                    size += apart[k] < 0 ? -apart[k] : apart[k];
+                }
             }
-            shared.sums[c] = sum;
-            shared.sums[FEATURES + c] = size;
+            for (int turn = 0; turn < READERS; turn++) {
+                if (turn == reader) {
+                    shared.sums[c] = turn ? shared.sums[c] + sum : sum;
+                    shared.sums[FEATURES + c] = turn ? shared.sums[FEATURES + c] + size : size;
+                }
+                if (READERS > 1) MEET();
+            }
         }
         value_t counts[4] = {0, 0, 0, 0};
         for (i64 row = tid; row < rows.count; row += BLOCK) {
