@@ -1,4 +1,4 @@
-"""The calls of gpuprims in each case, and the oracle of a fit."""
+"""The calls of gpuprims in each case."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
 
 import gpuprims
 from gpuprims.models import LogReg
@@ -55,38 +54,9 @@ def gradient(X: Any, y: Any, weights: Any, **keywords: Any) -> Any:
     return logistic_gradient(X, y, weights, **keywords)
 
 
-def fit(X: Any, y: Any, _: Any, *, device: Any = None) -> np.ndarray:
-    """Fit, and return coefficients and intercept in one array."""
-    model = LogReg(device=device).fit(X, y)
-    return np.append(model.coef_[0], model.intercept_)
-
-
 def descend_by_logreg(X: Any, y: Any, _: Any, *, rate: float, steps: int, device: Any = None) -> np.ndarray:
     """Run the same iterations through the estimator, without penalty and intercept."""
     how: dict[str, Any] = {"C": np.inf, "fit_intercept": False, "learning_rate": rate, "max_iter": steps, "tol": 0}
     with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):  # max_iter= ends the fit on purpose
         model = LogReg(device=device, solver="gd", **how).fit(X, y)
     return np.asarray(model.coef_[0])
-
-
-def fit_by_sklearn(X: np.ndarray, y: np.ndarray, _: Any) -> np.ndarray:
-    model = LogisticRegression().fit(X, y)
-    return np.append(model.coef_[0], model.intercept_)
-
-
-def _loss(X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> float:
-    """Return the objective of the fit per sample, in float64, with C = 1."""
-    z = X @ weights[:-1].astype(np.float64) + weights[-1]
-    return float((np.sum(np.logaddexp(0, z) - y * z) + weights[:-1] @ weights[:-1] / 2) / len(X))
-
-
-def best_loss(X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return the samples and the loss of scikit-learn's lbfgs."""
-    return X, y, _loss(X, y, fit_by_sklearn(X, y, weights))
-
-
-def no_worse(result: Any, expected: tuple[np.ndarray, np.ndarray, float]) -> None:
-    """Check that the loss of a fit is as low as expected, to five digits, or lower."""
-    X, y, best = expected
-    got = _loss(X, y, np.asarray(result))
-    assert got <= best * (1 + 1e-5), f"fit: a loss of {best:.7f} per sample or less; got {got:.7f}"

@@ -13,6 +13,7 @@ import gpuprims
 
 from . import calls, oracles
 from .elements import Elements, Samples
+from .fits import FIT_SIZES, FITS
 from .oracles import CROSS, EDGES
 from .ordered_works import ORDERED, ORDERED_SIZES
 from .works import Case, Sizes, Work, powers
@@ -74,11 +75,6 @@ def _descent() -> Work:
     return Work("logistic descent", "descent", 0, call, numpys, oracles.near_weights, expect, **how)
 
 
-def _fit() -> Work:
-    how: dict[str, Any] = {"inputs": Samples(100), "sizes": "fit", "limit": "", "library": "scikit-learn"}
-    return Work("fit by lbfgs", "fit", 0, calls.fit, calls.fit_by_sklearn, calls.no_worse, calls.best_loss, **how)
-
-
 _EVERY_32 = Elements(spread="steps", beside="segments")
 _HALF, _BYTES = Elements(beside="mask"), Elements("uint8", shape="pixels")
 
@@ -121,7 +117,7 @@ WORKS = (
     _descent(),
     _logistic(100, "gradient 100"),
     _logistic(1024, "gradient 1024"),
-    _fit(),
+    *FITS,
     *ORDERED,
 )
 
@@ -136,7 +132,7 @@ SIZES = {
     "descent": Sizes((2048,), (2048,), (2048,), (2048,)),
     "gradient 100": Sizes((10**5,), (10**6,), (10**6,), (10**6, 10**7)),
     "gradient 1024": Sizes((), (10**5,), (10**5,), (10**6,)),
-    "fit": Sizes((10**5,), (10**6,), (10**5,), (10**6,)),
+    **FIT_SIZES,
     **ORDERED_SIZES,
 }
 

@@ -3,59 +3,16 @@
 from __future__ import annotations
 
 import io
-import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .convergence_chart import convergence
+from .drawing import COLOURS, LIMIT, MARKERS, OURS, PEER, WRONG, Report, add_legend, add_title, new_figure
 from .tables import OVERVIEW, Line, Row, largest
 
-Report = dict[str, Any]
-
-_OURS, _PEER, _LIMIT, _WRONG = "#1f4e9c", "#9aa4b0", "#b03a2e", "#d98880"
-# Colours and markers of peers and rungs.
-_COLOURS = (
-    "#d1701f",
-    "#2e8b57",
-    "#8e44ad",
-    "#c0392b",
-    "#7f6a4d",
-    "#16808a",
-    "#b0508c",
-    "#6b8e23",
-    "#555555",
-    "#3f77c4",
-)
-_MARKERS = "osv^D<>pX*"
 _SWEPT = ("map 2*x+1", "reduce sum", "scan sum", "histogram 256")
 # The result of the article's last rung, vec4 with 256 work-items.
 _ARTICLE = 70_000
-
-
-def _figure(width: float, height: float) -> Any:
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), layout="constrained")
-
-
-def _on(report: Report) -> str:
-    device = report["device"]
-    runtime = f", {device['platform'].split(',')[0]}" if device["kind"] == "cpu" else ""
-    return f"{device['name']}{runtime}, {device['backend']}, {report['date']}"
-
-
-def _title(figure: Any, text: str, report: Report) -> None:
-    """Write a title over the whole figure, in lines that fit: names of devices may be longer than the axes."""
-    lines = [line for part in (text, _on(report)) for line in textwrap.wrap(part, 90)]
-    figure.suptitle("\n".join(lines), fontsize=10)
-
-
-def _legend(figure: Any, axes: Any, columns: int) -> None:
-    """Write one legend under all axes, with each name once."""
-    named: dict[str, Any] = {}
-    for one in axes:
-        handles, labels = one.get_legend_handles_labels()
-        named |= {label: handle for handle, label in zip(handles, labels, strict=True) if label not in named}
-    figure.legend(named.values(), named, fontsize=7.5, loc="outside lower center", ncols=columns)
 
 
 def roofline(report: Report) -> Any:
@@ -64,22 +21,22 @@ def roofline(report: Report) -> Any:
     shown = [lines[case] for case in OVERVIEW if case in lines and lines[case].ours["gb_per_s"]]
     if not shown:
         return None
-    figure = _figure(8, 1.2 + 0.52 * len(shown))
+    figure = new_figure(8, 1.2 + 0.52 * len(shown))
     axes = figure.subplots()
     for place, line in enumerate(reversed(shown)):
-        _bar(axes, place + 0.19, line.ours, _OURS, "")
+        _bar(axes, place + 0.19, line.ours, OURS, "")
         if line.best and line.best["gb_per_s"]:
-            _bar(axes, place - 0.19, line.best, _PEER, line.best["contender"])
+            _bar(axes, place - 0.19, line.best, PEER, line.best["contender"])
     for name, limit in report["limits"].items():
         style = {"copy": "--", "read": ":"}[name]
         rate = limit["bytes_per_s"] / 1e9
-        axes.axvline(rate, color=_LIMIT, linestyle=style, label=f"memory, {name}: {rate:,.0f} GB/s by {limit['by']}")
+        axes.axvline(rate, color=LIMIT, linestyle=style, label=f"memory, {name}: {rate:,.0f} GB/s by {limit['by']}")
     axes.set_yticks(range(len(shown)), [_two_lines(line) for line in reversed(shown)], fontsize=7)
     axes.set_ylim(-0.6, len(shown) - 0.4)
     axes.margins(x=0.14)
     axes.set_xlabel("GB/s of the bytes that must be moved (device's time)")
-    _title(figure, "gpuprims (blue), the fastest peer (grey), and the limit", report)
-    _legend(figure, [axes], 2)
+    add_title(figure, "gpuprims (blue), the fastest peer (grey), and the limit", report)
+    add_legend(figure, [axes], 2)
     return figure
 
 
@@ -114,10 +71,10 @@ def _swept(report: Report, key: str, scale: float, unit: str, title: str) -> Any
     rows = [row for row in report["rows"] if row["case"] in _SWEPT]
     if len({row["size"] for row in rows}) < 2:
         return None
-    figure = _figure(8, 6.4)
+    figure = new_figure(8, 6.4)
     peers = dict.fromkeys(row["contender"] for row in rows if not row["ours"])
-    looks = {name: (_COLOURS[k % 10], _MARKERS[k % 10], 1.0) for k, name in enumerate(peers)}
-    ours = {"gpuprims": (_OURS, "o", 2.2), "gpuprims, NumPy array": ("#6fa0dc", "s", 1.6)}
+    looks = {name: (COLOURS[k % 10], MARKERS[k % 10], 1.0) for k, name in enumerate(peers)}
+    ours = {"gpuprims": (OURS, "o", 2.2), "gpuprims, NumPy array": ("#6fa0dc", "s", 1.6)}
     limits = {"map 2*x+1": "copy", "scan sum": "copy", "reduce sum": "read", "histogram 256": "read"}
     panels = list(figure.subplots(2, 2).flat)
     for axes, case in zip(panels, _SWEPT, strict=True):
@@ -127,14 +84,14 @@ def _swept(report: Report, key: str, scale: float, unit: str, title: str) -> Any
                 axes.plot(*zip(*points, strict=True), color=colour, marker=marker, ms=3, lw=width, label=name)
         if key == "gb_per_s" and limits[case] in report["limits"]:
             limit = report["limits"][limits[case]]["bytes_per_s"] / 1e9
-            axes.axhline(limit, color=_LIMIT, ls="--", lw=1, label="memory: copy, or read")
+            axes.axhline(limit, color=LIMIT, ls="--", lw=1, label="memory: copy, or read")
         axes.set(xscale="log", yscale="log", title=case)
         axes.set_xscale("log", base=2)
         axes.grid(alpha=0.3)
         axes.set_xlabel("elements, float32")
         axes.set_ylabel(unit)
-    _title(figure, title, report)
-    _legend(figure, panels, 5)
+    add_title(figure, title, report)
+    add_legend(figure, panels, 5)
     return figure
 
 
@@ -151,24 +108,24 @@ def ladder(report: Report) -> Any:
     lines = _ladder_lines(report)
     if not lines:
         return None
-    figure = _figure(8, 5.4)
+    figure = new_figure(8, 5.4)
     axes = figure.subplots()
     numpy = lines.pop("NumPy", None)
     for k, (rung, points) in enumerate(lines.items()):
         ours = rung == "persistent"
-        colour, width = (_OURS, 2.2) if ours else (_COLOURS[k % 10], 1.3)
+        colour, width = (OURS, 2.2) if ours else (COLOURS[k % 10], 1.3)
         label = "persistent, chosen by default" if ours else rung
-        axes.plot(*zip(*points, strict=True), marker=_MARKERS[k % 10], ms=4, color=colour, lw=width, label=label)
+        axes.plot(*zip(*points, strict=True), marker=MARKERS[k % 10], ms=4, color=colour, lw=width, label=label)
     if numpy:
         axes.axhline(numpy[0][1], color="0.4", ls="--", lw=1, label=f"NumPy, {numpy[0][1]:,.0f}")
-    axes.axhline(_ARTICLE, color=_LIMIT, ls=":", lw=1, label="the article's best, Radeon R7 M360, 70,000")
+    axes.axhline(_ARTICLE, color=LIMIT, ls=":", lw=1, label="the article's best, Radeon R7 M360, 70,000")
     axes.set_yscale("log")
     axes.set_xscale("log", base=2)
     axes.set_xlabel("work-items")
     axes.set_ylabel("iterations per second (device's time)")
     axes.grid(alpha=0.3)
-    _title(figure, "Batch gradient descent, 2048 x 8, by number of work-items", report)
-    _legend(figure, [axes], 4)
+    add_title(figure, "Batch gradient descent, 2048 x 8, by number of work-items", report)
+    add_legend(figure, [axes], 4)
     return figure
 
 
@@ -177,10 +134,10 @@ def rungs(report: Report) -> Any:
     best = {rung: max(points, key=lambda point: point[1]) for rung, points in _ladder_lines(report).items()}
     if not best:
         return None
-    figure = _figure(8, 4.2)
+    figure = new_figure(8, 4.2)
     axes = figure.subplots()
     names = sorted(best, key=lambda rung: best[rung][1])
-    colours = [_OURS if name == "persistent" else "0.4" if name == "NumPy" else "#d1701f" for name in names]
+    colours = [OURS if name == "persistent" else "0.4" if name == "NumPy" else "#d1701f" for name in names]
     axes.barh(names, [best[name][1] for name in names], color=colours)
     for place, name in enumerate(names):
         items, rate = best[name]
@@ -189,7 +146,7 @@ def rungs(report: Report) -> Any:
     axes.set_xscale("log")
     axes.set_xlim(min(best[name][1] for name in names) / 2, max(best[name][1] for name in names) * 12)
     axes.set_xlabel("iterations per second (device's time), each rung at its best number of work-items")
-    _title(figure, "The ladder: batch gradient descent, 2048 x 8", report)
+    add_title(figure, "The ladder: batch gradient descent, 2048 x 8", report)
     return figure
 
 
@@ -202,14 +159,14 @@ def two_kernels(report: Report) -> Any:
     points = report["series"].get("two kernels", ())
     if not points:
         return None
-    figure = _figure(8, 4.4)
+    figure = new_figure(8, 4.4)
     axes = figure.subplots()
     sizes = sorted({point["rows"] for point in points}, reverse=True)
     names = list(dict.fromkeys(point["kernel"] for point in points))
     for k, rows in enumerate(sizes):
         mine = {point["kernel"]: point["seconds"] * 1e6 for point in points if point["rows"] == rows}
         places = [place + 0.4 * k for place in range(len(names))]
-        axes.barh(places, [mine[name] for name in names], 0.36, color=_COLOURS[k], label=f"{rows:,} x 292")
+        axes.barh(places, [mine[name] for name in names], 0.36, color=COLOURS[k], label=f"{rows:,} x 292")
         for place, name in zip(places, names, strict=True):
             axes.text(mine[name], place, f" {_rate(mine[name])} us", va="center", fontsize=7)
     said = {name: f"{name}\n(article: {gain:g} x)" for name, gain in _NET_GAINS.items()}
@@ -231,7 +188,7 @@ def threads(report: Report) -> Any:
     points = report["series"].get("threads", ())
     if not points:
         return None
-    figure = _figure(8, 4.6)
+    figure = new_figure(8, 4.6)
     axes = figure.subplots()
     for k, rows in enumerate(sorted({point["datapoints_per_block"] for point in points} - {None})):
         mine = sorted(
@@ -240,19 +197,19 @@ def threads(report: Report) -> Any:
             if point["datapoints_per_block"] == rows
         )
         label = f"{rows} datapoint{'s' if rows > 1 else ''} per block"
-        axes.plot(*zip(*mine, strict=True), marker=_MARKERS[k % 10], ms=4, color=_COLOURS[k % 10], label=label)
+        axes.plot(*zip(*mine, strict=True), marker=MARKERS[k % 10], ms=4, color=COLOURS[k % 10], label=label)
     for point in points:
         if point["datapoints_per_block"] is None:
             chosen = point["seconds"] * 1e3
-            axes.axhline(chosen, color=_OURS, ls="--", label=f"as gpuprims chooses, {chosen:.3g} ms")
+            axes.axhline(chosen, color=OURS, ls="--", label=f"as gpuprims chooses, {chosen:.3g} ms")
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_xlabel("threads requested: threads per datapoint x datapoints per block")
     axes.set_ylabel("ms of training")
     axes.grid(alpha=0.3, which="both")
     shape = f"{points[0]['rows']:,} x {points[0]['features']:,} generated mail, {_epochs(points[0]['epochs'])}"
-    _title(figure, f"Stochastic gradient descent: {shape}", report)
-    _legend(figure, [axes], 3)
+    add_title(figure, f"Stochastic gradient descent: {shape}", report)
+    add_legend(figure, [axes], 3)
     return figure
 
 
@@ -265,11 +222,11 @@ def histogram(report: Report) -> Any:
     points = report["series"].get("histogram ways", ())
     if not points:
         return None
-    figure = _figure(8, 3)
+    figure = new_figure(8, 3)
     axes = figure.subplots()
     names = {"racy": "naive, no atomics (wrong)", "chosen": "the kernel that gpuprims chooses"}
     for place, point in enumerate(reversed(points)):
-        colour = {"racy": _WRONG, "chosen": _OURS}.get(point["way"], _PEER)
+        colour = {"racy": WRONG, "chosen": OURS}.get(point["way"], PEER)
         axes.barh(place, point["gb_per_s"], color=colour)
         lost = f", loses {point['lost']:.2%} of the counts" if point["way"] == "racy" else ""
         axes.text(point["gb_per_s"], place, f" {_rate(point['gb_per_s'])} GB/s{lost}", va="center", fontsize=8)
@@ -277,7 +234,7 @@ def histogram(report: Report) -> Any:
     axes.set_yticks(range(len(points)), labels)
     axes.set_xlim(0, 1.45 * max(point["gb_per_s"] for point in points))
     axes.set_xlabel("GB/s of bytes read")
-    _title(figure, "A histogram of bytes, 256 bins", report)
+    add_title(figure, "A histogram of bytes, 256 bins", report)
     return figure
 
 
@@ -290,6 +247,7 @@ CHARTS: dict[str, Callable[[Report], Any]] = {
     "two-kernels": two_kernels,
     "threads": threads,
     "histogram": histogram,
+    "convergence": convergence,
 }
 _FRAMES = 32
 
@@ -323,10 +281,10 @@ def _animation(report: Report) -> bytes:
     frames = []
     for frame in range(_FRAMES):
         shown = 2 + round((len(points) - 2) * frame / (_FRAMES - 1))
-        figure = _figure(5.6, 3.4)
+        figure = new_figure(5.6, 3.4)
         axes = figure.subplots()
-        axes.plot(steps[:shown], values[:shown], color=_OURS)
-        axes.plot(steps[shown - 1], values[shown - 1], "o", color=_OURS)
+        axes.plot(steps[:shown], values[:shown], color=OURS)
+        axes.plot(steps[shown - 1], values[shown - 1], "o", color=OURS)
         low, high = min(values), max(values)
         axes.set_ylim(low - 0.05 * (high - low), high + 0.1 * (high - low))
         axes.set_xlim(0, steps[-1])

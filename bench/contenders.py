@@ -40,23 +40,21 @@ class Peer:
     ways: str
     backend: str
     kind: str
-
-    @property
-    def on_host(self) -> bool:
-        return self.kind == "cpu"
+    on_host: bool = False  # on arrays of the host, as all libraries of CPUs are
 
     def serves(self, device: gpuprims.Device) -> bool:
         return self.backend in ("", device.backend) and self.kind in ("", device.capabilities.kind)
 
 
 PEERS = (
-    Peer("NumPy", "host:numpy", "", "cpu"),
-    Peer("SciPy", "host:scipy", "", "cpu"),
-    Peer("numba", "host:numba", "", "cpu"),
-    Peer("scikit-learn", "host:sklearn", "", "cpu"),
-    Peer("PyTorch", "host:torch", "", "cpu"),
-    Peer("OpenCV", "host:opencv", "", "cpu"),
+    Peer("NumPy", "host:numpy", "", "cpu", on_host=True),
+    Peer("SciPy", "host:scipy", "", "cpu", on_host=True),
+    Peer("numba", "host:numba", "", "cpu", on_host=True),
+    Peer("scikit-learn", "host:sklearn", "", "cpu", on_host=True),
+    Peer("PyTorch", "host:torch", "", "cpu", on_host=True),
+    Peer("OpenCV", "host:opencv", "", "cpu", on_host=True),
     Peer("pyopencl", "opencl:pyopencl", "opencl", ""),
+    Peer("scikit-learn on the host", "host:sklearn", "cuda", "gpu", on_host=True),
     Peer("CuPy", "cuda:cupy", "cuda", ""),
     Peer("PyTorch", "cuda:torch", "cuda", ""),
     Peer("cuda.compute", "cuda:compute", "cuda", ""),
@@ -86,7 +84,9 @@ def contenders(device: gpuprims.Device, case: Case, *, peers: bool, variants: bo
     """Return the contenders of a case: first gpuprims, on arrays of the device and, on a CPU, on NumPy arrays."""
     work = case.work
     found = [Contender("gpuprims", work.call)]
-    if device.capabilities.kind == "cpu":
+    if work.on_host:
+        found = [Contender("gpuprims", partial(work.call, device=device), on_host=True)]
+    elif device.capabilities.kind == "cpu":
         found.append(Contender("gpuprims, NumPy array", partial(work.call, device=device), on_host=True))
     if work.primitive == "descent":
         found.append(Contender("gpuprims LogReg", partial(calls.descend_by_logreg, rate=RATE, steps=STEPS)))

@@ -49,6 +49,7 @@ _TITLES = {
     "log-likelihood.gif": "The article's log-likelihood",
     "threads.png": "The thesis' training time against requested threads",
     "histogram.png": "A histogram with atomics and without",
+    "convergence.png": "Loss against time of each solver of LogReg",
 }
 
 

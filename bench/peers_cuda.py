@@ -13,6 +13,7 @@ from gpuprims.primitives.stencil.weights import normal_weights
 from . import ordered_peers
 from .calls import ends
 from .cases import CROSS, RATE, STEPS, WORKS
+from .fit_calls import torchs
 
 Ways = dict[str, Callable[..., Any]]
 _HISTOGRAMS = {work.name: work for work in WORKS if work.primitive == "histogram" and isinstance(work.bins, int)}
@@ -119,6 +120,7 @@ def torch(_: gpuprims.Device) -> Ways:
         "blur gaussian 2": convolved(normal[None], normal[:, None]),
         "logistic gradient, 100 features": through(gradient),
         "logistic gradient, 1024 features": through(gradient),
+        "fit by lbfgs": through(torchs),
         "logistic descent by eager steps": through(_descend_eagerly),
         "logistic descent by a CUDA graph": through(_Graph()),
         **counts,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .cases import CROSS, WORKS
+from .fit_calls import torchs
 
 
 def _of(library: str) -> dict[str, Callable[..., Any]]:
@@ -23,7 +24,6 @@ def scipy(_: Any) -> dict[str, Callable[..., Any]]:
 
 
 def sklearn(_: Any) -> dict[str, Callable[..., Any]]:
-    # Only lbfgs: newton-cholesky took 1 to 40 s for 10^6 x 100 on two busy cores, 2026-11-22.
     return _of("scikit-learn")
 
 
@@ -72,6 +72,7 @@ def torch(_: Any) -> dict[str, Callable[..., Any]]:
         "scan sum": through(lambda x: torch.cumsum(x, 0)),
         "histogram 256": through(lambda x: torch.histc(x, 256, 0, 1).to(torch.int64)),
         "bincount uint8": through(lambda x: torch.bincount(x.reshape(-1))),
+        "fit by lbfgs": through(torchs),
     }
 
 

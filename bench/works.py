@@ -36,6 +36,7 @@ class Work:
     steps: int = 1
     op: str = "sum"
     bins: Any = 256
+    on_host: bool = False  # the arrays stay NumPy's
 
     @property
     def expected(self) -> Callable[..., Any]:

@@ -54,6 +54,11 @@ def report() -> dict[str, Any]:
             | {"epochs": 1}
             for rows, threads in ((None, None), (1, 32), (1, 64), (4, 8))
         ],
+        "loss against time": [
+            {"solver": solver, "rows": 5, "seconds": seconds, "excess": 1e-3 / seconds}
+            for solver in ("lbfgs", "sgd", "scikit-learn")
+            for seconds in (0.01, 0.1)
+        ],
     }
     return made
 
@@ -193,7 +198,7 @@ def test_a_page_stands_alone_and_marks_what_was_missed(report: dict[str, Any], t
     assert '<td class="missed">missed</td>' in text
     drawn = {path.name for path in (tmp_path / page.stem).iterdir()}
     names = ("throughput", "latency", "roofline", "ladder", "rungs", "two-kernels", "threads", "histogram")
-    assert drawn == {f"{name}.png" for name in names} | {"log-likelihood.gif"}
+    assert drawn == {f"{name}.png" for name in (*names, "convergence")} | {"log-likelihood.gif"}
     assert text.count("data:image/") == len(drawn)
 
 

@@ -1,0 +1,51 @@
+"""What all pictures of a report share: colours, titles and legends."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+Report = dict[str, Any]
+
+OURS, PEER, LIMIT, WRONG = "#1f4e9c", "#9aa4b0", "#b03a2e", "#d98880"
+# Colours and markers of peers and rungs.
+COLOURS = (
+    "#d1701f",
+    "#2e8b57",
+    "#8e44ad",
+    "#c0392b",
+    "#7f6a4d",
+    "#16808a",
+    "#b0508c",
+    "#6b8e23",
+    "#555555",
+    "#3f77c4",
+)
+MARKERS = "osv^D<>pX*"
+
+
+def new_figure(width: float, height: float) -> Any:
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def on(report: Report) -> str:
+    device = report["device"]
+    runtime = f", {device['platform'].split(',')[0]}" if device["kind"] == "cpu" else ""
+    return f"{device['name']}{runtime}, {device['backend']}, {report['date']}"
+
+
+def add_title(figure: Any, text: str, report: Report) -> None:
+    """Write a title over the whole figure, in lines that fit: names of devices may be longer than the axes."""
+    lines = [line for part in (text, on(report)) for line in textwrap.wrap(part, 90)]
+    figure.suptitle("\n".join(lines), fontsize=10)
+
+
+def add_legend(figure: Any, axes: Any, columns: int) -> None:
+    """Write one legend under all axes, with each name once."""
+    named: dict[str, Any] = {}
+    for one in axes:
+        handles, labels = one.get_legend_handles_labels()
+        named |= {label: handle for handle, label in zip(handles, labels, strict=True) if label not in named}
+    figure.legend(named.values(), named, fontsize=7.5, loc="outside lower center", ncols=columns)
