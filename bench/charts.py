@@ -178,8 +178,8 @@ def two_kernels(report: Report) -> Any:
     axes.set_xscale("log")
     axes.margins(x=0.15)
     axes.set_xlabel("us of a loss and gradient (device's time), samples transposed once")
-    _title(figure, "Two kernels, as for .NET: each adds to the one below what its name says", report)
-    _legend(figure, [axes], 2)
+    add_title(figure, "Two kernels, as for .NET: each adds to the one below what its name says", report)
+    add_legend(figure, [axes], 2)
     return figure
 
 

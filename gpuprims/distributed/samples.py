@@ -91,8 +91,7 @@ def labelled(device: Device, features: Any, codes: Any, weights: Any) -> Samples
     """Return samples with encoded labels, and with weights if there are any."""
     count, dtype = features.shape[0], np.dtype(codes.dtype)
     if weights is None:
-        ones = map_elements("z + 1", device.driver.zeros((count,), dtype), device=device)
-        return Samples(device, features, codes, ones, weighted=False, total=float(count))
+        return Samples(device, features, codes, None, total=float(count))
     host = np.asarray(to_host(LABEL, weights))
     if host.shape != (count,) or host.dtype.kind not in "biuf" or not np.all(host >= 0):
         rule = f"{LABEL}: sample_weight= with a number from 0 on for each sample"
@@ -102,7 +101,7 @@ def labelled(device: Device, features: Any, codes: Any, weights: Any) -> Samples
     there = device.asarray(np.ascontiguousarray(host, dtype))
     total = float(device.to_host(reduce(there, dtype=np.float64, device=device))) if device.capabilities.fp64 else None
     total = float(host.sum(dtype=np.float64)) if total is None else total
-    return Samples(device, features, codes, there, weighted=True, total=total)
+    return Samples(device, features, codes, there, total=total)
 
 
 class StreamedSamples:

@@ -46,9 +46,9 @@ _INSTEAD = {
 
 
 # Parameters that were found valid: scikit-learn's checks take longer than a launch. Values of these types have a hash,
-# and keep nothing alive.
+# and keep nothing alive; a driver's one Device lives as long as the driver.
 _VALID: set[tuple[Any, ...]] = set()
-_PLAIN, _MOST_VALID = (str, int, float, type(None)), 1024
+_PLAIN, _MOST_VALID = (str, int, float, type(None), Device), 1024
 
 
 class NotFittedModelError(ArgumentError, NotFittedError):  # type: ignore[misc]  # scikit-learn has no types

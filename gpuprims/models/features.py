@@ -21,6 +21,7 @@ from gpuprims.models.transposition import transposed
 from gpuprims.primitives.csr import check_indices, product_of_checked
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
+from gpuprims.primitives.take import take
 
 # Bytes of a slab of rows as a dense matrix, for Hessians and steps by single samples.
 _SLAB_BYTES = 64 << 20
@@ -55,7 +56,7 @@ class DenseFeatures:
         if self.scale is not None:
             coefficients = map_elements("w*s", coefficients, self.scale.reshape(1, -1), device=self.device)
         (n, k), outputs = self.shape, coefficients.shape[0]
-        if outputs > 1 and (product := self._product(coefficients)) is not None:
+        if (product := self._product(coefficients)) is not None:
             return product(self.array, coefficients.T)
         if outputs == 1:
             return reduce(self.array, coefficients.reshape(k), map="x*w", axis=1, device=self.device).reshape(n, 1)
@@ -65,10 +66,10 @@ class DenseFeatures:
     def write_gradient(self, residuals: Any, gradient: Any) -> None:
         """Write ``residuals.T @ X`` to a gradient of shape (outputs, k), for residuals of shape (n, outputs)."""
         (n, k), outputs = self.shape, residuals.shape[1]
-        if outputs == 1:
-            found = reduce(self.array, residuals, map="x*e", axis=0, device=self.device)
-        elif (product := self._product(residuals)) is not None:
+        if (product := self._product(residuals)) is not None:
             found = product(residuals.T, self.array)
+        elif outputs == 1:
+            found = reduce(self.array, residuals, map="x*e", axis=0, device=self.device)
         else:
             beside = self.array.reshape(n, 1, k), residuals.reshape(n, outputs, 1)
             found = reduce(*beside, map="x*e", axis=0, device=self.device)
@@ -100,6 +101,12 @@ class DenseFeatures:
     def rows(self, start: int, stop: int) -> DenseFeatures:
         """Return the features of samples ``start`` to ``stop``, without a copy."""
         return type(self)(self.device, self.array[start:stop], self.scale)
+
+    def columns(self, chosen: np.ndarray) -> DenseFeatures:
+        """Return some of the features, copied."""
+        places = self.device.asarray(chosen.astype(np.int32))
+        scale = None if self.scale is None else take(self.scale, places, device=self.device)
+        return DenseFeatures(self.device, take(self.array, places, axis=1, device=self.device), scale)
 
     def as_float64(self) -> DenseFeatures:
         """Return the same features with products in float64; kernels convert the array as they read it."""
@@ -225,6 +232,10 @@ class SparseFeatures:
         whole = self._by_rows()
         rows = _Csr(whole.data[begin:end], whole.indices[begin:end], self.device.asarray(indptr))
         return type(self)(self.device, sparse.csr_array(stored, (stop - start, self.shape[1])), rows)
+
+    def columns(self, chosen: np.ndarray) -> SparseFeatures:
+        """See :class:`DenseFeatures`."""
+        return SparseFeatures(self.device, self.matrix[:, chosen])
 
     def as_float64(self) -> SparseFeatures:
         """See :class:`DenseFeatures`; copies the elements."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from gpuprims.core.device import Device
 from gpuprims.primitives.map import map as map_elements
@@ -13,11 +17,13 @@ from gpuprims.primitives.reduce import reduce
 
 _BLOCK = 2**20  # elements multiplied at once on a CPU (measurements.md, gram block)
 # Bytes of a slab of rows that a vendor's product takes at once.
-_SLAB_BYTES = 64 << 20
+_SLAB_BYTES = 256 << 20
 # The same of rows that need no copy (measurements.md, gram of rows).
 _LARGE_SLAB_BYTES = 1 << 30
 # Columns of a slab around a centre are a multiple of this, so that the vendor's kernels load aligned vectors.
 _ALIGNED = 4
+
+_BLAS = cache(ThreadpoolController)  # finds the libraries, which takes milliseconds
 
 
 def gram_by_reduce(device: Device, array: Any, weights: Any) -> np.ndarray:
@@ -30,15 +36,27 @@ def gram_by_reduce(device: Device, array: Any, weights: Any) -> np.ndarray:
 def gram_by_blocks(device: Device, array: Any, weights: Any) -> np.ndarray:
     """Return ``array.T @ (weights * array)`` by NumPy's BLAS, for devices that are the host's CPU.
 
-    Blocks of rows fit in the cache; their products are added in float64.
+    Blocks of rows fit in the cache; their products are added in float64. Each thread multiplies blocks of its own: the
+    threads of one product wait for each other, for long where other programs use the cores.
     """
     n, k = array.shape
-    rows, total = max(_BLOCK // k, 1), np.zeros((k, k))
-    for start in range(0, n, rows):
-        block, own = (device.to_host(one[start : start + rows]) for one in (array, weights))
-        weighted = own * block  # has the weights' dtype, also for features in fewer bits
-        total += block.astype(weighted.dtype, copy=False).T @ weighted
-    return total
+    rows = max(_BLOCK // k, 1)
+    starts = range(0, n, rows)
+
+    def some(thread: int) -> np.ndarray:
+        total = np.zeros((k, k))
+        for start in starts[thread::threads]:
+            block, own = (device.to_host(one[start : start + rows]) for one in (array, weights))
+            weighted = own * block  # has the weights' dtype, also for features in fewer bits
+            total += block.astype(weighted.dtype, copy=False).T @ weighted
+        return total
+
+    threads = min(len(starts), os.cpu_count() or 1)
+    if threads < 2:
+        return some(0)
+    with _BLAS().limit(limits=1), ThreadPoolExecutor(threads) as pool:
+        found: np.ndarray = np.sum(list(pool.map(some, range(threads))), axis=0)
+    return found
 
 
 def gram_by_products(device: Device, array: Any, weights: Any, product: Callable[[Any, Any], Any]) -> np.ndarray:

@@ -29,6 +29,11 @@ LABELS = {
     "texts": TEXTS[np.arange(64) % 5],
     "texts of another order of bytes": TEXTS.astype(">U5")[np.arange(64) % 5],
     "Python's strings": TEXTS.astype(object)[np.arange(64) % 5],
+    "Python's strings, none twice the same object": np.array(
+        ["".join(one) for one in TEXTS[np.arange(64) % 5]], object
+    ),
+    "every other of Python's strings": TEXTS.astype(object)[np.arange(128) % 5][::2],
+    "more of Python's strings than entries": np.arange(40000).astype(str).astype(object).repeat(3),
     "more texts than entries": np.arange(40000).astype(str),
     "bytes": np.array([b"b", b"a"] * 2),
 }
@@ -52,10 +57,11 @@ def test_texts_and_small_integers_are_not_sorted(monkeypatch: pytest.MonkeyPatch
         encoding.encoded("LogReg", np.repeat(LABELS[kind], 3), None)
 
 
-def test_texts_that_share_an_entry_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", ["texts", "Python's strings"])
+def test_texts_that_share_an_entry_of_the_table(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoding, "_FACTOR", np.uint64(0))
-    values, codes = encoding.encoded("LogReg", LABELS["texts"], None)
-    np.testing.assert_array_equal(values[codes], LABELS["texts"])
+    values, codes = encoding.encoded("LogReg", LABELS[kind], None)
+    np.testing.assert_array_equal(values[codes], LABELS[kind])
 
 
 def test_objects_that_are_not_texts_are_refused_as_before() -> None:

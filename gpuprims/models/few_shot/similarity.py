@@ -52,8 +52,8 @@ class BySimilarity(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimat
         """Return the score of each class for some samples, of shape (n, classes)."""
         raise NotImplementedError
 
-    def _scores(self, X: Any) -> tuple[Operands, Any]:
-        """Return scores of shape (n_samples, classes), or (n_samples, 1) for two classes, on the device."""
+    def _scores(self, X: Any) -> tuple[Operands, Any, Any]:
+        """Return scores of shape (n_samples, classes), or (n_samples, 1) for two classes, and zeros to add to them."""
         check_fitted(self)
         operands, features = dense_features_of(self, X, reset=False, finite=False)
         device, (n, _), classes = features.device, features.shape, len(self.classes_)
@@ -68,7 +68,7 @@ class BySimilarity(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimat
             dense_features_of(self, X, reset=False)
         if classes == 2:
             found = map_elements("b - a", found[:, 1:], found[:, :1], device=device)
-        return operands, found
+        return operands, found, device.asarray(np.zeros((1, found.shape[1]), found.dtype))
 
     def _similarities(self, features: DenseFeatures, rows: Rows) -> Any:
         """Return similarities times the scale, of shape (n, rows)."""

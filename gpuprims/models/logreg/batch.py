@@ -61,7 +61,7 @@ class Inference(NamedTuple):
 @named_parameters
 @dataclass(eq=False, repr=False)  # scikit-learn has its own
 class LogRegBatch(CheckedParameters, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Many independent logistic regressions of two classes, fitted in one launch.
+    """Many independent logistic regressions of two classes, fitted in one launch or side by side.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class LogRegBatch(CheckedParameters, BaseEstimator):  # type: ignore[misc]  # sc
     fit_intercept : bool, default True
         Add a constant to the scores.
     max_iter : int, default 100
-        Maximum number of Newton's iterations.
+        Maximum number of iterations: Newton's, or those of L-BFGS and Newton's for problems fitted side by side.
     tol : float, default 1e-4
         End a problem with the step that changes no combination of weights by more than so many of its standard errors.
         The weights then differ from the optimum by some ``tol**2`` of them. For a summed loss below 1, the step is at
@@ -108,8 +108,9 @@ class LogRegBatch(CheckedParameters, BaseEstimator):  # type: ignore[misc]  # sc
     names it. The other problems are fitted.
 
     A group of work-items fits a problem, in float32 for float32 samples, with sums in float64 where the device has it.
-    Features are centred and scaled on the device. Problems must be small enough for local memory: some 90 features on
-    NVIDIA's GPUs. Others raise NoVariantError; fit them with :class:`LogReg`, one after the other.
+    Features are centred and scaled on the device. Problems that are too large for local memory, from some 90 features
+    on with NVIDIA's GPUs, are fitted side by side by products of matrices if they share the samples and the device has
+    such products, else one after the other.
 
     Examples
     --------
@@ -165,8 +166,6 @@ class LogRegBatch(CheckedParameters, BaseEstimator):  # type: ignore[misc]  # sc
             NaN or infinity in ``X``, labels other than 0 and 1, negative weights; the message names the problems.
         ShapeError
             Numbers of problems or samples that differ.
-        NoVariantError
-            Too many features for the device's local memory.
 
         Examples
         --------

@@ -28,8 +28,9 @@ class Curvature:
         self._step = count // max(_FEWEST_ROWS, _ROWS_PER_WEIGHT * self._size)
         self._few: Samples | None = None  # every so many of the samples
         self._matrix: np.ndarray | None = None
-        self._last: tuple[np.ndarray, float, np.ndarray] | None = None
+        self._last: tuple[np.ndarray, Any, float, np.ndarray] | None = None
         self.fresh = False  # True if computed for the current weights
+        self.gap_of_share = 0.0  # the last duality gap, in units of the share that scaling takes from a dual point
 
     @property
     def cheap(self) -> bool:
@@ -40,10 +41,11 @@ class Curvature:
         """Return those of ``objective``; for the last weights, whatever the penalty, without reading the samples."""
         inner = np.where(objective.penalised, weights, 0.0)
         squares = float(inner @ inner) / 2
-        if self._last is None or self._last[0] is not weights:
+        if self._last is None or self._last[0] is not weights or self._last[1] != objective.dtype:
             value, gradient = objective.loss_gradient(weights)
-            self._last = weights, value - objective.penalty * squares, gradient - objective.penalty * inner
-        _, value, gradient = self._last
+            plain = value - objective.penalty * squares, gradient - objective.penalty * inner
+            self._last = weights, objective.dtype, *plain
+        *_, value, gradient = self._last
         return value + objective.penalty * squares, gradient + objective.penalty * inner
 
     def update(self, objective: Objective, weights: np.ndarray) -> np.ndarray:
@@ -95,10 +97,12 @@ class Curvature:
 def _thinned(samples: Samples, step: int) -> Samples:
     """Return every ``step``-th sample, copied."""
     device, features = samples.device, samples.features
-    codes, weights = (map_elements("x", one[::step], device=device) for one in (samples.codes, samples.weights))
+    codes, weights = map_elements("x", samples.codes[::step], device=device), samples.sample_weight
+    if weights is not None:
+        weights = map_elements("x", weights[::step], device=device)
     if isinstance(features, DenseFeatures):
         some: Any = type(features)(device, map_elements("x", features.array[::step], device=device), features.scale)
     else:
         some = type(features)(device, features.matrix[::step])
-    total = float(np.sum(device.to_host(weights), dtype=np.float64))
-    return replace(samples, features=some, codes=codes, weights=weights, total=total)
+    total = float(codes.shape[0] if weights is None else np.sum(device.to_host(weights), dtype=np.float64))
+    return replace(samples, features=some, codes=codes, sample_weight=weights, total=total)

@@ -199,7 +199,7 @@ class LogRegCV(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimator):
             For the scorer, if scikit-learn's metadata routing is enabled.
         """
         routed = self._routed("score", sample_weight, params)
-        operands, scores = self._scores(X)
+        operands, scores = self._whole_scores(X)
         known = Scored(self.classes_, operands.device.to_host(scores))
         labels = host_labels(_LABEL, y, len(scores))
         more = {name: to_host(_LABEL, one) for name, one in routed.scorer.score.items()}

@@ -44,7 +44,8 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
     l1_ratio : float, default 0.0
         Share of magnitudes in the penalty. Above 0, some coefficients are exactly zero.
     solver : {"auto", "lbfgs", "newton-cholesky", "newton-cd", "fista", "gd", "minibatch", "sgd", "hogwild"}
-        By default "auto": "lbfgs", or with a penalty on magnitudes "newton-cd" up to 256 coefficients, else "fista".
+        By default "auto": "lbfgs", or with a penalty on magnitudes "newton-cd" up to 256 coefficients. More features
+        are fitted by "newton-cd" in sets that grow, or by "fista" if more coefficients are needed than a set may have.
         Two classes of few dense samples are fitted by Newton's method in one launch, as by :class:`LogRegBatch`; a fit
         with a ``callback`` or other things to do in each iteration, or from earlier weights, is not.
         "newton-cholesky" suits many samples of few features. "gd" is gradient descent with a fixed step, and
@@ -226,9 +227,7 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
 
     @available_if(fitting.descends_by_batches)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Run one epoch of mini-batches over the samples, from the current weights.
-
-        There is no such method with a penalty on magnitudes.
+        """Run one epoch of mini-batches from the current weights; not with a penalty on magnitudes.
 
         Parameters
         ----------
@@ -263,8 +262,8 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
     def path(self, X: Any, y: Any, Cs: Any, sample_weight: Any = None) -> LogRegPath:
         """Fit the model for each of several ``C``, and return all weights.
 
-        The samples are copied to the device once, and each fit starts from the weights of the next stronger penalty.
-        The model itself keeps its ``classes_`` only; for cross-validation use :class:`LogRegCV`.
+        Samples are copied once. Two classes of dense samples without a penalty on magnitudes are fitted side by side;
+        else each fit starts from the weights of the next stronger penalty. The model keeps its ``classes_`` only.
 
         Parameters
         ----------
@@ -298,5 +297,4 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
         if reason == "max_iter" and hasattr(self, "dual_gap_"):
             reason = "gap"
         if reason in WARNINGS:
-            message = WARNINGS[reason].format(**self.get_params())
-            warnings.warn(f"LogReg: {message}", ConvergenceWarning, stacklevel=3)
+            warnings.warn("LogReg: " + WARNINGS[reason].format(**self.get_params()), ConvergenceWarning, stacklevel=3)

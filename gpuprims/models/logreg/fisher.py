@@ -70,7 +70,7 @@ def _newton(objective: Objective, point: Point, n_iter: int, tol: float, max_ite
     rounding, idle = float(np.finfo(objective.dtype).eps), 0
     separates = objective.penalty == 0
     while True:
-        solved = _solve(point, rounding, penalised=not separates)
+        solved = _solve(point, rounding, penalised=not separates, intercept=objective.fit_intercept)
         near = "rounding" if solved.squared <= 2 * _RELATIVE_GAP * point.loss else "stalled"
         if solved.squared <= tol**2 * min(point.loss, 1):
             return Fit(point.flat + solved.step, solved.errors, point.loss, "tolerance", n_iter), solved.exact
@@ -105,12 +105,13 @@ def _line_search(objective: Objective, point: Point, solved: _Solved, rounding: 
     return None
 
 
-def _solve(point: Point, rounding: float, *, penalised: bool) -> _Solved:
+def _solve(point: Point, rounding: float, *, penalised: bool, intercept: bool) -> _Solved:
     """Solve for Newton's step; weights that the samples do not decide stay as they are, and have no errors."""
     size = len(point.flat)
     step, errors = np.zeros(size), np.full(size, np.nan)
     diagonal = np.diagonal(point.hessian)
     kept = np.flatnonzero(diagonal > 0)
+    kept = np.roll(kept, intercept)  # an intercept is decided before constant features
     units = diagonal[kept] ** -0.5  # of rows and columns, so that features of any size are alike
     matrix = point.hessian[np.ix_(kept, kept)] * np.outer(units, units)
     factor, exact = _factor(matrix), True

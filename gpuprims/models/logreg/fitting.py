@@ -15,14 +15,12 @@ from gpuprims.models.logreg import descent
 from gpuprims.models.logreg.objective import Objective
 from gpuprims.models.logreg.paths import LogRegPath, fit_path
 from gpuprims.models.logreg.penalties import solver_of, strengths_of
-from gpuprims.models.logreg.progress import Monitor, Settings
+from gpuprims.models.logreg.progress import Monitor, Settings, bar_of
 from gpuprims.models.logreg.samples import Samples, samples_of
 
 
 def fit(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
     """Fit a model; see :meth:`LogReg.fit`."""
-    from tqdm import tqdm
-
     before = (model.coef_, model.intercept_) if model.warm_start and hasattr(model, "coef_") else None
     samples, held_out = samples_of(model, X, y, sample_weight), None
     if model.target_error is not None:
@@ -35,7 +33,7 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
     if before is not None and before[0].shape == (objective.outputs, objective.features):
         start = objective.join(*before)
     error = None if held_out is None else _validation_error(objective, held_out)
-    with tqdm(total=model.max_iter, desc="LogReg", unit="it", disable=not model.verbose) as bar:
+    with bar_of(model.max_iter, shown=bool(model.verbose)) as bar:
         monitor = Monitor(objective, start, bar, model.callback, error, model.target_error)
         try:
             reason = solver(objective, start, _settings(model)._replace(l1=strengths.l1), monitor)

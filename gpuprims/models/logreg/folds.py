@@ -66,7 +66,7 @@ def _check_folds(model: Any, samples: Samples, weights: np.ndarray) -> None:
 def _weighted(samples: Samples, weights: np.ndarray) -> Samples:
     """Return the samples with other weights; features and labels are shared."""
     on_device = samples.device.asarray(np.ascontiguousarray(weights, samples.dtype))
-    return replace(samples, weights=on_device, weighted=True, total=float(weights.sum()))
+    return replace(samples, sample_weight=on_device, total=float(weights.sum()))
 
 
 def _side_by_side(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,8 @@ _MAX_RANGE = 4096
 # Bits of a hash that number the entries of a table of strings, and an odd factor that spreads characters over a hash.
 _TABLE_BITS, _FACTOR = 14, np.uint64(0x9E3779B97F4A7C15)
 _CHARACTER = np.dtype(np.uint32)
+# Objects among which there must be equal ones, for all of them to be looked up by their addresses.
+_SAMPLE = 1024
 
 
 def encoded(label: str, labels: np.ndarray, classes: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
@@ -28,7 +32,7 @@ def encoded(label: str, labels: np.ndarray, classes: np.ndarray | None) -> tuple
     The labels are on the host. Without given ``classes`` the result is that of ``np.unique``.
     """
     if classes is None:
-        found = _counted(labels) or _hashed(labels) or np.unique(labels, return_inverse=True)
+        found = _counted(labels) or _hashed(labels) or _sorted_on_host(label, labels)
         if 2 * len(found[0]) > len(labels):
             with OwnErrors(label):
                 check_classification_targets(labels)  # warns of so many classes
@@ -41,16 +45,18 @@ def encoded(label: str, labels: np.ndarray, classes: np.ndarray | None) -> tuple
     return classes, codes
 
 
+def _sorted_on_host(label: str, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return classes and codes of any labels; raise ArgumentError for objects that are no classes."""
+    if labels.dtype.kind == "O":
+        with OwnErrors(label):
+            check_classification_targets(labels)
+    values, codes = np.unique(labels, return_inverse=True)
+    return values, codes
+
+
 def surely_classes(labels: np.ndarray) -> bool:
-    """Return True for labels whose dtype says that they are classes, so that their elements need no check."""
-    return labels.dtype.kind in "biuU" or (labels.dtype.kind == "O" and _are_texts(labels))
-
-
-def _are_texts(labels: np.ndarray) -> bool:
-    try:
-        return all(type(one) is str for one in dict.fromkeys(labels.tolist()))
-    except TypeError:  # elements without a hash
-        return False
+    """Return True for labels whose dtype says that they are classes; :func:`encoded` looks at those of Python."""
+    return labels.dtype.kind in "biuUO"
 
 
 def _counted(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
@@ -75,36 +81,64 @@ def _counted(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def _hashed(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return classes and codes of strings by a table; None for other labels, and for strings that share an entry."""
+    """Return classes and codes of strings, found by hashes; None for other labels, and for strings that share one."""
     if labels.dtype.kind == "O":
-        return _hashed_texts(labels) if _are_texts(labels) else None
+        return _hashed_objects(labels) if labels.size else None
     if labels.dtype.kind != "U" or not labels.dtype.isnative or not labels.size or not labels.itemsize:
         return None
     characters = np.ascontiguousarray(labels).view(_CHARACTER).reshape(len(labels), -1)
-    hashes = characters[:, 0] * _FACTOR
-    for k in range(1, characters.shape[1]):
-        hashes = (hashes ^ (hashes >> np.uint64(32)) ^ characters[:, k]) * _FACTOR
+    found = _by_table(characters)
+    if found is None:
+        return None
+    firsts, codes = found
+    return _in_order(labels[firsts], codes)
+
+
+def _by_table(words: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return a row of each kind and the kind of each row, for rows of integers; None if kinds share an entry."""
+    hashes = words[:, 0].astype(np.uint64) * _FACTOR
+    for k in range(1, words.shape[1]):
+        hashes = (hashes ^ (hashes >> np.uint64(32)) ^ words[:, k].astype(np.uint64)) * _FACTOR
     entries = (hashes >> np.uint64(64 - _TABLE_BITS)).astype(np.intp)
     owners = np.full(1 << _TABLE_BITS, -1)
-    owners[entries] = np.arange(len(labels))
+    owners[entries] = np.arange(len(words))
     used = np.flatnonzero(owners >= 0)
-    values = labels[owners[used]]
-    order = np.argsort(values)
-    ranks = np.empty(len(owners), np.intp)
-    ranks[used[order]] = np.arange(len(used))
-    values, codes = values[order], ranks[entries]
-    known = values.view(_CHARACTER).reshape(len(values), -1)
-    if all(np.array_equal(characters[:, k], known[:, k][codes]) for k in range(known.shape[1])):
-        return values, codes
+    kinds = np.empty(len(owners), np.intp)
+    kinds[used] = np.arange(len(used))
+    firsts, codes = owners[used], kinds[entries]
+    known = words[firsts]
+    if all(np.array_equal(words[:, k], known[:, k][codes]) for k in range(known.shape[1])):
+        return firsts, codes
     return None
 
 
-def _hashed_texts(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return classes and codes of Python's strings by a dict."""
-    texts = labels.tolist()
-    values = sorted(dict.fromkeys(texts))
-    ranks = {text: rank for rank, text in enumerate(values)}
-    return np.array(values, object), np.fromiter(map(ranks.__getitem__, texts), np.intp, len(texts))
+def _in_order(values: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return sorted classes and their codes, for values in any order."""
+    order = np.argsort(values)
+    ranks = np.empty(len(order), np.intp)
+    ranks[order] = np.arange(len(order))
+    return values[order], ranks[codes]
+
+
+def _hashed_objects(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return classes and codes of Python's strings; None if there are other objects.
+
+    Labels often share few objects, whose addresses are hashed in place of their texts. Objects of their own are looked
+    up in a dict.
+    """
+    kept = np.ascontiguousarray(labels)
+    addresses = np.ndarray((len(kept), 1), np.uintp, buffer=kept)  # objects stay where they are
+    few = len({*addresses[:_SAMPLE, 0].tolist()}) < min(len(kept), _SAMPLE) / 2
+    found = _by_table(addresses) if few else None
+    objects = (kept if found is None else kept[found[0]]).tolist()
+    numbers: defaultdict[Any, int] = defaultdict(count().__next__)
+    try:
+        codes = np.fromiter(map(numbers.__getitem__, objects), np.intp, len(objects))
+    except TypeError:  # an object without a hash
+        return None
+    if not all(type(one) is str for one in numbers):
+        return None
+    return _in_order(np.array(list(numbers), object), codes if found is None else codes[found[1]])
 
 
 def encoded_on_device(labels: Any, device: Device, dtype: np.dtype[Any]) -> tuple[np.ndarray, Any] | None:

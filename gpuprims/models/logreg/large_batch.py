@@ -54,7 +54,7 @@ class _Group:
             one.reshape(-1) if one.shape[1] == 1 else map_elements("y", one[:, problem], device=self.device)
             for one in (self.codes, self.weights)
         )
-        return Samples(self.device, DenseFeatures(self.device, self.array), codes, weights, weighted=True, total=total)
+        return Samples(self.device, DenseFeatures(self.device, self.array), codes, weights, total=total)
 
 
 def fit_large(

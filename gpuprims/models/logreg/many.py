@@ -19,6 +19,8 @@ MOST_TOGETHER = 256
 _HALVINGS, _SUFFICIENT = 20, 1e-4
 # Most features whose Hessian at the start is split into eigenvectors.
 _MOST_ROTATED = 512
+# Roundings of the largest second derivative below which another one is lost.
+_LOST = 64
 # Shares of a class between which an intercept starts.
 _RARE = 1e-6
 
@@ -61,8 +63,11 @@ class _Start:
             values, self._vectors = linalg.eigh(inner)
         else:
             values, self._vectors = np.diagonal(inner), np.ones((1, 1))
-        least = np.finfo(rows.samples.dtype).eps * max(values.max(), 0.0)
-        self._inverses = 1 / np.maximum(self._curvature * np.maximum(values, least) + penalties[:, None], 1e-300)
+        # Without a penalty, combinations of features that the samples do not decide stay as they are.
+        least = _LOST * np.finfo(rows.samples.dtype).eps * max(values.max(), 0.0)
+        curved = self._curvature * np.maximum(values, least) + penalties[:, None]
+        decided = ((values > least) | (penalties[:, None] > 0)) & (curved > 0)
+        self._inverses = np.where(decided, 1 / np.where(decided, curved, 1), 0.0)
 
     def keep(self, kept: np.ndarray) -> None:
         """Forget the other problems."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations_with_replacement
@@ -13,7 +14,7 @@ from gpuprims.core.device import Device
 from gpuprims.models.features import Features
 from gpuprims.models.logreg.samples import Samples
 from gpuprims.primitives.logistic import logistic_gradient
-from gpuprims.primitives.logistic.labelled import loss_and_residual, sigmoid
+from gpuprims.primitives.logistic.labelled import curvature_of_row, loss_and_residual
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 
@@ -35,7 +36,6 @@ class Objective:
         self.samples, self.device, self.dtype, self.total = samples, samples.device, samples.dtype, samples.total
         self.features, self.outputs = samples.features.shape[1], outputs
         self.penalty, self.fit_intercept = penalty, fit_intercept
-        self._weight, self._code = samples.weights.reshape(-1, 1), samples.codes.reshape(-1, 1)
 
     def _of(self, samples: Samples) -> Objective:
         return Objective(samples, self.outputs, self.penalty, fit_intercept=self.fit_intercept)
@@ -43,6 +43,10 @@ class Objective:
     def rows(self, start: int, stop: int) -> Objective:
         """Return the objective of samples ``start`` to ``stop``."""
         return self._of(self.samples.rows(start, stop))
+
+    def columns(self, chosen: np.ndarray) -> Objective:
+        """Return the objective of some features, for flat weights of these."""
+        return self._of(replace(self.samples, features=self.samples.features.columns(chosen)))
 
     def as_float64(self) -> Objective | None:
         """Return the same objective in float64; None if the device has no float64."""
@@ -101,15 +105,11 @@ class Objective:
     def hessian(self, flat: np.ndarray) -> np.ndarray:
         """Return the Hessian; with several outputs, a penalty on the mean intercept makes it regular."""
         scores = self.scores(self.to_device(flat))
-        if self.outputs == 1:
-            probabilities = self._map(sigmoid, scores)
-        else:
-            probabilities = self._map("exp(z - m) / t", scores, *softmax_terms(self.device, scores))
         found = np.zeros((self.size, self.size))
         coefficients, intercepts = np.split(np.arange(self.size), [self.outputs * self.features])
         places = np.hstack([part.reshape(self.outputs, -1) for part in (coefficients, intercepts)])
-        for row, column in combinations_with_replacement(range(self.outputs), 2):
-            block = self._hessian_block(probabilities, row, column) / self.samples.total
+        for row, column, slopes in self._curvatures(scores):
+            block = self._hessian_block(slopes) / self.samples.total
             found[np.ix_(places[row], places[column])] = block
             found[np.ix_(places[column], places[row])] = block.T
         found[np.diag_indices(self.size)] += self.penalty * self.penalised
@@ -118,6 +118,14 @@ class Objective:
         return found
 
     # on the device ---------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _weight(self) -> Any:
+        return self.samples.weights.reshape(-1, 1)
+
+    @cached_property
+    def _code(self) -> Any:
+        return self.samples.codes.reshape(-1, 1)
 
     @cached_property
     def _classes(self) -> Any:
@@ -164,7 +172,7 @@ class Objective:
                     samples,
                     features=samples.features.rows(part.start, part.stop),
                     codes=samples.codes[part],
-                    weights=samples.weights[part],
+                    sample_weight=None if samples.sample_weight is None else samples.sample_weight[part],
                 )
             )
             for part in parts
@@ -191,11 +199,19 @@ class Objective:
             self._reduce(residuals, axis=0, out=gradient[outputs * self.features :])
         return gradient
 
-    def _hessian_block(self, probabilities: Any, row: int, column: int) -> np.ndarray:
+    def _curvatures(self, scores: Any) -> Iterator[tuple[int, int, Any]]:
+        """Yield two outputs, and the second derivatives of each row's loss with respect to their scores."""
+        if self.outputs == 1:
+            yield 0, 0, self._map(curvature_of_row, scores, self._weight)
+            return
+        probabilities = self._map("exp(z - m) / t", scores, *softmax_terms(self.device, scores))
+        for row, column in combinations_with_replacement(range(self.outputs), 2):
+            own = self.dtype.type(row == column)
+            pair = (probabilities[:, k : k + 1] for k in (row, column))
+            yield row, column, self._map(lambda p, q, s, own=own: s * p * (own - q), *pair, self._weight)
+
+    def _hessian_block(self, slopes: Any) -> np.ndarray:
         """Return the summed second derivatives with respect to the weights of two outputs."""
-        own = self.dtype.type(row == column)
-        pair = (probabilities[:, k : k + 1] for k in (row, column))
-        slopes = self._map(lambda p, q, s: s * p * (own - q), *pair, self._weight)
         found = self.samples.features.gram(slopes)
         if not self.fit_intercept:
             return found

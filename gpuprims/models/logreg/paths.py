@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from tqdm import tqdm
 
 from gpuprims.models.logreg import many, proximal
 from gpuprims.models.logreg.curvature import Curvature
 from gpuprims.models.logreg.objective import Objective
 from gpuprims.models.logreg.one_launch import KEPT, MOST_PRODUCTS, fits_a_group
 from gpuprims.models.logreg.penalties import solver_of, strengths_of
-from gpuprims.models.logreg.progress import Monitor, Settings
+from gpuprims.models.logreg.progress import Monitor, Settings, bar_of
 from gpuprims.models.logreg.samples import Samples
 from gpuprims.models.logreg.shared import SharedRows, product_of
 from gpuprims.primitives.newton import ENDS, logistic_newton
@@ -65,7 +64,7 @@ def fit_path(
                 found[C] = (*objective.split(flat), loss, np.nan, before, reason)
                 continue
             own = own._replace(max_iter=max(settings.max_iter - before, 1))
-        with tqdm(disable=True) as bar:
+        with bar_of(settings.max_iter, shown=False) as bar:
             monitor = Monitor(objective, flat, bar, None, None, 0.0)
             if solver is proximal.newton_cd:
                 curvature = curvature or Curvature(objective)

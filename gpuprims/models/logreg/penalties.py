@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from gpuprims.errors import ArgumentError, quoted
-from gpuprims.models.logreg import descent, device_lbfgs, newton, one_launch, proximal
+from gpuprims.models.logreg import descent, device_lbfgs, newton, one_launch, proximal, screening
 from gpuprims.models.logreg.progress import Solver
 
 PENALTIES = ("elasticnet", "l1", "l2")
@@ -23,8 +23,6 @@ SOLVERS = SMOOTH_SOLVERS | L1_SOLVERS
 _BY_VARIANT = ("gd", "sgd", "hogwild")
 # Solvers by single samples: for two classes and features in their own dtype.
 _SAMPLE_SOLVERS = ("sgd", "hogwild")
-# Most coefficients of a Hessian on the host (measurements.md, hessian or gradient).
-_MOST_OF_HESSIAN = 256
 
 
 class Strengths(NamedTuple):
@@ -54,7 +52,7 @@ def solver_of(model: Any, strengths: Strengths, *, classes: int, features: int) 
         if not sparse:
             return one_launch.newton_or_lbfgs
         outputs = 1 if classes == 2 else classes
-        return proximal.newton_cd if outputs * features <= _MOST_OF_HESSIAN else proximal.fista
+        return proximal.newton_cd if outputs * features <= proximal.MOST_OF_HESSIAN else screening.screened
     if sparse != (model.solver in L1_SOLVERS):
         rule, got = "l1_ratio above 0 and a finite C", "no penalty on magnitudes"
         rule, got = ("l1_ratio=0", "a penalty on magnitudes") if sparse else (rule, got)

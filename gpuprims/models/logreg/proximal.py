@@ -8,21 +8,28 @@ from functools import partial
 import numpy as np
 
 from gpuprims.models.logreg.curvature import Curvature
-from gpuprims.models.logreg.gap import dual_gap
+from gpuprims.models.logreg.gap import share_beyond
+from gpuprims.models.logreg.gap_ends import end_by_gap, end_by_rounding, gap_that_ends, magnitudes, of_rounded
 from gpuprims.models.logreg.newton import Standardised, solve_in_two_precisions
 from gpuprims.models.logreg.objective import Objective
-from gpuprims.models.logreg.progress import Monitor, Settings, Solver
+from gpuprims.models.logreg.progress import Monitor, Settings
 
-# A fit that rounding stops may end this far above the minimum without a warning, relative to the objective.
-_RELATIVE_GAP = 1e-6
+# Most coefficients of a Hessian on the host (measurements.md, hessian or gradient).
+MOST_OF_HESSIAN = 256
 # The gap is computed once a step promises less than so many times the gap that ends the fit.
 _NEAR = 10
+# It is not computed if it is expected to be so many times the gap that ends the fit.
+_TOO_LARGE = 1.5
+# Most that the mean entropy of two classes falls by a share: the largest value of ``q * log((1 - q) / q)``.
+_STEEPEST = 0.2785
 # A Hessian serves for more steps while each promises this share of the one before at most.
 _SLOW = 0.1
 # Share of the gap that ends a fit up to which quadratic models are minimised.
 _MODEL_SHARE = 1e-3
 # Share of the expected decrease that a step must reach (Armijo's condition), and how often a step is halved.
 _SUFFICIENT, _HALVINGS = 1e-4, 30
+# Roundings of the objective by which it may differ from its sum over millions of rows.
+_ROUNDINGS = 16
 # Iterations of accelerated gradients between two computations of the gap.
 _GAP_EVERY = 10
 # Consecutive computations of the gap between which the objective may fall by less than its rounding error.
@@ -44,8 +51,8 @@ def newton_cd(
     A Hessian of some rows serves for several steps, as long as these converge fast, and that of ``curvature`` for
     several fits.
     """
-    coarse = partial(_newton_cd, curvature=curvature)
-    return solve_in_two_precisions(coarse, _rounded(_newton_cd, objective), objective, start, settings, monitor)
+    solver = partial(_newton_cd, curvature=curvature or Curvature(objective))
+    return solve_in_two_precisions(solver, of_rounded(solver, objective), objective, start, settings, monitor)
 
 
 def fista(objective: Objective, start: np.ndarray, settings: Settings, monitor: Monitor) -> str:
@@ -54,44 +61,29 @@ def fista(objective: Objective, start: np.ndarray, settings: Settings, monitor: 
     Sources: A. Beck, M. Teboulle, "A fast iterative shrinkage-thresholding algorithm for linear inverse problems",
     2009; B. O'Donoghue, E. Candes, "Adaptive restart for accelerated gradient schemes", 2015.
     """
-    return solve_in_two_precisions(_fista, _rounded(_fista, objective), objective, start, settings, monitor)
+    return solve_in_two_precisions(_fista, of_rounded(_fista, objective), objective, start, settings, monitor)
 
 
-def _rounded(solver: Solver, objective: Objective) -> Solver:
-    """Let the gap of a solver in float64 be that of its weights in the samples' dtype."""
+def _gap_ends(
+    objective: Objective,
+    curvature: Curvature,
+    settings: Settings,
+    monitor: Monitor,
+    value: float,
+    gradient: np.ndarray,
+) -> bool:
+    """Return True if the gap is small enough; do not compute one that is expected to be too large.
 
-    def solve(wide: Objective, start: np.ndarray, settings: Settings, monitor: Monitor) -> str:
-        reason = solver(wide, start, settings, monitor)
-        rounded = monitor.weights.astype(objective.dtype).astype(np.float64)
-        if not np.array_equal(rounded, monitor.weights):
-            after, before = (
-                wide.loss_gradient(one)[0] + settings.l1 * _magnitudes(wide, one) for one in (rounded, monitor.weights)
-            )
-            monitor.dual_gap += max(after - before, 0.0)
-        return reason
-
-    return solve
-
-
-def gap_that_ends(objective: Objective, settings: Settings) -> float:
-    """Return the duality gap at which a fit ends: ``tol`` times the loss of a model without weights."""
-    return settings.tol * float(np.log(max(objective.outputs, 2)))
-
-
-def _magnitudes(objective: Objective, flat: np.ndarray) -> float:
-    return float(np.abs(flat[objective.penalised]).sum())
-
-
-def _end_by_gap(
-    objective: Objective, settings: Settings, monitor: Monitor, value: float, gradient: np.ndarray
-) -> str | None:
-    """Compute the gap at the monitor's weights and return "tolerance" if it is small enough, else None."""
-    monitor.dual_gap = dual_gap(objective, monitor.weights, settings.l1, value, gradient)
-    return "tolerance" if monitor.dual_gap <= gap_that_ends(objective, settings) else None
-
-
-def _end_by_rounding(monitor: Monitor, value: float) -> str:
-    return "rounding" if monitor.dual_gap <= _RELATIVE_GAP * abs(value) else "stalled"
+    A gap reads the samples, and half of the gaps of a path would fail. Along it, a gap is nearly the same multiple of
+    the share that scaling takes from the dual point.
+    """
+    simple = objective.outputs == 1 and objective.penalty == 0
+    share = share_beyond(objective, monitor.weights, settings.l1, gradient) if simple else 0.0
+    if curvature.gap_of_share * share > _TOO_LARGE * gap_that_ends(objective, settings):
+        return False
+    reason = end_by_gap(objective, settings, monitor, value, gradient)
+    curvature.gap_of_share = min(monitor.dual_gap / share, _STEEPEST) if share else 0.0
+    return reason is not None
 
 
 # Proximal Newton -----------------------------------------------------------------------------------------------------
@@ -102,18 +94,17 @@ def _newton_cd(
     start: np.ndarray,
     settings: Settings,
     monitor: Monitor,
-    curvature: Curvature | None = None,
+    curvature: Curvature,
 ) -> str:
-    curvature = curvature or Curvature(objective)
     curvature.fresh = False
     l1, weights, before = settings.l1, start, np.inf
     smooth, gradient = curvature.loss_gradient(objective, weights)
-    value = smooth + l1 * _magnitudes(objective, weights)
-    ends, rounding = gap_that_ends(objective, settings), float(np.finfo(objective.dtype).eps)
+    value = smooth + l1 * magnitudes(objective, weights)
+    ends, rounding = gap_that_ends(objective, settings), _ROUNDINGS * float(np.finfo(objective.dtype).eps)
 
     def step_and_decrease() -> tuple[np.ndarray, float]:
         target = curvature.target(objective, weights, gradient, l1, _MODEL_SHARE * ends)
-        grown = _magnitudes(objective, target) - _magnitudes(objective, weights)
+        grown = magnitudes(objective, target) - magnitudes(objective, weights)
         return target - weights, -float(gradient @ (target - weights)) - l1 * grown
 
     for _ in range(settings.max_iter):
@@ -124,22 +115,23 @@ def _newton_cd(
             curvature.update(objective, weights)
             step, decrease = step_and_decrease()
         moved = _line_search(objective, curvature, weights, step, value, decrease, l1)
-        if moved is None or (decrease <= rounding * abs(value) and decrease > _SLOW * before):
-            if curvature.use_more_rows():
+        hidden = decrease <= rounding * abs(value) and decrease > _SLOW * before
+        if moved is None or hidden:
+            if not hidden and curvature.use_more_rows():
                 curvature.update(objective, weights)
                 continue
             monitor.weights = weights
-            return _end_by_gap(objective, settings, monitor, value, gradient) or _end_by_rounding(monitor, value)
+            return end_by_gap(objective, settings, monitor, value, gradient) or end_by_rounding(monitor, value)
         weights, value, gradient = moved
         if curvature.fresh and decrease > _SLOW * before:
             curvature.use_more_rows()
         before, curvature.fresh = decrease, False
         if reason := monitor.record(value, weights):
-            _end_by_gap(objective, settings, monitor, value, gradient)
+            end_by_gap(objective, settings, monitor, value, gradient)
             return reason
-        if decrease <= _NEAR * ends and _end_by_gap(objective, settings, monitor, value, gradient):
+        if decrease <= _NEAR * ends and _gap_ends(objective, curvature, settings, monitor, value, gradient):
             return "tolerance"
-    return _end_by_gap(objective, settings, monitor, value, gradient) or "max_iter"
+    return end_by_gap(objective, settings, monitor, value, gradient) or "max_iter"
 
 
 def _line_search(
@@ -152,12 +144,12 @@ def _line_search(
     l1: float,
 ) -> tuple[np.ndarray, float, np.ndarray] | None:
     """Halve the step until the objective falls, up to rounding; return weights, objective, smooth gradient, or None."""
-    rounding = 16 * float(np.finfo(objective.dtype).eps) * abs(value)
+    rounding = _ROUNDINGS * float(np.finfo(objective.dtype).eps) * abs(value)
     for halvings in range(_HALVINGS):
         part = 0.5**halvings
         moved = weights + part * step
         smooth, gradient = curvature.loss_gradient(objective, moved)
-        found = smooth + l1 * _magnitudes(objective, moved)
+        found = smooth + l1 * magnitudes(objective, moved)
         if found <= value - _SUFFICIENT * part * decrease + (0.0 if halvings else rounding):
             return moved, found, gradient
     return None
@@ -194,7 +186,7 @@ def _fista(objective: Objective, start: np.ndarray, settings: Settings, monitor:
     inner, idle, rounding = Standardised(objective), 0, float(np.finfo(objective.dtype).eps)
     metric, l1 = _metric(objective, inner), settings.l1 * inner.from_slopes(objective.penalised)
     smooth, gradient = objective.loss_gradient(start)
-    smallest = smooth + settings.l1 * _magnitudes(objective, start)
+    smallest = smooth + settings.l1 * magnitudes(objective, start)
     best, point = start, inner.from_weights(start)
     state = _Descent(point, point)
     for done in range(0, settings.max_iter, _GAP_EVERY):
@@ -202,7 +194,7 @@ def _fista(objective: Objective, start: np.ndarray, settings: Settings, monitor:
         state.run(inner, metric, l1, count)
         weights = inner.to_weights(state.point)
         smooth, slopes = objective.loss_gradient(weights)
-        value = smooth + settings.l1 * _magnitudes(objective, weights)
+        value = smooth + settings.l1 * magnitudes(objective, weights)
         idle = 0 if value < smallest - rounding * abs(smallest) else idle + 1
         if not value <= smallest + 16 * rounding * abs(smallest):  # the curvature is larger than it was found to be
             metric, idle = 2 * metric, 0
@@ -211,12 +203,12 @@ def _fista(objective: Objective, start: np.ndarray, settings: Settings, monitor:
         else:
             smallest, best, gradient = value, weights, slopes
         if reason := monitor.record(smallest, best, count):
-            _end_by_gap(objective, settings, monitor, smallest, gradient)
+            end_by_gap(objective, settings, monitor, smallest, gradient)
             return reason
-        if _end_by_gap(objective, settings, monitor, smallest, gradient):
+        if end_by_gap(objective, settings, monitor, smallest, gradient):
             return "tolerance"
         if idle == _IDLE_CHECKS:
-            return _end_by_rounding(monitor, smallest)
+            return end_by_rounding(monitor, smallest)
     return "max_iter"
 
 

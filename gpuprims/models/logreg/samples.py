@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,8 +34,7 @@ class Samples:
     device: Device
     features: Features
     codes: Any  # the class of each sample, of shape (n,), in the dtype of all products
-    weights: Any  # of shape (n,)
-    weighted: bool  # False if all weights are 1
+    sample_weight: Any  # of shape (n,); None if all are 1
     total: float  # the sum of the weights
 
     @property
@@ -48,31 +48,36 @@ class Samples:
         found: np.dtype[Any] = np.dtype(self.codes.dtype)
         return found
 
-    @property
-    def sample_weight(self) -> Any:
-        """The sample weights, or None if all are 1."""
-        return self.weights if self.weighted else None
+    @cached_property
+    def weights(self) -> Any:
+        """The sample weights, of shape (n,); ones are made when they are first needed."""
+        if self.sample_weight is not None:
+            return self.sample_weight
+        return map_elements("z + 1", self.device.driver.zeros((self.size,), self.dtype), device=self.device)
 
     def with_zero_weight(self, rows: np.ndarray) -> Samples:
         """Return the samples with zero weight for the given rows."""
         weights = np.array(self.device.to_host(self.weights))
         weights[rows] = 0
         total = float(weights.sum(dtype=np.float64))
-        return replace(self, weights=self.device.asarray(weights), weighted=True, total=total)
+        return replace(self, sample_weight=self.device.asarray(weights), total=total)
 
     def rows(self, start: int, stop: int) -> Samples:
         """Return samples ``start`` to ``stop``, without a copy."""
-        weights = self.weights[start:stop]
-        total = float(np.sum(self.device.to_host(weights), dtype=np.float64))
+        weights, total = self.sample_weight, float(stop - start)
+        if weights is not None:
+            weights = weights[start:stop]
+            total = float(np.sum(self.device.to_host(weights), dtype=np.float64))
         features, codes = self.features.rows(start, stop), self.codes[start:stop]
-        return replace(self, features=features, codes=codes, weights=weights, total=total)
+        return replace(self, features=features, codes=codes, sample_weight=weights, total=total)
 
     def as_float64(self) -> Samples:
         """Return the samples for computing in float64; dense features are not copied."""
         codes, weights = (
-            map_elements(lambda x: x.astype(np.float64), one, device=self.device) for one in (self.codes, self.weights)
+            one if one is None else map_elements(lambda x: x.astype(np.float64), one, device=self.device)
+            for one in (self.codes, self.sample_weight)
         )
-        return replace(self, features=self.features.as_float64(), codes=codes, weights=weights)
+        return replace(self, features=self.features.as_float64(), codes=codes, sample_weight=weights)
 
 
 def samples_of(
@@ -102,11 +107,10 @@ def samples_of(
     if getattr(model, "composed", False):
         features = composed(features)
     if plain:
-        ones = map_elements("z + 1", device.driver.zeros((count,), dtype), device=device)
-        return Samples(device, features, codes, ones, weighted=False, total=float(count))
+        return Samples(device, features, codes, None, total=float(count))
     weights = _weights(model, labels, sample_weight)
-    device_weights = device.asarray(np.ascontiguousarray(weights, dtype))
-    return Samples(device, features, codes, device_weights, bool(np.any(weights != 1)), float(weights.sum()))
+    given = device.asarray(np.ascontiguousarray(weights, dtype)) if np.any(weights != 1) else None
+    return Samples(device, features, codes, given, total=float(weights.sum()))
 
 
 def host_labels(label: str, y: Any, count: int) -> np.ndarray:

@@ -10,13 +10,13 @@ import numpy as np
 from gpuprims.models.features import DenseFeatures
 from gpuprims.models.gram import gram_by_products
 from gpuprims.models.logreg.samples import Samples
-from gpuprims.primitives.logistic.labelled import loss_and_residual, sigmoid
+from gpuprims.primitives.logistic.labelled import curvature_of_row, loss_and_residual
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 from gpuprims.primitives.take import take
 
 # Bytes of the scores of a slab of rows, and of a slab's products of two features.
-_SCORE_BYTES, _PAIR_BYTES = 512 << 20, 256 << 20
+_SCORE_BYTES, _PAIR_BYTES = 512 << 20, 512 << 20
 # Columns of a block of products of two features; the blocks below the diagonal are known by symmetry.
 _PAIR_COLUMNS = 32
 # Fewest problems, and most features, whose Hessians share the products of two features: of fewer problems these are
@@ -74,7 +74,7 @@ class SharedRows:
         """Return the second derivatives of the summed losses, of shape (problems, columns, columns)."""
         k, found = self._features.shape[1], np.zeros((*flat.shape, flat.shape[1]))
         for features, _, weights, scores in self._slabs(flat):
-            curvatures = map_elements(_curvature, scores, weights, device=self.device)
+            curvatures = map_elements(curvature_of_row, scores, weights, device=self.device)
             if len(flat) >= _FEWEST_SHARING and k <= _MOST_PAIRED:
                 self._add_pairs(features, curvatures, found)
             else:
@@ -154,10 +154,6 @@ def _loss(score: Any, label: Any, weight: Any) -> Any:
 
 def _residual(score: Any, label: Any, weight: Any) -> Any:
     return loss_and_residual(score, label, weight)[1]
-
-
-def _curvature(score: Any, weight: Any) -> Any:
-    return weight * sigmoid(score) * sigmoid(-score)
 
 
 def _is_wrong(score: Any, label: Any, weight: Any) -> Any:

@@ -40,6 +40,11 @@ def _sigmoid(score: Any, small: Any) -> Any:
     return np.where(score >= 0, 1, small) / (1 + small)
 
 
+def curvature_of_row(score: Any, weight: Any) -> Any:
+    """Return the second derivative of a row's loss with respect to its score."""
+    return weight * sigmoid(score) * sigmoid(-score)
+
+
 def loss_and_residual(score: Any, label: Any, weight: Any) -> tuple[Any, Any]:
     """Return a row's loss and residual; no exponential is above 1."""
     small = np.exp(-np.abs(score))
