@@ -18,23 +18,16 @@ _CLEAR, _SAMPLE, _FILTER, _DIGIT, _STORE = range(5)
 _PIECE, _STAGED_BYTES, _TALLY = 4, 1 << 14, 6
 # Elements of a sample: a power of the elements of a row, which keeps both the sample and the candidates few.
 _POWER, _MOST_SAMPLED = 0.75, 1 << 19  # rows: sampled
-_MOST_SHARED = 4  # rows: sampled
 # Ranks lie outside of their bracket less than once in 10^8 calls; see Bracket.
 _SIGMAS = 6
 
 
 class Rows(NamedTuple):
-    """Rows of ``n`` elements; ``together`` ranks of each row lie close to each other, for each of the ``quantiles``."""
+    """Rows of ``n`` elements; ``together`` ranks of each row lie close to each other."""
 
     outputs: int
     n: int
     together: int
-    quantiles: int
-
-    @property
-    def shared(self) -> int:
-        """Quantiles that share a reading of their row."""
-        return -(-self.quantiles // -(-self.quantiles // _MOST_SHARED))
 
 
 class Bracket(NamedTuple):
@@ -61,21 +54,20 @@ class Bracket(NamedTuple):
 
 def launch_sampled(device: Device, variant: Variant, kernel: Kernel, layout: Layout, rows: Rows) -> Launch:
     """Return the launches: begin, the sample's digits, the reading, the candidates' digits, and the store."""
-    (outputs, n, together, quantiles), able, dtype = rows, device.capabilities, layout.forms[0].dtype
+    (outputs, n, together), able, dtype = rows, device.capabilities, layout.forms[0].dtype
     brackets, bits, many = outputs // together, order_bits(dtype), n >= 2**32
     bracket, order_bytes = Bracket.of(n), 8 if bits > 32 else 4
     most, packed = variant.groups(2**30, able), layout.pack(0)
-    alike, sets = brackets // quantiles, -(-quantiles // rows.shared)
-    each = -(-most // (alike * sets))  # so that a part's candidates fit in local memory, twice as many as expected
-    rounds = -(-(2 * bracket.room * order_bytes * rows.shared) // (_STAGED_BYTES * each))
+    each = -(-most // brackets)  # so that a part's candidates fit in local memory, twice as many as expected
+    rounds = -(-(2 * bracket.room * order_bytes) // (_STAGED_BYTES * each))
     parts = max(min(each * rounds, -(-n // variant.tile)), 1)
 
     def launch(tasks: int, step: int, at: int = 0, turn: int = 0) -> Launch:
-        numbers = outputs, n, alike, brackets, parts, bracket.room, *bracket[:3]
+        numbers = outputs, n, brackets, parts, bracket.room, *bracket[:3]
         return kernel.prepare(max(min(tasks, most), 1), packed, *numbers, step, at, turn % 2)
 
     shifts = digits(bits)
-    passes = [(_FILTER, 0, alike * sets), *((_DIGIT, at, outputs) for at in shifts)]
+    passes = [(_FILTER, 0, brackets), *((_DIGIT, at, outputs) for at in shifts)]
     if bracket.size:
         passes = [*((_SAMPLE, at, 2 * brackets) for at in shifts), *passes]
     wide = max(outputs, 2 * brackets)

@@ -16,7 +16,7 @@ from gpuprims.primitives.sort.refusals import rows_below, rows_from, whole_rows
 
 _SELECTION = Catalogue(Variant, "selection", Path(__file__).parent)
 
-_ON_CPUS, _ON_GPUS = rows_from(2**20), rows_from(2**22)  # rows: sampled
+_ON_CPUS, _ON_GPUS = rows_from(2**20), rows_from(2**23)  # rows: sampled, sampled-gpu
 
 
 def _too_short_to_sample(capabilities: Capabilities, call: CallTraits) -> str | None:

@@ -25,6 +25,7 @@ from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.ordering import check_ordered, order_bits
 from gpuprims.primitives.top_k.launches import LAUNCHES, block_for
 from gpuprims.primitives.top_k.rows import Rows
+from gpuprims.primitives.top_k.sampled import geometry_for
 from gpuprims.primitives.top_k.spec import TopKSpec
 from gpuprims.primitives.top_k.variants import TopKTraits, TopKVariant
 
@@ -110,8 +111,8 @@ def plan_call(
         if not outputs or not k:
             return nothing
         able = TopKVariant.of(chosen)
-        if able.way == "sampled" and rows.far:  # picks of 16 bytes in local memory, and elements of 8 in registers
-            able = able.resized(block=able.block // 2)
+        if able.way == "sampled":
+            able = geometry_for(able, rows)
         if able.way == "rows":
             able = able.resized(block=block_for(k, device.capabilities))
         layout = _layout(request, forms, tuple(targets))

@@ -20,6 +20,10 @@ _PIECE, _BESTS, _TILE_ITEMS = 4, 256, 4
 _SAMPLED, _LEAST_SAMPLED, _MOST_SAMPLED, _MOST_TAKEN = 128, 1 << 12, 1 << 19, 16  # rows: sampled
 # Groups that take a sample together, a power of two; each group takes its own where there are few groups a unit.
 _SAMPLING, _ALONE_PER_UNIT = 128, 2  # rows: sampled
+# Tiles of picks from which a group selects in a retry, or more.
+_RETRIED = 4
+# Rows of so many elements, of which each work-item loads twice as many at once.
+_LONG = 1 << 26  # rows: sampled
 # Fewer than k elements, or more than have room, are kept less than once in 10^8 calls.
 _SIGMAS = 6
 
@@ -45,6 +49,13 @@ class Sampling(NamedTuple):
         return cls(pieces, rank, min(math.ceil(most * n / (pieces * _PIECE)), n))
 
 
+def geometry_for(variant: TopKVariant, rows: Rows) -> TopKVariant:
+    """Return the variant for picks of 16 bytes, which take twice the local memory, and for long rows."""
+    if rows.far:
+        return variant.resized(block=variant.block // 2)
+    return variant.resized(items=2 * variant.items) if rows.n >= _LONG else variant
+
+
 def launch_sampled(device: Device, variant: TopKVariant, kernel: Kernel, layout: Layout, rows: Rows) -> Launch:
     """Return the launches: perhaps a sample, the reading, and a retry, whose groups leave unless it is needed."""
     (outputs, n, k), able = (rows.outputs, rows.n, rows.k), device.capabilities
@@ -52,7 +63,7 @@ def launch_sampled(device: Device, variant: TopKVariant, kernel: Kernel, layout:
     sampling = Sampling.of(n, k)
     tiles = max(n // variant.tile, 1)
     parts = min(-(-most // outputs), tiles)
-    retries = max(min(-(-2 * able.compute_units // outputs), -(-n // tile)), 1)
+    retries = max(min(-(-2 * able.compute_units // outputs), -(-n // (_RETRIED * tile))), 1)
     room = max(sampling.room, retries * tile)
 
     def launch(step: int, parts: int) -> Launch:

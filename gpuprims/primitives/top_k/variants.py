@@ -94,7 +94,7 @@ VARIANTS = (
         rank=12,
         way="sampled",
         vectors=True,
-        geometry=Geometry(512, 16, 4),  # rows: sampled
+        geometry=Geometry(512, 16, 2),  # rows: sampled
         refuse=lambda at: first_refusal(double_precision, group_fits(at.block), few_of_rows),
         yields=long_rows,
     ),

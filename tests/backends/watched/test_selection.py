@@ -9,7 +9,8 @@ from selection_cases import top_k_numpy
 from watched_kernels import each, of
 
 import gpuprims
-from gpuprims.primitives.top_k import launches
+from gpuprims.primitives.top_k import launches, sampled
+from gpuprims.primitives.top_k.sampled import Sampling
 
 pytestmark = pytest.mark.oclgrind
 
@@ -27,6 +28,8 @@ def test_the_largest_elements(kernel: Kernel, rng: np.random.Generator) -> None:
     plane = random_values(rng, np.int16, (20, 35))
     got = gpuprims.top_k(plane.T, 9, axis=0, largest=False, **how)
     assert_equal(got[1], top_k_numpy(plane.T, 9, 0, largest=False)[1])
+    if kernel.variant.name == "sampled":  # it takes no segments
+        return
     values, _ = gpuprims.top_k(plane.reshape(-1), 2, segments=[0, 2, 300, 700], **how)
     assert_equal(values[1], top_k_numpy(plane.reshape(-1)[2:300], 2)[0])
 
@@ -38,6 +41,20 @@ def test_a_sample_and_candidates(kernel: Kernel, rng: np.random.Generator, monke
     for x in (random_values(rng, np.float32, 5003), np.zeros(5003, np.float32)):
         got = gpuprims.top_k(x, 5, device=kernel.device, variant=kernel.variant.name)
         assert_equal(got[1], top_k_numpy(x, 5)[1])
+
+
+@each([variant for variant in TOP_K if variant.name == "sampled"])
+def test_a_sample_by_several_groups_and_a_retry(
+    kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sampled, "_ALONE_PER_UNIT", 0)
+    monkeypatch.setattr(sampled, "_SAMPLING", 2)
+    x, of = random_values(rng, np.float32, 5003), Sampling.of
+    for part, most in ((x, None), (x[1:], 3)):
+        if most is not None:
+            monkeypatch.setattr(sampled.Sampling, "of", staticmethod(lambda n, k: of(n, k)._replace(room=3)))
+        got = gpuprims.top_k(part, 100, device=kernel.device, variant=kernel.variant.name)
+        assert_equal(got[1], top_k_numpy(part, 100)[1])
 
 
 @each(of("selection"))

@@ -82,7 +82,7 @@ def test_short_rows_go_to_other_kernels(device: gpuprims.Device) -> None:
     _able(device)
     plan = gpuprims.plan("median", np.zeros(1000, np.float32), device=device)
     assert plan.variant.name != "sampled"
-    assert gpuprims.plan("median", np.zeros(1 << 22, np.float32), device=device).variant.name == "sampled"
+    assert gpuprims.plan("median", np.zeros(1 << 23, np.float32), device=device).variant.name == "sampled"
 
 
 def test_brackets() -> None:

@@ -1,10 +1,10 @@
 /* Brackets of a sample: two orders of a row between which the elements of given ranks lie, unless the sample misleads. */
 #define DECIDED 2 /* instead of `found` of a row_state_t: its order is that of the element */
 
-/* Return how many of `parts` parts are worth a group each, for so many elements. */
-DEVICE i64 gp_parts_for(const i64 size, const i64 parts)
+/* Return how many of `parts` parts are worth a group each, if they have `least` elements or more. */
+DEVICE i64 gp_parts_for(const i64 size, const i64 parts, const i64 least)
 {
-    return max(min(parts, (size + ITEMS * BLOCK - 1) / (ITEMS * BLOCK)), (i64)1);
+    return max(min(parts, (size + least - 1) / least), (i64)1);
 }
 
 /* How many elements of a row come before the first order of its bracket, equal it, lie strictly within, and equal the last

@@ -13,8 +13,7 @@
  *         gp_begin_rank (sampling.h); gp_rank_order, GP_FOUND (ranks.h); MAP, MAP_VECTOR and RANK
  * order   integers: the same in every run
  *
- * Brackets k, k + rows, k + 2 * rows, ... are of the same row, and SHARED of them share a reading. With NAN_WINS, a NaN in a row is
- * its result.
+ * With NAN_WINS, a NaN in a row is its result.
  *
  * Elements equal to an end are counted, not kept, so that repeated elements do not fill the room. For rank 5:
  *
@@ -38,48 +37,40 @@
 #define COUNTED 4
 #define STAGED (16384 / (int)sizeof(order_t))
 
-/* What a work-item has counted of a part: elements before a bracket and at its ends. */
+/* What a work-item has counted of a part: elements before a bracket and at its ends, and whether there is a NaN. */
 typedef struct {
-    u32 before, first, last;
+    u32 before, first, last, nan;
 } seen_t;
 
-/* Of the brackets of a row that are read together, number `b`. */
-#define BRACKET(b) (row + (from + (b)) * rows)
-#define STAGED_EACH (STAGED / SHARED)
-
 /* Compare an element with a bracket by its order: count it, or keep it as a candidate. */
-#define GP_SEE(b, value)                                                                                               \
+#define GP_SEE(value)                                                                                                  \
     do {                                                                                                               \
-        const order_t order = gp_rank_order(value), first = firsts[b], last = lasts[b];                                \
-        seen[b].before += order > first;                                                                               \
-        seen[b].first += order == first;                                                                               \
-        seen[b].last += (order == last) & (first > last);                                                              \
-        nan |= GP_IS_NAN(order);                                                                                       \
+        const order_t order = gp_rank_order(value);                                                                    \
+        seen.before += order > first;                                                                                  \
+        seen.first += order == first;                                                                                  \
+        seen.last += (order == last) & (first > last);                                                                 \
+        seen.nan |= GP_IS_NAN(order);                                                                           \
         if ((order < first) & (order > last)) {                                                                        \
-            const u32 place = gp_increment(held + (b));                                                                \
-            if (place < STAGED_EACH) {                                                                                 \
-                staged[(b) * STAGED_EACH + place] = order;                                                             \
+            const u32 place = gp_increment(&held);                                                                     \
+            if (place < STAGED) {                                                                                      \
+                staged[place] = order;                                                                                 \
             } else {                                                                                                   \
-                const i64 far = (i64)TAKE_PLACE(&tallies[BRACKET(b)].within);                                          \
-                if (far < room) candidates[BRACKET(b) * room + far] = order;                                           \
+                const i64 far = (i64)TAKE_PLACE(&tally->within);                                                       \
+                if (far < room) among[far] = order;                                                                    \
             }                                                                                                          \
         }                                                                                                              \
     } while (0)
 
-/* Few elements are close to a bracket, and NaN always is. */
-#define GP_CLOSE(b, value) (!((value) < low[b]) & !((value) > high[b]))
-
 __kernel WORK_GROUP(BLOCK)
 void selection_sampled(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, const layout_t layout,
-                       const i64 outputs, const i64 n, const i64 rows, const i64 brackets, const i64 parts, const i64 room,
+                       const i64 outputs, const i64 n, const i64 brackets, const i64 parts, const i64 room,
                        const i64 sampled, const i64 stretch, const i64 reach, const i64 step, const i64 at, const i64 turn)
 {
     __local u32 bins[BINS];
     __local u64 sums[BLOCK];
     __local order_t staged[STAGED];
-    __local order_t firsts[SHARED], lasts[SHARED];
-    __local u32 held[SHARED], before[SHARED], at_first[SHARED], at_last[SHARED], any_nan;
-    __local i64 place_of_staged[SHARED];
+    __local u32 held, before, at_first, at_last, nan;
+    __local i64 place_of_staged;
     __local int is_last;
     const int tid = get_local_id(0);
     const i64 first_item = get_group_id(0) * (i64)BLOCK + tid, every = get_num_groups(0) * (i64)BLOCK;
@@ -113,7 +104,8 @@ void selection_sampled(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counte
             const i64 o = task / parts, part = task % parts, k = step == SAMPLE ? o / 2 : o % brackets;
             const row_state_t state = states[begin + o];
             const i64 size = step == SAMPLE ? sampled : state.behind ? (i64)state.behind : n;
-            const i64 used = gp_parts_for(size, parts), share = gp_part_size(size, used);
+            const i64 used = gp_parts_for(size, parts, (step == SAMPLE ? COUNTED : ITEMS) * BLOCK);
+            const i64 share = gp_part_size(size, used);
             GLOBAL const order_t *among = candidates + k * room;
             if (state.found == DECIDED && part == 0 && tid == 0) next[begin + o] = state;
             if (state.found != DECIDED && part < used) {
@@ -143,81 +135,57 @@ void selection_sampled(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counte
     /* 3. Read the rows: count the elements before each bracket and at its ends, and keep those within. */
     if (step == FILTER) {
         /* Neighbours may all be candidates, so parts are tiles at equal distances. */
-        const i64 tile = AT_ONCE * BLOCK, tiles = n / tile, quantiles = brackets / rows;
-        const i64 sets = rows * ((quantiles + SHARED - 1) / SHARED);
-        for (i64 task = get_group_id(0); task < sets * parts; task += get_num_groups(0)) {
-            const i64 set = task / parts, part = task % parts, row = set % rows, from = set / rows * SHARED;
-            const int live = (int)min(quantiles - from, (i64)SHARED);
-            value_t low[SHARED], high[SHARED];
-            seen_t seen[SHARED];
-            u32 nan = 0;
-            for (int b = tid; b < live; b += BLOCK) {
-                firsts[b] = (order_t)states[2 * BRACKET(b)].order;
-                lasts[b] = (order_t)states[2 * BRACKET(b) + 1].order;
-                held[b] = before[b] = at_first[b] = at_last[b] = 0;
-            }
-            if (tid == 0) any_nan = 0;
+        const i64 tile = AT_ONCE * BLOCK, tiles = n / tile;
+        for (i64 task = get_group_id(0); task < brackets * parts; task += get_num_groups(0)) {
+            const i64 k = task / parts, part = task % parts;
+            const order_t first = (order_t)states[2 * k].order, last = (order_t)states[2 * k + 1].order;
+            const value_t low = GP_VALUE_OF_RANK_ORDER(first), high = GP_VALUE_OF_RANK_ORDER(last);
+            GLOBAL order_t *among = candidates + k * room;
+            GLOBAL tally_t *tally = tallies + k;
+            seen_t seen;
+            seen.before = seen.first = seen.last = seen.nan = 0;
+            if (tid == 0) held = before = at_first = at_last = nan = 0;
             barrier(CLK_LOCAL_MEM_FENCE);
-#pragma unroll
-            for (int b = 0; b < SHARED; b++) {
-                low[b] = GP_VALUE_OF_RANK_ORDER(b < live ? firsts[b] : 0);
-                high[b] = GP_VALUE_OF_RANK_ORDER(b < live ? lasts[b] : 0);
-                seen[b].before = seen[b].first = seen[b].last = 0;
-            }
             for (i64 base = part * tile; base < tiles * tile; base += parts * tile) {
                 value_t values[AT_ONCE];
+                u32 close = 0, less = 0;
 #pragma unroll
                 for (int load = 0; load < LOADS; load++)
-                    MAP_VECTOR(row, base + (load * BLOCK + tid) * VECTOR, values + load * VECTOR);
+                    MAP_VECTOR(k, base + (load * BLOCK + tid) * VECTOR, values + load * VECTOR);
+                /* Few elements are close to the bracket, and NaN always is. */
 #pragma unroll
-                for (int b = 0; b < SHARED; b++) {
-                    u32 close = 0, less = 0;
-                    if (b >= live) continue;
-#pragma unroll
-                    for (int item = 0; item < AT_ONCE; item++) {
-                        less += values[item] < low[b];
-                        close |= GP_CLOSE(b, values[item]);
-                    }
-                    seen[b].before += less;
-                    if (!close || (NAN_WINS && nan)) continue;
-#pragma unroll
-                    for (int item = 0; item < AT_ONCE; item++)
-                        if (GP_CLOSE(b, values[item])) GP_SEE(b, values[item]);
+                for (int item = 0; item < AT_ONCE; item++) {
+                    less += values[item] < low;
+                    close |= !(values[item] < low) & !(values[item] > high);
                 }
+                seen.before += less;
+                if (!close || (NAN_WINS && seen.nan)) continue;
+#pragma unroll
+                for (int item = 0; item < AT_ONCE; item++)
+                    if (!(values[item] < low) & !(values[item] > high)) GP_SEE(values[item]);
             }
             if (part == tiles % parts)
-                for (i64 j = tiles * tile + tid; j < n; j += BLOCK)
-#pragma unroll
-                    for (int b = 0; b < SHARED; b++)
-                        if (b < live) GP_SEE(b, MAP(row, j));
-#pragma unroll
-            for (int b = 0; b < SHARED; b++) {
-                if (b >= live) continue;
-                gp_add_count(before + b, seen[b].before);
-                gp_add_count(at_first + b, seen[b].first);
-                gp_add_count(at_last + b, seen[b].last);
-            }
-            if (nan) gp_set_bits(&any_nan, 1);
+                for (i64 j = tiles * tile + tid; j < n; j += BLOCK) GP_SEE(MAP(k, j));
+            gp_add_count(&before, seen.before);
+            gp_add_count(&at_first, seen.first);
+            gp_add_count(&at_last, seen.last);
+            if (seen.nan) gp_set_bits(&nan, 1);
             barrier(CLK_LOCAL_MEM_FENCE);
-            for (int b = tid; b < live; b += BLOCK) {
-                GLOBAL tally_t *tally = tallies + BRACKET(b);
-                ADD_COUNT(&tally->before, before[b]);
-                ADD_COUNT(&tally->first, at_first[b]);
-                ADD_COUNT(&tally->last, at_last[b]);
-                ADD_COUNT(&tally->nan, any_nan);
-                place_of_staged[b] = (i64)ADD_COUNT(&tally->within, (count_t)min(held[b], (u32)STAGED_EACH));
+            const i64 gathered = min(held, (u32)STAGED);
+            if (tid == 0) {
+                ADD_COUNT(&tally->before, before);
+                ADD_COUNT(&tally->first, at_first);
+                ADD_COUNT(&tally->last, at_last);
+                ADD_COUNT(&tally->nan, nan);
+                place_of_staged = (i64)ADD_COUNT(&tally->within, (count_t)gathered);
             }
             barrier(CLK_LOCAL_MEM_FENCE);
-            for (int b = 0; b < live; b++) {
-                const i64 gathered = min(held[b], (u32)STAGED_EACH), place = place_of_staged[b];
-                for (i64 i = tid; i < gathered && place + i < room; i += BLOCK)
-                    candidates[BRACKET(b) * room + place + i] = staged[b * STAGED_EACH + i];
-            }
+            for (i64 i = tid; i < gathered && place_of_staged + i < room; i += BLOCK)
+                among[place_of_staged + i] = staged[i];
             barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-            if (tid == 0 && gp_last_done(counters + set, parts))
-                for (int b = 0; b < live; b++)
-                    for (i64 o = BRACKET(b); o < outputs; o += brackets)
-                        gp_begin_rank(next + ends + o, (u64)RANK(o), tallies + BRACKET(b), firsts[b], lasts[b], (u64)room);
+            if (tid == 0 && gp_last_done(counters + k, parts))
+                for (i64 o = k; o < outputs; o += brackets)
+                    gp_begin_rank(next + ends + o, (u64)RANK(o), tally, first, last, (u64)room);
             barrier(CLK_LOCAL_MEM_FENCE);
         }
     }

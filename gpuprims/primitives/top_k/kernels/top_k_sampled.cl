@@ -59,11 +59,13 @@ DEVICE pick_t gp_best_sampled(INPUTS, const layout_t layout, const i64 o, const 
         }                                                                                                              \
     } while (0)
 
-/* Return 1 for an element that may be among those from a bound on; NaN as a bound bounds nothing. */
+/* Return 1 for an element that may be among those from a bound on. NaN is the largest, and as a bound it bounds nothing. */
 #if LARGEST
 #define MAY_REACH(value, bound) !((value) < (bound))
+#define GP_BOUND(order) ORDER_VALUE(gp_raw_of_order(order))
 #else
-#define MAY_REACH(value, bound) !((value) > (bound))
+#define MAY_REACH(value, bound) (((value) <= (bound)) | ((bound) != (bound)))
+#define GP_BOUND(order) ORDER_VALUE(gp_raw_of_order(~(order) & ORDER_MASK))
 #endif
 
 /* Offer the elements of a part: tiles at equal distances, so that neighbours are offered by several groups. */
@@ -72,9 +74,14 @@ DEVICE void gp_filter(INPUTS, const layout_t layout, const i64 o, const i64 size
                       GLOBAL u64 *candidates, const i64 room, const int tid)
 {
     const i64 tile_size = AT_ONCE * VECTOR * BLOCK, tiles = size / tile_size;
-    const value_t bound = ORDER_VALUE(gp_raw_of_order((LARGEST ? ORDER_OF(threshold) : ~ORDER_OF(threshold)) & ORDER_MASK));
+    /* Of equal elements the first comes first, so behind the threshold's place better ones alone are taken. */
+    const order_t least = ORDER_OF(threshold);
+    const value_t here = GP_BOUND(least), behind = GP_BOUND(least < ORDER_MASK ? least + 1 : least);
+    const i64 place = size - 1 - BEHIND_OF(threshold);
     for (i64 one = part; one < tiles; one += parts) {
         const i64 base = one * tile_size;
+        const value_t bound = base > place ? behind : here;
+        if (base > place && least == ORDER_MASK) break;
         value_t values[AT_ONCE * VECTOR];
         int reach = 0;
 #pragma unroll
