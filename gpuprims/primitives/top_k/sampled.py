@@ -42,7 +42,9 @@ class Sampling(NamedTuple):
         The number of them in the sample is about Poisson, and so is that of sampled elements among those with room.
         """
         size = min(max(n // _SAMPLED, _LEAST_SAMPLED), _MOST_SAMPLED, max(_MOST_TAKEN * n // k, _PIECE), n)
-        pieces = max(size // _PIECE, 1)
+        pieces = size // _PIECE
+        if not pieces:
+            return cls(0, 1, n)
         taken = k * pieces * _PIECE / n
         rank = math.ceil(taken + _SIGMAS * math.sqrt(taken) + _SIGMAS)
         most = rank + _SIGMAS * math.sqrt(rank) + _SIGMAS**2 / 2
