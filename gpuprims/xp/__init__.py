@@ -108,6 +108,7 @@ from gpuprims.xp.folds import (
 from gpuprims.xp.ordering import (
     argsort,
     isin,
+    nonzero,
     searchsorted,
     sort,
     take,
@@ -181,6 +182,7 @@ __all__ = [
     "minimum",
     "multiply",
     "negative",
+    "nonzero",
     "not_equal",
     "positive",
     "pow",
@@ -225,7 +227,6 @@ REFUSED = {
     " zeros zeros_like",
     _LINEAR: "matmul tensordot linalg fft",
     _DTYPES: "broadcast_shapes can_cast finfo iinfo isdtype result_type",
-    "write compact(indices, x != 0), with indices of the array's library": "nonzero",
     "write take(x, indices, axis=...) for the same indices along an axis": "take_along_axis",
     "kernels cannot step to the next float: add or subtract an epsilon": "nextafter",
 }

@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 from gpuprims.core.keywords import refusing_keywords
 from gpuprims.errors import ArgumentError
+from gpuprims.primitives.compact.nonzero import nonzero as places_not_zero
 from gpuprims.primitives.grouping.unique import unique
 from gpuprims.primitives.searchsorted import searchsorted as search
 from gpuprims.primitives.searchsorted.isin import isin as among
@@ -83,6 +84,20 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
     if axis is None and x.ndim != 1:
         raise ArgumentError(f"take: axis= for an array of {x.ndim} axes; got None")
     return take_elements(x, indices, 0 if axis is None else axis)
+
+
+def nonzero(x: Any, /) -> tuple[Any, ...]:
+    """Return the indices of elements that are not zero, an array for each axis.
+
+    Examples
+    --------
+    >>> import numpy as np, gpuprims
+    >>> with gpuprims.use_device("reference"):
+    ...     [one.tolist() for one in gpuprims.xp.nonzero(np.array([[0, 5], [7, 0]]))]
+    [[0, 1], [1, 0]]
+    """
+    found: tuple[Any, ...] = places_not_zero(x)
+    return found
 
 
 def unique_values(x: Any, /) -> Any:

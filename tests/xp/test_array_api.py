@@ -146,6 +146,7 @@ FOLDS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "isin": lambda m, x, axis: m.isin(x, x[0, :3], invert=True),
     "vecdot": lambda m, x, axis: m.vecdot(x, x[0, :]),
     "searchsorted": lambda m, x, axis: m.searchsorted(m.sort(x[0, :]), x[1, :], side="right"),
+    "nonzero": lambda m, x, axis: m.nonzero(x),
     "unique_values": lambda m, x, axis: m.unique_values(x),
     "unique_counts": lambda m, x, axis: m.unique_counts(x),
     "unique_inverse": lambda m, x, axis: m.unique_inverse(x),

@@ -15,6 +15,8 @@ from gpuprims.primitives.stencil import stencil
 # One pass computes these: they are not the product of a column and a row.
 _WEIGHTS = np.array([[1, 2, 1], [2, 3, 2], [1, 1, 2]])
 _COLUMN = np.array([[1], [2], [1]])
+# So long that kernels read it from memory.
+_ROW = np.array([[1, *[0] * 20, 1, *[0] * 20, 1]])
 
 
 def _elements(rng: np.random.Generator, dtype: np.dtype[Any], size: int) -> np.ndarray:
@@ -41,8 +43,16 @@ def _above_and_below(x: np.ndarray) -> np.ndarray:
     return total
 
 
+def _far_beside(x: np.ndarray) -> np.ndarray:
+    reach = _ROW.size // 2
+    padded = np.pad(x, ((0, 0), (reach, reach)), mode="edge")
+    total: np.ndarray = padded[:, : -2 * reach] + x + padded[:, 2 * reach :]
+    return total
+
+
+_BESIDE = TuningCase("stencil", _elements, stencil, lambda x: (x, _ROW), _far_beside, into=True)
 _ABOVE = TuningCase("stencil", _elements, stencil, lambda x: (x, _COLUMN), _above_and_below, into=True)
 CASE = replace(
     TuningCase("stencil", _elements, stencil, lambda x: (x, _weights(x)), _correlated, into=True),
-    further={"a column": _ABOVE},
+    further={"a column": _ABOVE, "a long row": _BESIDE},
 )
