@@ -152,6 +152,7 @@ class IsinKeywords(Where, total=False):
     """Keywords of isin that cannot be positional."""
 
     kind: Literal["sort", "table"] | None
+    out: Any
 
 
 class On(TypedDict, total=False):

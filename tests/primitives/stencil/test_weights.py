@@ -93,7 +93,7 @@ def test_rows_that_do_not_lie_side_by_side(device: gpuprims.Device, rng: np.rand
         (4096, 1, ["rolling"]),
         (4096, 3, ["separable"]),
         (4096, 8, ["separable"]),
-        (4096, 20, ["separable"] * 2),
+        (4096, 20, ["long_rows", "separable"]),
     ],
 )
 def test_many_weights_of_products_are_read_from_memory_on_gpus(rows: int, sigma: int, names: list[str]) -> None:
