@@ -14,6 +14,7 @@ import gpuprims
 from . import calls, oracles
 from .elements import Elements, Samples
 from .fits import FIT_SIZES, FITS
+from .model_works import MODELS
 from .oracles import CROSS, EDGES
 from .ordered_works import ORDERED, ORDERED_SIZES
 from .works import Case, Sizes, Work, powers
@@ -118,6 +119,7 @@ WORKS = (
     _logistic(100, "gradient 100"),
     _logistic(1024, "gradient 1024"),
     *FITS,
+    *MODELS,
     *ORDERED,
 )
 

@@ -55,7 +55,7 @@ class FactorAnalysis(Gaussian):
 
     Notes
     -----
-    The log-likelihood depends on the samples through their covariance alone, so the device reads them once and each
+    The log-likelihood depends on the samples through their covariance alone, so the device goes over them once and each
     iteration works on n_features squared numbers: it finds the eigenvectors of the covariance in units of the noise,
     then the noise that the factors leave (D. Barber, "Bayesian Reasoning and Machine Learning", algorithm 21.1).
     scikit-learn decomposes all samples in each iteration instead. Results are those of

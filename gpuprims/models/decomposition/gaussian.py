@@ -60,7 +60,7 @@ class Gaussian(Latent):
         return given_back(X, operands, found)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean log-likelihood of the samples, by one read of them; ``y`` is ignored."""
+        """Return the mean log-likelihood of the samples, by one pass over them; ``y`` is ignored."""
         check_fitted(self)
         lower = self._lower()
         _, features = dense_features_of(self, X, reset=False, finite=False)

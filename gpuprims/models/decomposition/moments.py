@@ -1,4 +1,4 @@
-"""Mean and scatter of samples by one read of them, and what the models find in the scatter."""
+"""Mean and scatter of samples by one pass over them, and what the models find in the scatter."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def fitted_samples(model: Any, X: Any) -> tuple[DenseFeatures, Moments]:
 
 
 def moments_of(features: DenseFeatures) -> Moments | None:
-    """Return the moments of samples, by one read of them; None if they are not finite."""
+    """Return the moments of samples, by one pass over them; None if they are not finite."""
     count, k = features.shape
     centre = _centre(features)
     sums = features.centred_gram(centre)

@@ -45,8 +45,8 @@ class PCA(Gaussian):
 
     Notes
     -----
-    The device reads the samples once, for the mean and the covariance around it; the host finds the eigenvectors of the
-    covariance in float64, as scikit-learn's solver "covariance_eigh". Results are those of
+    The device goes over the samples once, for the mean and the covariance around it; the host finds the eigenvectors of
+    the covariance in float64, as scikit-learn's solver "covariance_eigh". Results are those of
     :class:`sklearn.decomposition.PCA`, signs included. Memory on the host is that of a matrix of n_features squared.
 
     Examples

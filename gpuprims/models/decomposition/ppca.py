@@ -31,7 +31,7 @@ class PPCA(Gaussian):
     n_components : int or None, default None
         Number of hidden values; by default that of features, without noise then.
     method : {"eigen", "em"}, default "eigen"
-        "eigen" finds the maximum of the likelihood from the covariance, which the device computes by one read of the
+        "eigen" finds the maximum of the likelihood from the covariance, which the device computes by one pass over the
         samples. "em" is expectation-maximisation by products of the samples with n_components columns, two in each
         iteration; it needs no matrix of n_features squared, so it suits many features.
     tol : float, default 1e-6

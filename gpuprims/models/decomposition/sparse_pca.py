@@ -52,10 +52,10 @@ class SparsePCA(Latent):
     -----
     The objective is ``|X - mean - U V|^2 / 2 + alpha * sum(abs(V))``, with columns of ``U`` of length 1 at most. Given
     ``V``, the best ``U`` is a combination of the features, so the objective depends on the samples through their
-    covariance alone. The device reads them once, and each iteration works on n_features squared numbers: a lasso for
-    each feature by coordinate descent, then a pass over the columns of ``U`` (J. Mairal and others, "Online dictionary
-    learning for sparse coding", 2009). Results are those of :class:`sklearn.decomposition.SparsePCA`, which begins from
-    the same principal components.
+    covariance alone. The device goes over them once, and each iteration works on n_features squared numbers: a lasso
+    for each feature by coordinate descent, then a pass over the columns of ``U`` (J. Mairal and others, "Online
+    dictionary learning for sparse coding", 2009). Results are those of :class:`sklearn.decomposition.SparsePCA`, which
+    begins from the same principal components.
 
     Examples
     --------
