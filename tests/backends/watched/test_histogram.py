@@ -56,7 +56,7 @@ def test_a_histogram_of_each_row(kernel: Kernel, rng: np.random.Generator) -> No
 @pytest.mark.parametrize("dtype", ["int32", "float16", "float32", "float64"])
 def test_histograms_of_weights(kernel: Kernel, rng: np.random.Generator, dtype: str) -> None:
     x, weights = random_values(rng, np.float32, 1501), rng.integers(-9, 9, 1501).astype(dtype)
-    for deterministic in (True, False):
+    for deterministic in (True, False) if dtype.startswith("float") else (True,):  # sums of integers are
         got = counted(kernel, x, 9, (-1, 1), weights=weights, deterministic=deterministic)
         assert_equal(got, np.histogram(x, 9, (-1, 1), weights=weights)[0])
 

@@ -23,9 +23,9 @@ def test_keys_and_indices(kernel: Kernel, rng: np.random.Generator) -> None:
 
 @each([variant for variant in of("sort") if variant.name == "buckets"])
 def test_keys_alone(kernel: Kernel, rng: np.random.Generator) -> None:
-    near = np.repeat(np.float32([1, 2, -3]), 400) * rng.uniform(1, 1.001, 1200).astype(np.float32)  # several levels
+    near = np.repeat(np.float32([1, 2, -3]), 240) * rng.uniform(1, 1.001, 720).astype(np.float32)  # several levels
     special = np.where(rng.random(700) < 0.5, np.float32([0.0, -0.0, np.nan, 1])[rng.integers(0, 4, 700)], 2)
-    few, wide = rng.integers(0, 3, 1100).astype(np.uint8), random_values(rng, np.int64, 700)
+    few, wide = rng.integers(0, 3, 700).astype(np.uint8), random_values(rng, np.int64, 700)
     for x in (near, special, few, wide):
         got = gpuprims.sort(x, device=kernel.device, variant="buckets")
         assert got.tobytes() == np.sort(x, kind="stable").tobytes()

@@ -24,7 +24,7 @@ IN_SPACE = [variant for variant in STENCILS if variant.name in ("cpu_rows", "cpu
 @pytest.mark.parametrize("mode", ["reflect", "constant"])
 def test_stencils_at_borders(kernel: Kernel, rng: np.random.Generator, mode: str) -> None:
     weights = np.arange(-7, 8).reshape(3, 5)
-    for shape in ((1, 1), (3, 30), (21, 70)):
+    for shape in ((1, 1), (21, 70)):
         x = rng.integers(-9, 9, shape).astype(np.int32)
         got = gpuprims.stencil(x, weights, mode=mode, cval=2, device=kernel.device, variant=kernel.variant.name)
         assert_equal(got, ndimage.correlate(x, weights, mode=mode, cval=2))
@@ -96,7 +96,7 @@ def test_products_at_borders(kernel: Kernel, rng: np.random.Generator, mode: str
 def test_stencils_in_space(kernel: Kernel, rng: np.random.Generator, mode: str) -> None:
     how = {"mode": mode, "cval": 2, "device": kernel.device, "variant": kernel.variant.name}
     weights = rng.integers(-9, 9, (3, 3, 3))
-    for shape in ((1, 2, 3), (6, 5, 12), (3, 9, 33)):
+    for shape in ((1, 2, 3), (3, 9, 33)):
         x = rng.integers(-9, 9, shape).astype(np.int32)
         assert_equal(gpuprims.stencil(x, weights, **how), ndimage.correlate(x, weights, mode=mode, cval=2))
 
