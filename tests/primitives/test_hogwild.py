@@ -74,6 +74,23 @@ def test_every_sample_is_met_once(hogwild_kernel: Kernel, rng: np.random.Generat
             np.testing.assert_allclose(got, expected, rtol=1e-6)
 
 
+def test_plain_additions_are_asked_for_and_may_be_lost(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    if device.backend == "reference":
+        pytest.skip("the reference has one kernel of each primitive")
+    reasons = {variant.name: reason for variant, reason in gpuprims.explain("hogwild", device).refusals}
+    assert reasons["racy"] == "is for calls that ask for it by name, because it loses some changes"
+    # Each step adds the same to one weight: what is missing was lost, and nothing else can happen to it.
+    n, rate = 4000, np.float32(2.0**-20)
+    X, y, order = np.ones((n, 1), "f4"), np.ones(n, "f4"), np.arange(n, dtype=np.int32)
+    how: dict[str, Any] = {"rate": rate, "device": device, "variant": "racy"}
+    alone = logistic_hogwild(X, y, np.zeros(1, "f4"), order, workers=1, **how)
+    assert_descent(alone, X, y, np.zeros(1, "f4"), order, rate=rate)
+    together = logistic_hogwild(X, y, np.zeros(1, "f4"), order, workers=64, **how)
+    assert 0 < together[0] <= alone[0] * 1.001
+    with pytest.raises(ArgumentError, match="workers= one or more; got 0"):
+        logistic_hogwild(X, y, np.zeros(1, "f4"), order, workers=0, **how)
+
+
 def test_what_no_sample_touches_stays(hogwild_kernel: Kernel) -> None:
     X, y, weights = np.zeros((4, 40), "f4"), np.zeros(4, "f4"), np.arange(41, dtype="f4")
     got = compute(hogwild_kernel, X, y, weights, np.zeros(0, np.int32), rate=0.5)

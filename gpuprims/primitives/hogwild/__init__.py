@@ -61,6 +61,10 @@ def logistic_hogwild(
     Each worker takes a sample in turn, reads the present weights, and adds its step to each weight by an atomic
     operation. Atomic operations are slow on CPUs, where :func:`gpuprims.primitives.sgd.logistic_sgd` is faster.
 
+    The variant "racy" adds without atomic operations, as section 5.2 of "Hardware Accelerated Machine Learning via
+    Parallel Programming on GPUs" (2017) suggests. It is **lossy**: when two workers change a weight at the same time,
+    one of the changes is lost. It never runs unless it is asked for by name.
+
     Source: F. Niu, B. Recht, C. Re and S. Wright, "HOGWILD!: A Lock-Free Approach to Parallelizing Stochastic Gradient
     Descent", 2011.
 

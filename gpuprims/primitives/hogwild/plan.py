@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from pathlib import Path
+from typing import ClassVar, NamedTuple
 
 from gpuprims.core.counters import with_counters
 from gpuprims.core.device import Device
@@ -12,9 +13,15 @@ from gpuprims.core.layout import Form
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
 from gpuprims.errors import ArgumentError, quoted
-from gpuprims.primitives.sgd.steps import MOST_BLOCK, Steps, plan_steps, power, sample_steps, takes_none, whole
+from gpuprims.primitives.sgd.steps import MOST_BLOCK, SgdSpec, Steps, plan_steps, power, sample_steps, takes_none, whole
 
 _LABEL = "hogwild"
+
+
+class HogwildSpec(SgdSpec):
+    """Macros and functions for workers that share the weights."""
+
+    own_headers: ClassVar[tuple[Path, ...]] = (*SgdSpec.own_headers, Path(__file__).parent / "kernels" / "walk.h")
 
 
 class HogwildRequest(NamedTuple):
@@ -53,7 +60,7 @@ def plan_call(
         if block > able.group_limit:
             raise ArgumentError(f"{_LABEL}: threads_per_datapoint= up to {able.group_limit}; got {threads}")
         fitted, packed = chosen.resized(block=block), steps.layout.pack(0)
-        kernel = device.kernel(fitted, steps.spec(lanes=lanes))
+        kernel = device.kernel(fitted, steps.spec(HogwildSpec, lanes=lanes))
         count = workers or _workers(chosen, steps, device)
         groups = fitted.groups(-(-forms[2].shape[0] // block), able), -(-count // (block // lanes))
         numbers = steps.total, steps.stretch, count

@@ -50,9 +50,9 @@ class Steps(NamedTuple):
         """Dtype of every array but the order."""
         return self.layout.forms[0].dtype
 
-    def spec(self, **fields: int) -> SgdSpec:
+    def spec(self, kind: type[SgdSpec] = SgdSpec, **fields: int) -> SgdSpec:
         """Return the spec of a kernel; the order and the rates are beside the samples."""
-        return SgdSpec.of(self.layout, len(self.layout.forms) - 1, _sigmoid(self.dtype), others=2, **fields)
+        return kind.of(self.layout, len(self.layout.forms) - 1, _sigmoid(self.dtype), others=2, **fields)
 
 
 @lru_cache(maxsize=2)

@@ -10,6 +10,8 @@
 __kernel WORK_GROUP(1)
 void descent_merged_loops(INPUTS, OUTPUTS, const layout_t layout, const i64 n, const i64 steps)
 {
+    const int tid = get_local_id(0);
+    if (tid > 0) return;
     value_t gradient[COLUMNS], rests[COLUMNS];
 
     /* 1. Copy the weights. */

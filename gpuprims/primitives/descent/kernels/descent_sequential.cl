@@ -12,6 +12,8 @@
 __kernel WORK_GROUP(1)
 void descent_sequential(INPUTS, OUTPUTS, GLOBAL u32 *copied, const layout_t layout, const i64 n, const i64 steps)
 {
+    const int tid = get_local_id(0);
+    if (tid > 0) return;
     GLOBAL value_t *residuals = (GLOBAL value_t *)copied;
     value_t gradient[COLUMNS], rests[COLUMNS];
 

@@ -13,7 +13,8 @@ __kernel WORK_GROUP(BLOCK)
 void logistic_grad2_tf4(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 n,
                         const i64 step)
 {
-    const i64 worker = get_group_id(0) * (i64)BLOCK + get_local_id(0), workers = get_num_groups(0) * (i64)BLOCK;
+    const int tid = get_local_id(0);
+    const i64 worker = get_group_id(0) * (i64)BLOCK + tid, workers = get_num_groups(0) * (i64)BLOCK;
 
     if (step == 0) {
         /* 1. Copy the samples by columns. */
