@@ -7,6 +7,7 @@ import pytest
 from device_groups import group_of
 
 import gpuprims
+from conftest import SPECS
 from gpuprims.errors import ArgumentError, EmptyReductionError
 
 NAMES = [
@@ -165,8 +166,9 @@ def test_scan_refuses_what_it_cannot_do(rng) -> None:
         group.scan(x, axis=2)
 
 
-def test_shards_in_the_devices_own_arrays(group, rng) -> None:
+def test_shards_in_the_devices_own_arrays(rng) -> None:
     """On CPUs too, where scattered arrays are NumPy's."""
+    group = group_of(SPECS[0])
     x = rng.integers(-9, 9, (400, 3))
     parts = [device.asarray(part) for device, part in zip(group.devices, np.array_split(x, len(group)), strict=True)]
     sharded = group.from_shards(parts)

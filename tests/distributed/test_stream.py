@@ -10,6 +10,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import gpuprims
+from conftest import SPECS
 from gpuprims.distributed import LogReg
 from gpuprims.errors import ArgumentError, EmptyReductionError, ShapeError, StreamError
 
@@ -38,9 +39,9 @@ def test_reduce_is_numpys(kind, name, tmp_path, rng) -> None:
         np.testing.assert_allclose(stream.reduce(op=name, axis=axis), getattr(np, name)(x, axis=axis), rtol=1e-11)
 
 
-def test_streams_on_devices(device, tmp_path, rng) -> None:
+def test_streams_on_a_device(tmp_path, rng) -> None:
     x = rng.standard_normal(20_001).astype(np.float32)
-    stream = gpuprims.stream(mapped(tmp_path / "x.npy", x), chunk=4_096, device=device)
+    stream = gpuprims.stream(mapped(tmp_path / "x.npy", x), chunk=4_096, device=SPECS[0])
     np.testing.assert_allclose(stream.reduce(op="mean"), x.mean(dtype=np.float64), rtol=1e-4, atol=1e-6)
     np.testing.assert_array_equal(np.concatenate(list(stream.scan(op="max"))), np.maximum.accumulate(x))
     np.testing.assert_array_equal(stream.histogram(50)[0], np.histogram(x, 50)[0])
