@@ -41,9 +41,10 @@ class DeviceGroup(Devices):
 
     Notes
     -----
-    A method starts the work of all devices at the same time, a thread for each, and returns when it has started or, for
-    numbers on the host, ended. Shards join in their order, so results are the same in every run. Sums of floats may
-    differ in the last bits from those of another number of devices.
+    A method starts the work of all devices, and returns when it has started or, for numbers on the host, ended. Calls
+    that wait for their device, as ``compact`` and all calls on CPUs do, have a thread for each device. Shards join in
+    their order, so results are the same in every run. Sums of floats may differ in the last bits from those of another
+    number of devices.
 
     Threads use CuPy's default stream. If your own work fills shards in another stream, wait for it first.
 
