@@ -209,6 +209,19 @@ DEVICE void gp_write_entry(u64 *entry, const u64 bits)
 
 #define gp_add_entry(entry, number) atomicAdd(entry, number)
 
+/* Add to an entry after all that the group has written, and read one before all that follows, for others' writes. */
+DEVICE void gp_release_entry(u64 *entry, const u64 number)
+{
+    asm volatile("red.release.gpu.global.add.u64 [%0], %1;" : : "l"(entry), "l"(number) : "memory");
+}
+
+DEVICE u64 gp_acquire_entry(const u64 *entry)
+{
+    u64 bits;
+    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(bits) : "l"(entry) : "memory");
+    return bits;
+}
+
 /* A float of WORDS words in global memory that all groups add to at once: its value now, and an atomic addition. */
 #if WORDS == 1
 #define GP_FLOAT f32

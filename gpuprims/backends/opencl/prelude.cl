@@ -320,9 +320,24 @@ GP_ADD_FLOAT(gp_add_float_globally, GLOBAL)
 #endif
 #endif
 
-/* Words that one group writes and another reads, by atomics, which OpenCL 1.2 makes visible across groups. */
+/* Words that one group writes and another reads: by atomics, which OpenCL 1.2 makes visible across groups. On NVIDIA's GPUs
+ * loads past the first level of cache do, and work-items that read the same word do not take turns (measurements.md: words). */
+#ifdef __NV_CL_C_VERSION
+DEVICE u32 gp_read_word(GLOBAL const u32 *place)
+{
+    u32 word;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(word) : "l"(place) : "memory");
+    return word;
+}
+
+DEVICE void gp_write_word(GLOBAL u32 *place, const u32 word)
+{
+    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" : : "l"(place), "r"(word) : "memory");
+}
+#else
 #define gp_write_word(place, word) atomic_xchg(place, word)
 #define gp_read_word(place) atomic_or(place, 0)
+#endif
 
 DEVICE void gp_fence(void)
 {
@@ -365,6 +380,30 @@ DEVICE void gp_write_entry(GLOBAL u64 *entry, const u64 bits)
 
 #ifdef cl_khr_int64_base_atomics
 #define gp_add_entry(entry, number) atom_add(entry, (u64)(number))
+
+/* Add to an entry after all that the group has written, and read one before all that follows, for others' writes. */
+DEVICE void gp_release_entry(GLOBAL u64 *entry, const u64 number)
+{
+#ifdef __NV_CL_C_VERSION
+    asm volatile("red.release.gpu.global.add.u64 [%0], %1;" : : "l"(entry), "l"(number) : "memory");
+#else
+    gp_fence();
+    atom_add(entry, number);
+#endif
+}
+
+DEVICE u64 gp_acquire_entry(GLOBAL u64 *entry)
+{
+#ifdef __NV_CL_C_VERSION
+    u64 bits;
+    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(bits) : "l"(entry) : "memory");
+    return bits;
+#else
+    const u64 bits = gp_read_entry(entry);
+    gp_fence();
+    return bits;
+#endif
+}
 #endif
 
 /* A float of WORDS words in global memory that all groups add to at once: its value now, and an atomic addition. */
