@@ -17,8 +17,12 @@ from gpuprims.primitives.sort.work import Four, Passes, Work
 _ENTRY_WORDS, _TASK_WORDS, _STATE_WORDS = 8 + DIGITS, 4, 24 + 8 + DIGITS
 # Work-items that count, and chunks of which zeros and NaN are counted, at most half as many: as in buckets.h.
 _COUNTERS, _CHUNKS = 512, 4096  # rows: buckets
-# Bytes of counts: of 8 copies for each value of a digit, and of 2,048 bins.
-_COUNTING, _BINNING = 4 * DIGITS * 8, 4 * 2048
+# Bytes of a count for each value of a digit, and of 2,048 bins. Copies of these counts in groups that move; in those
+# that only count one for each lane of a warp, so that no two lanes wait for each other, where there is room.
+_COUNTING, _BINNING = 4 * DIGITS, 4 * 2048
+_COPIES, _MOST_COPIES = 8, 32  # rows: buckets-counts
+# Bytes of integers that are counted again if they share leading bits: as in sort_buckets.cl.
+_WIDE = 4
 # Keys of a window, which 16 bytes follow.
 _WINDOW = 16
 # Bytes of local memory that kernels declare, at most.
@@ -26,6 +30,7 @@ _DECLARED = 4 * (5 * DIGITS + 1024)
 # The headers of each step.
 _PARTS: dict[Step, tuple[str, ...]] = {
     "counts": ("buckets.h", "bucket_plans.h"),
+    "notes": ("buckets.h", "bucket_plans.h"),
     "tiles": ("buckets.h", "bucket_tasks.h"),
 }
 
@@ -48,11 +53,12 @@ class _Table(NamedTuple):
 
 
 class _Shape(NamedTuple):
-    """How a step is launched: in groups of a variant, how many, and with how many bytes of local memory."""
+    """How a step is launched: variant, groups, bytes of local memory a group, and copies of its counts."""
 
     variant: Variant
     groups: int
     local: int
+    copies: int = 1
 
 
 def by_buckets(work: Work) -> Passes:
@@ -62,7 +68,7 @@ def by_buckets(work: Work) -> Passes:
     moving, sorting = shapes["counts"], shapes["tiles"].variant
     table = _Table.of(n, nbytes, moving.variant.tile, sorting.tile)
     order = list(_order(work))
-    steps = list(dict.fromkeys(step for step, _ in order))
+    steps = list(dict.fromkeys(step for step, *_ in order))
     kernels = dict(zip(steps, together(device, *(_compiling(work, step, shapes[step]) for step in steps)), strict=True))
 
     def prepared(step: Step, byte: int, final: int) -> Launch:
@@ -72,7 +78,7 @@ def by_buckets(work: Work) -> Passes:
         launch: Launch = kernels[step].prepare(shape.groups, work.layout, *numbers, *begins, local=shape.local)
         return launch
 
-    launches = [prepared(step, byte, int(step == steps[-1])) for step, byte in order]
+    launches = [prepared(*one) for one in order]
 
     def start(memories: Four[Any]) -> None:
         driver = device.driver
@@ -85,15 +91,19 @@ def by_buckets(work: Work) -> Passes:
     return start
 
 
-def _order(work: Work) -> Iterator[tuple[Step, int]]:
-    """Yield the steps of a sort, each with the byte that it looks at."""
-    for byte in reversed(range(work.keys.nbytes)):
-        yield "counts", byte
-        yield ("moves" if byte else "fills"), byte
-    if work.keys.nbytes > 1:
-        yield "tiles", 0
-    if work.keys.dtype.kind == "f":
-        yield "ties", 0
+def _order(work: Work) -> Iterator[tuple[Step, int, int]]:
+    """Yield the steps of a sort, each with the byte that it looks at, and 1 for those that are ``final``."""
+    nbytes, floats = work.keys.nbytes, work.keys.dtype.kind == "f"
+    for byte in reversed(range(nbytes)):
+        first = byte == nbytes - 1
+        yield "notes" if floats and first else "counts", byte, 0
+        if first and not floats and nbytes >= _WIDE:
+            yield "counts", byte, 1
+        yield "moves" if byte else "fills", byte, int(nbytes == 1)
+    if nbytes > 1:
+        yield "tiles", 0, int(not floats)
+    if floats:
+        yield "ties", 0, 1
 
 
 def _shapes(work: Work) -> dict[Step, _Shape]:
@@ -101,14 +111,16 @@ def _shapes(work: Work) -> dict[Step, _Shape]:
     able, n, nbytes = work.device.capabilities, work.rows.length, work.keys.nbytes
     room, tasks = able.asked_local_memory - _DECLARED, work.variant.tasks or work.variant.geometry
     binning = _BINNING + 4 * tasks.block
-    moving = _fitted(work.variant, nbytes, room - _COUNTING)
+    moving = _fitted(work.variant, nbytes, room - _COUNTING * _COPIES)
     sorting = _fitted(replace(work.variant, geometry=tasks), nbytes, room - binning)
     counting = moving.resized(block=_COUNTERS, items=moving.tile // _COUNTERS, groups_per_unit=3)
+    copies = _MOST_COPIES if room >= _COUNTING * _MOST_COPIES else _COPIES
     tiles = -(-n // moving.tile)
     staged = (sorting.tile // _WINDOW + 2) * (_WINDOW * nbytes + 16)
     return {
-        "counts": _Shape(counting, counting.groups(tiles, able), _COUNTING),
-        "moves": _Shape(moving, moving.groups(tiles, able), _COUNTING + moving.tile * nbytes),
+        "counts": _Shape(counting, counting.groups(tiles, able), _COUNTING * copies, copies),
+        "notes": _Shape(counting, counting.groups(tiles, able), _COUNTING * copies, copies),
+        "moves": _Shape(moving, moving.groups(tiles, able), _COUNTING * _COPIES + moving.tile * nbytes, _COPIES),
         "fills": _Shape(moving, moving.groups(tiles, able), 4 * (DIGITS + 1)),
         "tiles": _Shape(sorting, sorting.groups(n, able), binning + staged),
         "ties": _Shape(moving, moving.groups(tiles, able), 4 * moving.block),
@@ -116,7 +128,7 @@ def _shapes(work: Work) -> dict[Step, _Shape]:
 
 
 def _compiling(work: Work, step: Step, shape: _Shape) -> Callable[[], Kernel]:
-    spec = work.spec(5, step, parts=_PARTS.get(step, ("buckets.h",)))
+    spec = work.spec(5, step, copies=shape.copies, parts=_PARTS.get(step, ("buckets.h",)))
     return lambda: work.device.kernel(shape.variant, spec)
 
 

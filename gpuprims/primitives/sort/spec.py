@@ -16,10 +16,9 @@ from gpuprims.primitives.ordering import KERNELS
 from gpuprims.primitives.sort.keys import Keys
 
 _INT64 = np.dtype(np.int64)
-# What a launch does: move elements, count their digits, sort tiles, find where the merge path
-# crosses the begins of tiles, put equal ones in order, write what was counted, or
-# try what a device does.
-Step = Literal["moves", "counts", "tiles", "crosses", "ties", "fills", "tries"]
+# What a launch does: move elements, count their digits, count them and note zeros and NaN, sort tiles, find where the
+# merge path crosses the begins of tiles, put equal ones in order, write what was counted, or try what a device does.
+Step = Literal["moves", "counts", "notes", "tiles", "crosses", "ties", "fills", "tries"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -39,6 +38,7 @@ class SortSpec(KernelSpec):
     lanes_in_order: bool = False  # see sort_onesweep.cl
     wide: bool = False
     memories: int = 0  # pointer arguments
+    copies: int = 1  # of each count of a group: see sort_buckets.cl
     parts: tuple[str, ...] = ()  # further headers of this room
 
     contracted: ClassVar[bool] = False  # a product merged with a sum may make an element less than itself
@@ -57,6 +57,7 @@ class SortSpec(KernelSpec):
         lanes_in_order: bool = False,
         wide: bool = False,
         memories: int,
+        copies: int = 1,
         parts: tuple[str, ...] = (),
     ) -> SortSpec:
         """Return the spec of a launch on so many memories."""
@@ -75,6 +76,7 @@ class SortSpec(KernelSpec):
             lanes_in_order=lanes_in_order,
             wide=wide,
             memories=memories,
+            copies=copies,
             parts=parts,
         )
 
@@ -95,7 +97,8 @@ class SortSpec(KernelSpec):
             "CARRIES": int(self.carried is not None),
             "INDICES": int(self.indices),
             "KEEPS_KEYS": int(self.keeps_keys),
-            "COUNTS": int(self.step == "counts"),
+            "COUNTS": int(self.step in ("counts", "notes")),
+            "NOTES": int(self.step == "notes"),
             "TILES": int(self.step == "tiles"),
             "CROSSES": int(self.step == "crosses"),
             "TIES": int(self.step == "ties"),
@@ -104,6 +107,7 @@ class SortSpec(KernelSpec):
             "ELEMENT": c_type(self.keys.word),
             "LOAD_KEYS": 16 // self.keys.nbytes,
             "LANES_IN_ORDER": int(self.lanes_in_order),
+            "COPIES": self.copies,
         }
 
     def text(self) -> list[str]:

@@ -72,7 +72,13 @@ class Work(NamedTuple):
         return starts_of([contiguous(self.keys.word, (1,), 1)]).pack(0)
 
     def spec(
-        self, memories: int, step: Step = "moves", *, lanes_in_order: bool = False, parts: tuple[str, ...] = ()
+        self,
+        memories: int,
+        step: Step = "moves",
+        *,
+        lanes_in_order: bool = False,
+        copies: int = 1,
+        parts: tuple[str, ...] = (),
     ) -> SortSpec:
         """Return the spec of a launch on so many memories."""
         return SortSpec.of(
@@ -84,5 +90,6 @@ class Work(NamedTuple):
             lanes_in_order=lanes_in_order,
             wide=self.rows.length >= 2**32,
             memories=memories,
+            copies=copies,
             parts=parts,
         )

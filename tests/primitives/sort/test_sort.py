@@ -82,6 +82,17 @@ def test_buckets_of_several_levels(sort_kernel: Kernel, rng: np.random.Generator
     check(sort_kernel, near.astype(dtype))
 
 
+@pytest.mark.optimised
+@pytest.mark.parametrize("dtype", ["uint32", "int32", "int64"])
+def test_keys_alike_in_leading_bits(sort_kernel: Kernel, rng: np.random.Generator, dtype: str) -> None:
+    if sort_kernel.variant.name != "buckets":
+        pytest.skip("others count no keys again")
+    last = 8 * np.dtype(dtype).itemsize - 7
+    x = rng.integers(2 ** (last + 2), 2 ** (last + 2) + 2**last, 2**22 + 7).astype(dtype)
+    for descending in (False, True):
+        check(sort_kernel, x, descending=descending)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "int32", "uint8"])
 def test_data_that_are_hard(sort_kernel: Kernel, rng: np.random.Generator, dtype: str) -> None:
     for x in tricky(rng, 20_001, dtype).values():

@@ -1,9 +1,7 @@
 /* Bins of a task, those of a work-item, and where a bin lies, so that work-items read theirs from banks apart. */
-#define BINS 2048
-#define BIN_BITS 11
 #define BINS_EACH (BINS / BLOCK)
 #define AT_BIN(bin) ((bin) + (bin) / BINS_EACH)
-#define BIN_OF(key) AT_BIN(((u32)((key) >> shift) - lowest) & (BINS - 1))
+#define BIN_OF(key) AT_BIN((((u32)((element_t)((key) << lead) >> shift) & mask) - lowest) * scale >> 16)
 /* Most keys of a bin that windows sort. */
 #define CROWDED 16
 /* Keys that a work-item sorts in registers, and where a key lies, so that windows are read from banks apart. */

@@ -9,8 +9,9 @@
 #else
 #define GROUPS_AT_ONCE 1
 #endif
-#define COPIES 8
 #define MOST_CHUNKS 4096 /* about so many */
+/* The place of a copy of the count of `tid`, which is in turn, so that work-items read theirs from banks apart. */
+#define COPY_IN_TURN(tid, copy) ((tid) * COPIES + ((copy) + (tid) * COPIES / 32) % COPIES)
 #define INFINITE_KEY ((ORDER_SIGN - 1) >> ORDER_FLOATS << ORDER_FLOATS)
 
 /* Words of `state`, after a head of each level and one of tasks: entries in the upper half, their tiles in the lower. */
@@ -23,8 +24,14 @@
 #define MINUS 18
 #define NANS 19
 #define FINISHED 20
+#define LEAD 21        /* leading bits that all keys share: digits are those of keys shifted by so many */
 #define WHOLE 24 /* the entry of the first level's only bucket */
 #define STATE_WORDS (WHOLE + ENTRY_WORDS)
+#if ORDER_FLOATS
+#define LEAD_OF(state) 0
+#else
+#define LEAD_OF(state) gp_read_word((state) + LEAD)
+#endif
 
 /* Words of a bucket's entry, which a row follows: counts of the digit's values, then where the next of each goes. */
 #define START 0
@@ -37,9 +44,17 @@
 #define ROW 8
 #define ENTRY_WORDS (ROW + DIGITS)
 
-/* Words of a task: where it begins; how many keys; the lowest, in its lowest digit; the bits that tell them apart, and the
- * place. */
+/* Words of a task: where it begins; how many keys; how these find bins; the lowest digit and where digits begin. */
 #define TASK_WORDS 4
+
+/* How keys of a task find bins: they are shifted by `shift`, and the distance to the lowest is multiplied by `scale`, in
+ * units of 2^-16. With EXACT as the scale, a bin has keys of one value. */
+#define BINS 2048
+#define EXACT (1u << 16)
+#define PACK_BINS(scale, shift, place) ((scale) | (u32)(shift) << 17 | (place) << 23)
+#define SCALE_OF(packed) ((packed) & (2 * EXACT - 1))
+#define SHIFT_OF(packed) ((int)((packed) >> 17 & 63))
+#define PLACE_OF(packed) ((packed) >> 23)
 
 /* What all launches take. */
 typedef struct {
@@ -61,7 +76,7 @@ typedef struct {
 /* Numbers that a group shares. */
 #define SUMS (WARP ? BLOCK / WARP : BLOCK)
 typedef struct {
-    u32 sums[SUMS], begins[DIGITS + 1], slots[DIGITS], edges[DIGITS + 1], sizes[DIGITS], tallies[3], base;
+    u32 sums[SUMS], begins[DIGITS + 1], slots[DIGITS], edges[DIGITS + 1], tallies[3], base, widest;
     int flag;
 } shared_t;
 

@@ -8,7 +8,8 @@
  * local   COUNTS: COPIES of a count of each value of the digit; moves: as COUNTS, then a tile's keys; TILES: a count of each
  *         bin, then a task's keys; FILLS: where each value's part begins, and where the bucket ends; TIES: a
  *         count of each work-item
- * launch  for each byte from the top: COUNTS, moves, each any number of groups; for the lowest FILLS in place of moves; then
+ * launch  for each byte from the top: COUNTS, of wide integers' top byte a second `final` one, and moves, each any number of
+ *         groups; for the top byte of floats COUNTS takes NOTES; for the lowest byte FILLS in place of moves; then
  *         TILES, any number of groups; then for floats TIES, any number of groups. No group waits for another
  * host    gp_sort_key, gp_element_of (sort_keys.h), DIGITS
  * order   of elements alike in all bits nobody sees the order. NaN, and zeros of both signs, TIES puts back in that of memory
@@ -19,42 +20,81 @@
  *
  *     more than `room`      a bucket of the next byte
  *     more than room / 2    a task of one group
- *     fewer                 a task with those that begin in the same room / 2
+ *     fewer                 a task with those that begin in the same window; this and the largest of them fit in the room
  *
- * A bucket whose keys are alike in the byte too is not moved.
+ * A bucket whose keys are alike in the byte too is not moved. If all integers share leading bits of the top byte, they may be
+ * counted again; bytes are then those of keys without these bits.
  */
 #if COUNTS
 /* Loads of a work-item in flight, each of LOAD_KEYS keys. */
 #define FLYING 4
 
-/* Count a key's digit; of an element also positive zeros, negative ones and NaN, by the chunk that it lies in. */
-DEVICE void gp_count_key(LOCAL u32 *own, const element_t raw, const u32 place, const int shift, LOCAL u32 *tally)
-{
-    const element_t key = place ? raw : gp_sort_key(raw);
-    gp_increment(own + ((u32)(key >> shift) & (DIGITS - 1)) * COPIES);
-#if ORDER_FLOATS
-    const element_t size = raw & ~ORDER_SIGN;
-    if (!place && (size == 0 || size > INFINITE_KEY)) gp_increment(tally + (size ? 2 : raw ? 1 : 0));
-#endif
-}
+/* Count the digit of a key, which lies as an element if `raw`. */
+#define COUNT_DIGIT(bits, raw) gp_increment(own + ((u32)((element_t)(((raw) ? gp_sort_key(bits) : (bits)) << lead) >> shift) & (DIGITS - 1)) * COPIES)
 
-/* Count keys that lie side by side: one by one up to a vector's begin, then vectors, then the rest. */
+#if NOTES
+/* True for zeros of both signs and NaN. */
+#define IS_SPECIAL(bits) ((element_t)(((bits) & ~ORDER_SIGN) - 1) >= INFINITE_KEY)
+
+/* Count a zero or NaN by its kind. */
+DEVICE void gp_tally(const element_t bits, u32 *found)
+{
+    const element_t size = bits & ~ORDER_SIGN;
+    found[0] += bits == 0;
+    found[1] += bits != 0 && size == 0;
+    found[2] += size > INFINITE_KEY;
+}
+#else
+#define IS_SPECIAL(bits) 0
+#define gp_tally(bits, found) (void)0
+#endif
+
+/* Count keys that lie side by side: one by one up to a vector's begin, then vectors, then the rest. Of elements count also
+ * positive zeros, negative ones and NaN. */
 DEVICE void gp_count_keys(LOCAL u32 *own, GLOBAL const element_t *from, const i64 size, const u32 place, const int shift,
-                          LOCAL u32 *tallies, const int tid)
+                          const int lead, LOCAL u32 *tallies, const int tid)
 {
     const i64 head = min(size, (i64)((16 - (u64)from % 16) % 16 / BYTES)), vectors = (size - head) / LOAD_KEYS;
-    for (i64 j = tid; j < head; j += BLOCK) gp_count_key(own, from[j], place, shift, tallies);
+#if NOTES
+    u32 found[3] = {0, 0, 0};
+#endif
+    for (i64 j = tid; j < head; j += BLOCK) {
+        COUNT_DIGIT(from[j], !place);
+        if (!place) gp_tally(from[j], found);
+    }
     i64 v = tid;
     for (; v + (FLYING - 1) * BLOCK < vectors; v += FLYING * BLOCK) {
         element_t flying[FLYING * LOAD_KEYS];
 #pragma unroll
         for (int k = 0; k < FLYING; k++)
             READ_VECTOR(ELEMENT, LOAD_KEYS, from + head + (v + k * BLOCK) * LOAD_KEYS, flying + k * LOAD_KEYS);
+        if (place) {
 #pragma unroll
-        for (int k = 0; k < FLYING * LOAD_KEYS; k++) gp_count_key(own, flying[k], place, shift, tallies);
+            for (int k = 0; k < FLYING * LOAD_KEYS; k++) COUNT_DIGIT(flying[k], 0);
+        } else {
+            int special = 0;
+#pragma unroll
+            for (int k = 0; k < FLYING * LOAD_KEYS; k++) {
+                COUNT_DIGIT(flying[k], 1);
+                special |= IS_SPECIAL(flying[k]);
+            }
+            if (special) /* seldom: load them once more, which takes fewer registers */
+#pragma unroll 1
+                for (int k = 0; k < FLYING; k++)
+#pragma unroll 1
+                    for (int at = 0; at < LOAD_KEYS; at++) gp_tally(from[head + (v + k * BLOCK) * LOAD_KEYS + at], found);
+        }
     }
     for (i64 j = head + v * LOAD_KEYS; j < size; j += BLOCK * LOAD_KEYS)
-        for (int k = 0; k < LOAD_KEYS && j + k < size; k++) gp_count_key(own, from[j + k], place, shift, tallies);
+        for (int k = 0; k < LOAD_KEYS && j + k < size; k++) {
+            COUNT_DIGIT(from[j + k], !place);
+            if (!place) gp_tally(from[j + k], found);
+        }
+#if NOTES
+#pragma unroll
+    for (int kind = 0; kind < 3; kind++)
+        if (found[kind]) gp_add_count(tallies + kind, found[kind]);
+#endif
 }
 
 /* Note the zeros and NaN of a chunk; return those of the kind of each of the first work-items. */
@@ -83,10 +123,12 @@ void sort_buckets(GLOBAL const element_t *keys, GLOBAL element_t *sorted, GLOBAL
     const sort_t sort = TAKEN;
     const int tid = get_local_id(0), byte = (int)digit_at, shift = 8 * byte;
     const i64 tiles = gp_level_tiles(&sort, byte), groups = get_num_groups(0), group = get_group_id(0);
-    const int noted = ORDER_FLOATS && byte == TOP_BYTE;
-    const i64 share = gp_tiles_at_once(tiles, groups, byte), chunk = noted ? gp_chunk(tiles) : share;
+    if (tiles == 0) return;
+    const int lead = (int)LEAD_OF(state);
+    const i64 share = gp_tiles_at_once(tiles, groups, byte), chunk = NOTES ? gp_chunk(tiles) : share;
     u32 special = 0;
 
+    if (final != 0 && lead == 0) return; /* nothing to count again */
     if (tid < 3) shared.tallies[tid] = 0;
     for (i64 turn = group * share; turn < tiles; turn += groups * share) {
         const i64 last = min(turn + share, tiles);
@@ -101,15 +143,16 @@ void sort_buckets(GLOBAL const element_t *keys, GLOBAL element_t *sorted, GLOBAL
             for (i64 part = tile; part < end; part += chunk) {
                 const i64 first = (part - bucket.before) * TILE;
                 const i64 past = min((min(part + chunk, end) - bucket.before) * TILE, (i64)bucket.length);
-                gp_count_keys(counts + tid % COPIES, from + first, past - first, bucket.place, shift, shared.tallies, tid);
-                if (noted) special += gp_note_chunk(&sort, part / chunk, shared.tallies, tid);
+                gp_count_keys(counts + tid % COPIES, from + first, past - first, bucket.place, shift, lead,
+                              shared.tallies, tid);
+                if (NOTES) special += gp_note_chunk(&sort, part / chunk, shared.tallies, tid);
             }
             if (tid == 0) shared.flag = end - tile == bucket.tiles;
             barrier(CLK_LOCAL_MEM_FENCE);
             u32 count = 0;
             if (tid < DIGITS) {
-#pragma unroll
-                for (int copy = 0; copy < COPIES; copy++) count += counts[tid * COPIES + copy];
+#pragma unroll 1
+                for (int copy = 0; copy < COPIES; copy++) count += counts[COPY_IN_TURN(tid, copy)];
             }
 
             /* 2. Plan what comes, if nobody else counts the bucket; else the last group to add its counts does. */
@@ -125,14 +168,22 @@ void sort_buckets(GLOBAL const element_t *keys, GLOBAL element_t *sorted, GLOBAL
                 barrier(CLK_LOCAL_MEM_FENCE);
                 if (shared.flag) count = tid < DIGITS ? gp_read_word(bucket.entry + ROW + tid) : 0;
             }
-            if (shared.flag)
-                gp_plan(&sort, bucket, count, bucket.place ? *from : gp_sort_key(*from), byte, &shared, tid);
+            if (shared.flag) {
+#if !ORDER_FLOATS
+                const int again =
+                    BYTES >= 4 && byte == TOP_BYTE && !final && gp_shares_leading_bits(&sort, bucket, count, &shared, tid);
+#else
+                const int again = 0;
+#endif
+                if (!again)
+                    gp_plan(&sort, bucket, count, bucket.place ? *from : gp_sort_key(*from), byte, lead, &shared, tid);
+            }
             tile = end;
             barrier(CLK_LOCAL_MEM_FENCE);
         }
     }
 
-    if (noted && tid < 3 && special) gp_add_count(state + PLUS + tid, special);
+    if (NOTES && tid < 3 && special) gp_add_count(state + PLUS + tid, special);
 }
 #elif TIES
 /* Elements of a work-item. */
@@ -213,12 +264,13 @@ void sort_buckets(GLOBAL const element_t *keys, GLOBAL element_t *sorted, GLOBAL
     const int tid = get_local_id(0), byte = (int)digit_at;
     const i64 tiles = gp_level_tiles(&sort, byte);
     const element_t zero = gp_only_negative(state) ? ORDER_SIGN : 0;
+    const int lead = (int)LEAD_OF(state);
     GLOBAL element_t *to = sort.sorted;
 
     for (i64 tile = get_group_id(0); tile < tiles; tile += get_num_groups(0)) {
         /* 1. Load where parts begin. */
         const bucket_t bucket = gp_bucket_of(&sort, byte, tile);
-        const element_t prefix = byte == TOP_BYTE ? 0 : (element_t)(*(GLOBAL const u64 *)(bucket.entry + PREFIX) << 8);
+        const element_t prefix = byte == TOP_BYTE ? 0 : (element_t)(*(GLOBAL const u64 *)(bucket.entry + PREFIX) << (8 - lead));
         for (int digit = tid; digit < DIGITS; digit += BLOCK) begins[digit] = gp_read_word(bucket.entry + ROW + digit);
         if (tid == 0) begins[DIGITS] = bucket.start + bucket.length;
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -235,7 +287,7 @@ void sort_buckets(GLOBAL const element_t *keys, GLOBAL element_t *sorted, GLOBAL
 #pragma unroll
             for (int k = 0; k < LOAD_KEYS; k++) {
                 while (low < DIGITS - 1 && (i64)begins[low + 1] <= begin + k) low++;
-                found[k] = gp_element_of(prefix | (element_t)low, zero);
+                found[k] = gp_element_of(prefix | (element_t)(low >> lead), zero);
             }
             if (begin >= first && begin + LOAD_KEYS <= past) {
                 WRITE_VECTOR(ELEMENT, LOAD_KEYS, to + begin, found);
@@ -262,13 +314,14 @@ void sort_buckets(GLOBAL const element_t *keys, GLOBAL element_t *sorted, GLOBAL
     const sort_t sort = TAKEN;
     const int tid = get_local_id(0);
     const i64 tasks = gp_read_word(ENTRIES_OF(state, TASKS));
+    const int lead = (int)LEAD_OF(state);
     const element_t zero = gp_only_negative(state) ? ORDER_SIGN : 0;
 
     for (i64 index = get_group_id(0); index < tasks; index += get_num_groups(0)) {
         GLOBAL const u32 *task = table + tasks_at + index * TASK_WORDS;
-        const u32 start = task[0], place = task[3] >> 8;
-        const int length = (int)task[1], shift = max((int)(task[3] & 255) - BIN_BITS, 0);
-        const u32 lowest = (u32)((element_t)((element_t)(task[2] >> 8) << (task[2] & 255)) >> shift);
+        const u32 start = task[0], place = PLACE_OF(task[2]), scale = SCALE_OF(task[2]);
+        const int length = (int)task[1], shift = SHIFT_OF(task[2]), lower = (int)(task[3] & 255) - shift;
+        const u32 lowest = task[3] >> 8 << lower, mask = (1u << (8 + lower)) - 1;
         GLOBAL const element_t *from = gp_keys_in(&sort, place) + start;
 
         /* 1. Load, and count keys in bins, by the top bits that tell them apart. */
@@ -296,7 +349,7 @@ void sort_buckets(GLOBAL const element_t *keys, GLOBAL element_t *sorted, GLOBAL
             fullest = max(fullest, here);
             count += here;
         }
-        if (shift && fullest > CROWDED) crowded = 1;
+        if (scale != EXACT && fullest > CROWDED) crowded = 1;
         u32 next = gp_sum_of_lower(count, sums, BLOCK, tid);
 #pragma unroll
         for (int k = 0; k < BINS_EACH; k++) {
@@ -318,7 +371,7 @@ void sort_buckets(GLOBAL const element_t *keys, GLOBAL element_t *sorted, GLOBAL
         barrier(CLK_LOCAL_MEM_FENCE);
         if (crowded) {
             gp_sort_crowded(staged, length, &flag, tid);
-        } else if (shift) {
+        } else if (scale != EXACT) {
             gp_sort_bins(staged, filled, &flag, tid);
         }
         GLOBAL element_t *to = sort.sorted + start;
@@ -362,6 +415,19 @@ DEVICE void gp_load_moved(const moved_t tile, element_t *elements, const int tid
     }
 }
 
+/* Clear the rows of the buckets of a level, which are not counted yet, and note the bucket of each tile. */
+DEVICE void gp_prepare_buckets(const sort_t *sort, const int byte, const int tid)
+{
+    const u32 buckets = gp_read_word(ENTRIES_OF(sort->state, byte));
+    GLOBAL u32 *notes = gp_tile_notes(sort, byte);
+    for (u32 index = get_group_id(0); index < buckets; index += get_num_groups(0)) {
+        GLOBAL u32 *entry = gp_entry(sort, byte, index);
+        const u32 before = entry[TILES_BEFORE], tiles = (u32)(((i64)entry[LENGTH] + TILE - 1) / TILE);
+        for (int digit = tid; digit < DIGITS; digit += BLOCK) entry[ROW + digit] = 0;
+        for (u32 tile = tid; tile < tiles; tile += BLOCK) notes[before + tile] = index;
+    }
+}
+
 #define DIGIT_IN(key) ((u32)((key) >> shift) & (DIGITS - 1))
 
 __kernel WORK_GROUP_RESIDENT(BLOCK, GROUPS_AT_ONCE) WHOLE_WARPS
@@ -374,12 +440,14 @@ void sort_buckets(GLOBAL const element_t *keys, GLOBAL element_t *sorted, GLOBAL
     __local u32 sums[SUMS], places[DIGITS];
     LOCAL element_t *staged = (LOCAL element_t *)(counts + DIGITS * COPIES);
     const sort_t sort = TAKEN;
-    const int tid = get_local_id(0), byte = (int)digit_at, shift = 8 * byte;
+    const int tid = get_local_id(0), byte = (int)digit_at, shift = 8 * byte - (int)LEAD_OF(state); /* byte > 0 */
     const i64 tiles = gp_level_tiles(&sort, byte), groups = get_num_groups(0);
     LOCAL u32 *own = counts + tid % COPIES;
 
     /* Groups that run at the same time move neighbours, whose places are near each other. The next tile is loaded while
      * this one is stored. */
+    if (tiles == 0) return;
+    gp_prepare_buckets(&sort, byte - 1, tid);
     element_t elements[ITEMS];
     moved_t tile = gp_moved_at(&sort, byte, get_group_id(0), tiles);
     gp_load_moved(tile, elements, tid);
@@ -408,7 +476,7 @@ void sort_buckets(GLOBAL const element_t *keys, GLOBAL element_t *sorted, GLOBAL
         u32 count = 0, taken = 0;
         if (tid < DIGITS) {
 #pragma unroll
-            for (int copy = 0; copy < COPIES; copy++) count += counts[tid * COPIES + copy];
+            for (int copy = 0; copy < COPIES; copy++) count += counts[COPY_IN_TURN(tid, copy)];
             if (count) taken = gp_add_count(tile.bucket.entry + ROW + tid, count);
         }
         const u32 begin = gp_sum_of_lower(count, sums, DIGITS, tid);
@@ -416,8 +484,8 @@ void sort_buckets(GLOBAL const element_t *keys, GLOBAL element_t *sorted, GLOBAL
             u32 lower = begin;
 #pragma unroll
             for (int copy = 0; copy < COPIES; copy++) {
-                const u32 here = counts[tid * COPIES + copy];
-                counts[tid * COPIES + copy] = lower;
+                const u32 here = counts[COPY_IN_TURN(tid, copy)];
+                counts[COPY_IN_TURN(tid, copy)] = lower;
                 lower += here;
             }
         }
