@@ -7,31 +7,34 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.core.operands import Operands, as_operands
 from gpuprims.expressions import trace
 from gpuprims.operators import OPERATORS, Op
 from gpuprims.primitives.compact import compact
 from gpuprims.primitives.grouping.groups import Groups
 from gpuprims.primitives.grouping.indices import numbers
-from gpuprims.primitives.histogram import histogram
+from gpuprims.primitives.histogram.binning import Table
+from gpuprims.primitives.histogram.bins import start_limits, table_between
+from gpuprims.primitives.histogram.calls import as_weighing
+from gpuprims.primitives.histogram.plan import count
 from gpuprims.primitives.map import map as map_arrays
-from gpuprims.primitives.reduce import reduce
 
 _OCCURS = trace(lambda count: count != 0, 1)
 # A range is small with so many keys, or fewer than one for so many elements; never with more than the last number.
 _FEW, _ELEMENTS_EACH, _MOST = 1024, 8, 1 << 22  # rows: direct
-# Fewest elements: a sort of fewer takes less time than the launches and waits here (rows: direct-few, direct-unique).
+# Fewest elements: a sort of fewer takes less time than the launches and waits here.
+# rows: direct-few, direct-unique, direct-gpu
 _FEWEST = {"cpu": 1 << 14, "gpu": 1 << 19}
 # Edges of bins are float64, which holds all integers up to this one.
 _EXACT = 2**53
 
 
 class Range(NamedTuple):
-    """The range of keys that lie along one axis of a device: the lowest, and how many keys there may be."""
+    """The range of keys that lie along one axis of a device, and the bins for it."""
 
-    keys: Any
+    keys: Operands
     low: int
-    bins: int
-    device: Device
+    table: Table
 
     @classmethod
     def of(cls, keys: Any, device: Device) -> Range | None:
@@ -42,19 +45,24 @@ class Range(NamedTuple):
         size, able = int(keys.shape[0]), device.capabilities
         if not size or keys.dtype.kind not in "iu" or not able.fp64 or size < _FEWEST.get(able.kind, 0):
             return None
+        operands = as_operands("histogram", (keys,), device)
         if keys.dtype.itemsize == 1:
             low, high = int(np.iinfo(keys.dtype).min), int(np.iinfo(keys.dtype).max)
         else:
-            low, high = (int(device.to_host(end)) for end in reduce(keys, op="minmax", device=device))
+            low, high = map(int, start_limits(operands)())
         bins = high - low + 1
         if bins > min(max(size // _ELEMENTS_EACH, _FEW), _MOST) or max(-low, high) >= _EXACT:
             return None
-        return cls(keys, low, bins, device)
+        return cls(operands, low, table_between(keys.dtype, bins, low, high + 1))
 
-    def counts(self, weights: Any = None) -> Any:
-        """Return how often each key of the range occurs, or the sums of its weights."""
-        how: dict[str, Any] = {"bins": self.bins, "range": (self.low, self.low + self.bins), "device": self.device}
-        return histogram(self.keys, weights=weights, **how)[0]
+    def counts(self) -> Any:
+        """Return how often each key of the range occurs."""
+        return count(self.keys, self.table, self.table.bins, None).sums
+
+    def sums(self, weights: Any) -> Any:
+        """Return the sums of the weights of each key of the range."""
+        operands = as_operands("histogram", (self.keys.natives[0], weights), self.keys.device)
+        return count(operands, self.table, self.table.bins, None, as_weighing(operands, True), weights.dtype).sums
 
 
 def direct_sums(groups: Groups, op: Op, mapped: Any) -> Any:
@@ -67,8 +75,8 @@ def direct_sums(groups: Groups, op: Op, mapped: Any) -> Any:
     (values,), device = groups.given, groups.device
     if values.dtype not in (np.float32, np.float64) or (found := Range.of(groups.given_keys, device)) is None:
         return None
-    sums, counts = found.counts(values), found.counts()
-    return compact(sums, map_arrays(_OCCURS, counts, device=device), device=device)
+    occurs = map_arrays(_OCCURS, found.counts(), device=device)
+    return compact(found.sums(values), occurs, device=device)
 
 
 def direct_distinct(elements: Any, device: Device, *, counted: bool) -> tuple[Any, ...] | None:
@@ -80,6 +88,6 @@ def direct_distinct(elements: Any, device: Device, *, counted: bool) -> tuple[An
         return None
     counts, low, dtype = found.counts(), found.low, elements.dtype
     occurs = map_arrays(_OCCURS, counts, device=device)
-    places = compact(numbers(found.bins, counts, device), occurs, device=device)
+    places = compact(numbers(found.table.bins, counts, device), occurs, device=device)
     distinct = map_arrays(lambda place: (place.astype(np.int64) + low).astype(dtype), places, device=device)
     return (distinct, compact(counts, occurs, device=device)) if counted else (distinct,)
