@@ -19,7 +19,7 @@ KEYS: dict[str, Callable[..., Any]] = {
         gpuprims.sort(resident(_SIZE, dtype=dtype), **where) for dtype in ("?", "i2", "f2", "u4", "i8", "f8")
     ],
 }
-SORTS = {
+ROW = {
     **KEYS,
     "indices": lambda **where: [
         gpuprims.argsort(resident(_SIZE, dtype=dtype), **where) for dtype in ("u1", "f4", "i8")
@@ -28,8 +28,8 @@ SORTS = {
         gpuprims.sort_by_key(resident(_SIZE, dtype=key), resident(_SIZE, dtype=value), **where)
         for key, value in (("f4", "u1"), ("u1", "c8"), ("i8", "f2"))
     ],
-    "columns": lambda **where: gpuprims.sort(resident(17_000, 6), 0, **where),
 }
+SORTS = {**ROW, "columns": lambda **where: gpuprims.sort(resident(17_000, 6), 0, **where)}
 MERGED = {
     **SORTS,
     "by a comparison of elements of every width": lambda **where: [
@@ -44,4 +44,4 @@ MERGED = {
     ],
 }
 # The calls of kernels that do not take those of all others.
-ALONE = {"sort_buckets": KEYS, "sort_merge": MERGED, "sort_cpu_merge": MERGED}
+ALONE = {"sort_buckets": KEYS, "sort_resident": ROW, "sort_merge": MERGED, "sort_cpu_merge": MERGED}

@@ -62,7 +62,7 @@ def usual_device(kind: str, warp: int) -> Capabilities:
     return Capabilities(
         kind="cpu" if cpu else "gpu",
         name="a CPU that is not here" if cpu else f"a GPU that is not here, with warps of {warp} lanes",
-        vendor="",
+        vendor="NVIDIA" if bulk_copies else "",
         driver="",
         compute_units=132,
         group_limit=1024,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 
 from gpuprims.core.device import Device
@@ -14,20 +12,29 @@ from gpuprims.primitives.sort.spec import SortSpec
 
 # Additions of each warp that are tried, and groups of each unit: some millions on a large GPU, in less than 1 ms.
 _ROUNDS, _GROUPS = 512, 4
+# The header of kernels that rank elements.
+RANKS = ("ranks.h",)
+_found: dict[Device, bool] = {}
 
 
-@cache
 def lanes_in_order(device: Device, variant: Variant) -> bool:
     """Return True if an atomic addition of a warp in local memory returned lower lanes lower numbers, each time.
 
-    Ranks by atomics take a seventh of the time of ranks by votes. The atomics of NVIDIA's GPUs have kept this order in
-    every trial.
+    The first variant that asks tries it, for all. Ranks by atomics take a seventh of the time of ranks by votes. The
+    atomics of NVIDIA's GPUs have kept this order in every trial. Elsewhere no trial is made: compilers for CPUs run
+    lanes in loops, in an order that differs by kernel.
     """
-    keys, driver = Keys(np.dtype(np.uint8), descending=False), device.driver
-    kernel = device.kernel(variant, SortSpec.of(keys, step="tries", memories=1))
+    if device not in _found:
+        _found[device] = "nvidia" in device.capabilities.vendor.lower() and _try(device, variant)
+    return _found[device]
+
+
+def _try(device: Device, variant: Variant) -> bool:
+    keys, driver, able = Keys(np.dtype(np.uint8), descending=False), device.driver, device.capabilities
+    kernel = device.kernel(variant, SortSpec.of(keys, step="tries", memories=1, parts=RANKS))
     layout = starts_of([contiguous(keys.word, (1,), 1)]).pack(0)
-    local = 4 * DIGITS * variant.block // (device.capabilities.warp or 1)
-    groups = _GROUPS * device.capabilities.compute_units
+    local = 4 * DIGITS * variant.block // (able.warp or 1)
+    groups = (1 if variant.together else _GROUPS) * able.compute_units
     faults = driver.asarray(np.zeros(1, np.uint32))
     kernel.prepare(groups, layout, _ROUNDS, local=local)([faults])
     return not driver.to_host(faults)[0]

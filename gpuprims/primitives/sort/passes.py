@@ -7,14 +7,14 @@ from typing import Any
 
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.driver import Launch
-from gpuprims.core.kernel_spec import Dtype
-from gpuprims.core.memory import section
 from gpuprims.core.together import together
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.sort.buckets import by_buckets
 from gpuprims.primitives.sort.keys import DIGITS
-from gpuprims.primitives.sort.lane_order import lanes_in_order
+from gpuprims.primitives.sort.lane_order import RANKS, lanes_in_order
+from gpuprims.primitives.sort.resident import at_once
 from gpuprims.primitives.sort.traits import LEAST_MERGING, merged_bytes
+from gpuprims.primitives.sort.turns import Turns
 from gpuprims.primitives.sort.work import Four, Passes, Rows, Work
 
 _LEAST_ITEMS = 4
@@ -28,6 +28,7 @@ def passes_of(work: Work) -> Passes:
         "cpu_chunks": _by_chunks,
         "onesweep": _by_sweeps,
         "buckets": by_buckets,
+        "resident": at_once,
         "merge": _by_merging,
         "cpu_merge": _by_merging,
     }
@@ -50,7 +51,7 @@ def _by_chunks(work: Work) -> Passes:
     parts = max(work.variant.groups(-(-rows.length // work.variant.items), device.capabilities), 1)
     count, move = device.kernel(work.variant, work.spec(4, "counts")), device.kernel(work.variant, work.spec(7))
     groups, shared = rows.many * parts, (rows.length, -(-rows.length // parts), parts)
-    turns = _Turns(work, work.keys.nbytes)
+    turns = Turns(work, work.keys.nbytes)
     sides = [*turns.sides, (0, 0), (0, 0)][:2]
 
     def counting(byte: int) -> Launch:
@@ -85,10 +86,10 @@ def _by_sweeps(work: Work) -> Passes:
     parts = max(groups // rows.many, 1)
     count, sweep = together(
         device,
-        lambda: device.kernel(chosen, work.spec(3, "counts")),
-        lambda: device.kernel(chosen, work.spec(6, lanes_in_order=lanes_in_order(device, work.variant))),
+        lambda: device.kernel(chosen, work.spec(3, "counts", parts=RANKS)),
+        lambda: device.kernel(chosen, work.spec(6, lanes_in_order=lanes_in_order(device, work.variant), parts=RANKS)),
     )
-    turns = _Turns(work, nbytes, counts=4 * DIGITS * nbytes * rows.many)
+    turns = Turns(work, nbytes, counts=4 * DIGITS * nbytes * rows.many)
     numbers = rows.length, parts, work.begins.keys
     counting = count.prepare(rows.many * parts, work.layout, *numbers, local=4 * nbytes * DIGITS)
     launches = [
@@ -114,7 +115,7 @@ def _by_merging(work: Work) -> Passes:
     tiles = -(-rows.length // chosen.tile)
     groups = chosen.groups(tiles * rows.many, device.capabilities)
     runs = [chosen.tile << k for k in range((tiles - 1).bit_length())]
-    turns = _Turns(work, 1 + len(runs))
+    turns = Turns(work, 1 + len(runs))
     by_groups = chosen.block > 1  # whose work-items would all wait for the two that search
     crossings = _crossings(work, chosen, tiles, runs, turns) if by_groups else []
     launches = []
@@ -136,7 +137,7 @@ def _by_merging(work: Work) -> Passes:
     return start
 
 
-def _crossings(work: Work, chosen: Variant, tiles: int, runs: Sequence[int], turns: _Turns) -> list[Launch]:
+def _crossings(work: Work, chosen: Variant, tiles: int, runs: Sequence[int], turns: Turns) -> list[Launch]:
     """Return the launches that find, for runs of each length, where the merge path crosses the begin of each tile."""
     if not runs:
         return []
@@ -144,44 +145,6 @@ def _crossings(work: Work, chosen: Variant, tiles: int, runs: Sequence[int], tur
     kernel = work.device.kernel(chosen, work.spec(2, "crosses"))
     numbers = [(*work.rows, tiles, run, turns.places(k).keys) for k, run in enumerate(runs, 1)]
     return [kernel.prepare(groups, work.layout, *given) for given in numbers]
-
-
-class _Turns:
-    """What passes read and write: the first reads the call's arrays, and the last writes its results.
-
-    The others take turns with two sides of one memory, which begins with counts.
-    """
-
-    def __init__(self, work: Work, passes: int, *, counts: int = 0) -> None:
-        self.passes, self._work, self._nbytes = passes, work, section(counts)
-        self.sides = [(self._section(work.keys.word), self._section(work.carried)) for _ in range(min(passes - 1, 2))]
-
-    def _section(self, dtype: Dtype | None) -> int:
-        """Make room for something of each element, and return where it begins, in elements."""
-        if dtype is None:
-            return 0
-        begin = self._nbytes // dtype.itemsize
-        self._nbytes += section(self._work.rows.size * dtype.itemsize)
-        return begin
-
-    def ends(self, k: int) -> tuple[int, int]:
-        """Return 1 for the first pass, and 1 for the last one."""
-        return int(k == 0), int(k == self.passes - 1)
-
-    def places(self, k: int) -> Four[int]:
-        """Return where a pass reads and writes in its memories."""
-        (first, last), begins = self.ends(k), self._work.begins
-        read = begins[:2] if first else self.sides[(k - 1) % 2]
-        return Four(*read, *(begins[2:] if last else self.sides[k % 2]))
-
-    def memories(self, k: int, given: Four[Any], between: Any) -> Four[Any]:
-        """Return the memories of a pass among those of the call and that between passes."""
-        first, last = self.ends(k)
-        return Four(*(given[:2] if first else (between, between)), *(given[2:] if last else (between, between)))
-
-    def allocate(self) -> Any:
-        """Return the memory between passes; None if there is nothing to keep there."""
-        return self._work.device.driver.scratch(self._nbytes) if self._nbytes else None
 
 
 def fitted_to_sweep(variant: Variant, rows: Rows, widest: int, able: Capabilities) -> tuple[Variant, int]:

@@ -7,6 +7,10 @@ from gpuprims.core.geometry import Refusal
 from gpuprims.core.traits import CallTraits
 from gpuprims.primitives.sort.traits import SortTraits
 
+_LANES = 32
+# The fewest keys of 64 bits that are sorted from the top digit down (rows: buckets-short).
+_FEWEST_WIDE = 2**22
+
 
 def rows_below(most: int) -> Refusal:
     """Refuse rows of more elements than a launch counts."""
@@ -51,13 +55,16 @@ def keys_alone(capabilities: Capabilities, call: CallTraits) -> str | None:
 def skewed_or_short(least_bytes: int, least_floats: int, least: int) -> Refusal:
     """Refuse rows that are too short for a sort from the top digit down, by what keys are.
 
-    Keys of one byte are counted and not moved. Narrow floats have few exponents, so that most share their top byte.
+    Keys of one byte are counted and not moved. Wide keys have twice as many digits, which others move one by one.
+    Narrow floats have few exponents, so that most share their top byte.
     """
 
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
         nbytes, kind, enough = call.dtypes[0].itemsize, "keys", least
         if nbytes == 1:
             kind, enough = "bytes", least_bytes
+        elif nbytes == 8:
+            kind, enough = "wide keys", _FEWEST_WIDE
         elif nbytes <= 4 and isinstance(call, SortTraits) and call.floats:
             kind, enough = "narrow floats", least_floats
         if call.size >= enough:
@@ -70,3 +77,10 @@ def skewed_or_short(least_bytes: int, least_floats: int, least: int) -> Refusal:
 def int64_atomics(capabilities: Capabilities, call: CallTraits) -> str | None:
     """Refuse devices without 64-bit atomics."""
     return None if capabilities.int64_atomics else f"needs atomics on 64 bits, which {capabilities.name} lacks"
+
+
+def votes_fit(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse warps of more lanes than a vote of 32 bits has."""
+    if capabilities.warp <= _LANES:
+        return None
+    return f"needs warps of {_LANES} at most; those of {capabilities.name} have {capabilities.warp}"

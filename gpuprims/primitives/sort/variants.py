@@ -16,8 +16,10 @@ from gpuprims.primitives.sort.refusals import (
     rows_below,
     rows_from,
     skewed_or_short,
+    votes_fit,
     whole_rows,
 )
+from gpuprims.primitives.sort.room import fits_at_once
 from gpuprims.primitives.sort.traits import by_bits, chunk_fits, merged_tile_fits
 
 
@@ -31,12 +33,12 @@ class SortVariant(Variant):
     @property
     def waits(self) -> bool:
         """See :class:`Variant`."""
-        return self.sweeps
+        return self.sweeps or self.together
 
     @property
     def asks_local_memory(self) -> bool:
         """See :class:`Variant`."""
-        return self.sweeps or self.tasks is not None
+        return self.waits or self.tasks is not None
 
 
 _SORT = Catalogue(SortVariant, "sort", Path(__file__).parent)
@@ -80,20 +82,37 @@ VARIANTS = (
             rows_below(2**32 - 1),
         ),
         yields=PerBackend(
-            skewed_or_short(2**19, 2**27, 2**24),  # rows: buckets-short
-            skewed_or_short(2**19, 2**28, 2**27),  # rows: buckets-short
+            cuda=skewed_or_short(2**19, 2**26, 2**23),  # rows: buckets-short
+            opencl=skewed_or_short(2**19, 2**26, 2**24),  # rows: buckets-short
         ),
+    ),
+    *_SORT.gpu(
+        "resident",
+        rank=18,
+        geometry=Geometry(1024, 16, 1),  # rows: resident
+        together=True,
+        refuse=lambda at: first_refusal(
+            not_for_cpus,
+            by_bits,
+            group_fits(at.block),
+            shuffles(at.block),
+            votes_fit,
+            forward_progress,
+            fits_at_once(at),
+        ),
+        yields=rows_from(2**12),  # rows: resident
     ),
     *_SORT.gpu(
         "onesweep",
         rank=10,
-        geometry=Geometry(1024, 16, 2),  # rows: onesweep
+        geometry=Geometry(1024, 16, 2),  # rows: onesweep, onesweep-ahead
         sweeps=True,
         refuse=lambda at: first_refusal(
             not_for_cpus,
             by_bits,
             group_fits(at.block),
             shuffles(at.block),
+            votes_fit,
             forward_progress,
             rows_from(2**14),  # rows: onesweep-short
             rows_below(2**32 - 1),

@@ -11,10 +11,8 @@
  * launch  TRIES: any number of groups of BLOCK; `faults` counts work-items that saw lanes out of order. COUNTS: any
  *         number of groups, the same for each row. Else any number; each takes the next tile until
  *         none are left, so groups that run have taken the tiles before it
- * host    gp_sort_key, DIGITS, DIGIT_OF (sort_keys.h), gp_ballot, gp_prefetch, tile statuses
+ * host    gp_sort_key, DIGITS, DIGIT_OF (sort_keys.h), gp_rank_in_warp (ranks.h), gp_prefetch, tile statuses
  * order   stable: places within a tile follow the order of warps, items and lanes, which is that of memory
- *         If LANES_IN_ORDER, one atomic addition of a warp returns lower lanes lower numbers. No vendor promises that, so
- *         a launch of TRIES finds out; else lanes vote on each bit
  * source  Adinets and Merrill, Onesweep: a faster least significant digit radix sort for GPUs, 2022
  *
  * A pass of a tile of eight elements, by a digit of values 0 to 2:
@@ -26,7 +24,6 @@
  *     place in the row             begins + those in the tiles before + rank
  */
 #define BYTES ((int)sizeof(element_t))
-#define WARPS (BLOCK / WARP)
 #define TILE ((i64)BLOCK * ITEMS)
 /* Statuses of earlier tiles that a work-item reads at once. */
 #define WINDOW 4
@@ -34,71 +31,13 @@
 #define LINE (128 / (int)sizeof(carried_t))
 #define TAG_OF(entry) ((u32)((entry) >> 32))
 
-/* Turn counts of the digit's values, one for each of the first DIGITS work-items, into sums of those before. */
-DEVICE u32 gp_sum_before(const u32 count, LOCAL u32 *sums, const int tid)
-{
-    const int lane = tid % WARP;
-    u32 whole = count;
-    for (int stride = 1; stride < WARP; stride *= 2) {
-        const u32 lower = gp_shuffle_word_up(whole, stride);
-        whole += lane >= stride ? lower : 0;
-    }
-    if (lane == WARP - 1) sums[tid / WARP] = whole;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    u32 before = whole - count;
-    for (int warp = 0; warp < DIGITS / WARP; warp++) before += warp < tid / WARP ? sums[warp] : 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    return before;
-}
-
-/* Return the lanes whose digits are like this one's. */
-DEVICE u32 gp_lanes_alike(const u32 digit)
-{
-    u32 alike = 0xffffffffu >> (32 - WARP);
-#pragma unroll
-    for (int bit = 0; bit < 8; bit++) {
-        const u32 lanes = gp_ballot((int)(digit >> bit & 1));
-        alike &= digit >> bit & 1 ? lanes : ~lanes;
-    }
-    return alike;
-}
-
-/* Count an element in its warp's counts, and return how many like it there were: in items before, and in lower lanes. */
-DEVICE u32 gp_rank_in_warp(LOCAL u32 *own, const u32 digit, const int lane)
-{
-#if LANES_IN_ORDER
-    return gp_increment(own + digit);
-#else
-    const u32 alike = gp_lanes_alike(digit), before = own[digit];
-    const u32 lower = (u32)gp_count_bits(alike & ((1u << lane) - 1));
-    gp_warp_barrier();
-    if (lower == 0) own[digit] = before + (u32)gp_count_bits(alike);
-    gp_warp_barrier();
-    return before + lower;
-#endif
-}
-
 #if TRIES
 __kernel WORK_GROUP(BLOCK) WHOLE_WARPS
 void sort_onesweep(GLOBAL u32 *faults, const layout_t layout, const i64 rounds LOCAL_PARAMETER)
 {
     LOCAL_MEMORY(u32, counts);
-    const int tid = get_local_id(0), lane = tid % WARP;
-    LOCAL u32 *own = counts + tid / WARP * DIGITS;
-    u32 random = (u32)get_group_id(0) * 2654435761u + (u32)tid * 40503u + 1, wrong = 0;
-    for (int at = tid; at < WARPS * DIGITS; at += BLOCK) counts[at] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-
-    for (int round = 0; round < rounds; round++) {
-        random = random * 1664525u + 1013904223u;
-        const u32 digit = random >> 24 & (DIGITS - 1) >> round % 9; /* from all values of the digit to a single one */
-        const u32 before = own[digit];
-        gp_warp_barrier();
-        const u32 rank = gp_increment(own + digit);
-        gp_warp_barrier();
-        wrong |= rank - before != (u32)gp_count_bits(gp_lanes_alike(digit) & ((1u << lane) - 1));
-    }
-    if (wrong) gp_add_count(faults, 1);
+    const int tid = get_local_id(0);
+    if (gp_lanes_out_of_order(counts, rounds, tid)) gp_add_count(faults, 1);
 }
 #elif COUNTS
 /* Loads of a work-item in flight. */
@@ -181,6 +120,16 @@ DEVICE u32 gp_look_back(GLOBAL u64 *statuses, const i64 at, const i64 tile, cons
     return before;
 }
 
+/* Load a work-item's part of a tile that has `live` elements. */
+DEVICE void gp_load_part(GLOBAL const element_t *from, element_t *elements, const int begin, const int live)
+{
+#pragma unroll
+    for (int item = 0; item < ITEMS; item++) {
+        const int j = begin + item * WARP;
+        elements[item] = j < live ? from[j] : 0;
+    }
+}
+
 __kernel WORK_GROUP(BLOCK) WHOLE_WARPS
 void sort_onesweep(GLOBAL const element_t *keys, GLOBAL const carried_t *values, GLOBAL const u32 *begins,
                    GLOBAL element_t *moved, GLOBAL u8 *kept, GLOBAL u64 *statuses, const layout_t layout, const i64 rows,
@@ -195,39 +144,26 @@ void sort_onesweep(GLOBAL const element_t *keys, GLOBAL const carried_t *values,
     LOCAL carried_t *beside = (LOCAL carried_t *)counts;
 #endif
     const int tid = get_local_id(0), lane = tid % WARP, warp = tid / WARP;
-    const int shift = 8 * (int)byte;
+    const int shift = 8 * (int)byte, begin = warp * (WARP * ITEMS) + lane;
+    const i64 all = rows * tiles;
     LOCAL u32 *own = counts + warp * DIGITS;
+    element_t elements[ITEMS];
 
-    for (;;) {
-        /* 1. Take the next tile; the last group that finds none makes the launch's tags void. */
-        if (tid == 0) task = gp_add_entry(statuses, 1);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        const u32 tag = TAG_OF(task) + 1; /* of a tile's own counts; with those before it, they have the next tag */
-        const i64 at = (u32)task, row = at / tiles, tile = at % tiles;
-        if (row >= rows) {
-            if (tid == 0 && at == rows * tiles + get_num_groups(0) - 1) gp_write_entry(statuses, (u64)(tag + 1) << 32);
-            return;
-        }
-        const i64 base = tile * TILE;
+    /* 1. Take the first tile. Each tile is loaded while the one before it is stored. */
+    if (tid == 0) task = gp_add_entry(statuses, 1);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const u32 tag = TAG_OF(task) + 1; /* of a tile's own counts; with those before it, they have the next tag */
+    i64 at = (u32)task;
+    if (at < all)
+        gp_load_part(keys + keys_at + at / tiles * n + at % tiles * TILE, elements, begin, (int)min(n - at % tiles * TILE, TILE));
+
+    while (at < all) {
+        const i64 row = at / tiles, tile = at % tiles, base = tile * TILE;
         const int live = (int)min(n - base, TILE);
-        const int begin = warp * (WARP * ITEMS) + lane;
-        GLOBAL const element_t *from = keys + keys_at + row * n + base;
+
+        /* 2. Rank each element among those of its warp with its digit. Places past the end rank last. */
         for (int digit = tid; digit < WARPS * DIGITS; digit += BLOCK) counts[digit] = 0;
-
-        /* 2. Load. Values are needed after the look-back; they come as far as the cache (rows: onesweep-values). */
-        element_t elements[ITEMS];
-#pragma unroll
-        for (int item = 0; item < ITEMS; item++) {
-            const int j = begin + item * WARP;
-            elements[item] = j < live ? from[j] : 0;
-        }
-#if CARRIES
-        if (!(INDICES ? first : 0))
-            for (int j = tid * LINE; j < live; j += BLOCK * LINE) gp_prefetch(values + values_at + row * n + base + j);
-#endif
         barrier(CLK_LOCAL_MEM_FENCE);
-
-        /* 3. Rank each element among those of its warp with its digit. Places past the end rank last. */
         u32 ranks[ITEMS];
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) {
@@ -236,10 +172,11 @@ void sort_onesweep(GLOBAL const element_t *keys, GLOBAL const carried_t *values,
         }
         barrier(CLK_LOCAL_MEM_FENCE);
 
-        /* 4. Add up the warps' counts, tell them to the tiles behind, and look back. */
+        /* 3. Add up the warps' counts, and tell them to the tiles behind. Take the next tile. */
         u32 count = 0;
+        if (tid == 0) task = gp_add_entry(statuses, 1);
         if (tid < DIGITS) {
-#pragma unroll
+#pragma unroll 8
             for (int k = 0; k < WARPS; k++) {
                 const u32 here = counts[k * DIGITS + tid];
                 counts[k * DIGITS + tid] = count;
@@ -248,43 +185,72 @@ void sort_onesweep(GLOBAL const element_t *keys, GLOBAL const carried_t *values,
             gp_write_entry(statuses + 1 + at * DIGITS + tid, (u64)(tile ? tag : tag + 1) << 32 | count);
         }
         const u32 start = gp_sum_before(count, sums, tid);
-        if (tid < DIGITS) {
-            const u32 before = gp_look_back(statuses, at, tile, tag, tid);
-            if (tile) gp_write_entry(statuses + 1 + at * DIGITS + tid, (u64)(tag + 1) << 32 | (before + count));
-            places[tid] = begins[(row * BYTES + byte) * DIGITS + tid] + before - start;
-            starts[tid] = start;
-        }
+        if (tid < DIGITS) starts[tid] = start;
         barrier(CLK_LOCAL_MEM_FENCE);
+
+        /* 4. Gather the tile by digits. Narrow values go to registers meanwhile, wide ones as far as the cache
+         * (rows: onesweep-ahead, onesweep-values). */
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) {
             const u32 digit = begin + item * WARP < live ? DIGIT_OF(elements[item], shift) : DIGITS - 1;
             ranks[item] += starts[digit] + own[digit];
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-
-        /* 5. Gather the tile by digits, and store. */
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) staged[ranks[item]] = elements[item];
+        const i64 next = (u32)task, next_base = next % tiles * TILE;
+        GLOBAL const element_t *from = keys + keys_at + next / tiles * n + next_base;
+        const int next_live = next < all ? (int)min(n - next_base, TILE) : 0;
+#if CARRIES
+        const int numbers = INDICES ? (int)first : 0, early = sizeof(carried_t) <= 4;
+        GLOBAL const carried_t *values_from = values + values_at + row * n + base;
+        carried_t held[ITEMS];
+        if (numbers) {
+        } else if (early) {
+#pragma unroll
+            for (int item = 0; item < ITEMS; item++) {
+                const int j = begin + item * WARP;
+                held[item] = j < live ? values_from[j] : 0;
+            }
+        } else {
+            for (int j = tid * LINE; j < live; j += BLOCK * LINE) gp_prefetch(values_from + j);
+        }
+#else
+        gp_load_part(from, elements, begin, next_live);
+#endif
+
+        /* 5. Look back. */
+        if (tid < DIGITS) {
+            const u32 before = gp_look_back(statuses, at, tile, tag, tid);
+            if (tile) gp_write_entry(statuses + 1 + at * DIGITS + tid, (u64)(tag + 1) << 32 | (before + count));
+            places[tid] = begins[(row * BYTES + byte) * DIGITS + tid] + before - start;
+        }
         barrier(CLK_LOCAL_MEM_FENCE);
+
+        /* 6. Store. */
+#if CARRIES
         u32 to[ITEMS];
+#endif
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) {
             const int k = item * BLOCK + tid;
             const element_t element = staged[k];
-            to[item] = places[DIGIT_OF(element, shift)] + k;
+            const u32 place = places[DIGIT_OF(element, shift)] + k;
             if (KEEPS_KEYS || !last) {
-                if (k < live) moved[moved_at + row * n + to[item]] = element;
+                if (k < live) moved[moved_at + row * n + place] = element;
             }
+#if CARRIES
+            to[item] = place;
+#endif
         }
 #if CARRIES
         barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) {
             const int j = begin + item * WARP;
-            if (j < live)
-                beside[ranks[item]] =
-                    (INDICES ? first : 0) ? (carried_t)(base + j) : values[values_at + row * n + base + j];
+            if (j < live) beside[ranks[item]] = numbers ? (carried_t)(base + j) : early ? held[item] : values_from[j];
         }
+        gp_load_part(from, elements, begin, next_live);
         barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) {
@@ -299,6 +265,10 @@ void sort_onesweep(GLOBAL const element_t *keys, GLOBAL const carried_t *values,
         }
 #endif
         barrier(CLK_LOCAL_MEM_FENCE);
+        at = next;
     }
+
+    /* 7. The last group that finds no tile makes the launch's tags void. */
+    if (tid == 0 && at == all + get_num_groups(0) - 1) gp_write_entry(statuses, (u64)(tag + 1) << 32);
 }
 #endif

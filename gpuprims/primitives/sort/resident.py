@@ -1,0 +1,31 @@
+"""The launch of a sort of elements that fit in the tiles of groups that run at the same time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpuprims.primitives.sort.keys import DIGITS
+from gpuprims.primitives.sort.lane_order import RANKS, lanes_in_order
+from gpuprims.primitives.sort.room import fitted_at_once
+from gpuprims.primitives.sort.turns import Turns
+from gpuprims.primitives.sort.work import Four, Passes, Work
+
+# Tables of counts, and bytes of a count; 32-bit words of what groups count themselves in.
+_TABLES, _COUNT, _COUNTERS = 2, 2, 4
+
+
+def at_once(work: Work) -> Passes:
+    """Sort all elements in one launch."""
+    device, n = work.device, work.rows.length
+    widest = max(work.keys.nbytes, work.carried.itemsize if work.carried else 0)
+    chosen, local = fitted_at_once(work.variant, n, widest, device.capabilities)
+    groups = -(-n // chosen.tile)
+    turns = Turns(work, work.keys.nbytes, counts=_TABLES * groups * DIGITS * _COUNT)
+    first, second = [*turns.sides, (0, 0), (0, 0)][:2]
+    kernel = device.kernel(chosen, work.spec(6, lanes_in_order=lanes_in_order(device, work.variant), parts=RANKS))
+    launch = kernel.prepare(groups, work.layout, n, *work.begins, *first, *second, local=local)
+
+    def start(memories: Four[Any]) -> None:
+        launch([*memories, turns.allocate(), device.driver.counters(_COUNTERS)])
+
+    return start
