@@ -86,6 +86,7 @@ _BY_EPOCHS: dict[str, Any] = {"sizes": "epochs", "share": 0.1, "max_iter": calls
 
 FITS = (
     _fit("by lbfgs", _LBFGS, "fit"),
+    _fit("by lbfgs, composed", _LBFGS, "fit", solver="lbfgs", composed=True),
     _fit("by newton-cholesky", _NEWTON, "newton", solver="newton-cholesky"),
     _fit("by gd", _LBFGS, "newton", solver="gd", share=1e-4, max_iter=1000),
     _fit("by minibatch", calls.sklearns_sgd, solver="minibatch", **{**_BY_EPOCHS, "share": 0.2}),

@@ -12,9 +12,8 @@ from sklearn import decomposition
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import NearestCentroid
 
-from gpuprims.models import PCA, FactorAnalysis, LogReg, MatchingNet, Prototypes
+from gpuprims.models import PCA, FactorAnalysis, MatchingNet, Prototypes
 
-from . import calls
 from .elements import Samples
 from .works import Work
 
@@ -62,11 +61,6 @@ def _votes_by_numpy(X: np.ndarray, y: np.ndarray, _: Any) -> np.ndarray:
     return np.stack([votes[:, y[:_SUPPORT] == one].sum(axis=1) for one in (0, 1)], axis=1)
 
 
-def _composed(X: Any, y: Any, _: Any, *, device: Any = None) -> np.ndarray:
-    model = LogReg(device=device, composed=True).fit(X, y)
-    return np.append(model.coef_[0], model.intercept_)
-
-
 def _near(result: Any, expected: np.ndarray) -> None:
     np.testing.assert_allclose(result, expected, rtol=1e-3, atol=1e-3)
 
@@ -86,5 +80,4 @@ MODELS = (
     _work("factor analysis, 3 iterations", _noise, _noise_by_sklearn),
     _work("prototypes, fit and predict", _nearest, _nearest_by_sklearn, _nearly_all),
     _work("matching, 100 examples", _votes, _votes_by_numpy, library="NumPy"),
-    _work("fit by lbfgs, composed", _composed, calls.fit_by_sklearn, calls.no_worse, expect=calls.best_loss, limit=""),
 )
