@@ -91,7 +91,7 @@ def test_labels_of_the_host_go_to_a_gpu(
 ) -> None:
     monkeypatch.setattr(samples_module, "_FEWEST_THERE", 1)
     X, y = rng.standard_normal((200, 3)).astype("f4"), rng.integers(0, 2, 200) * 5
-    given = samples_module._labels_there(y, 200, device)
+    given = samples_module._labels_there("LogReg", y, 200, device)
     assert (given is None) == (device.capabilities.kind != "gpu")
     np.testing.assert_array_equal(fit(device, X, y).classes_, [0, 5])
 

@@ -118,7 +118,8 @@ class LogRegCV(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimator):
     # Parameters of LogReg that are fixed here.
     penalty = "elasticnet"
     threshold = 0.5
-    feature_dtype = None
+    feature_dtype = variant = None
+    composed = False
 
     backend: str | Device | None = None
     _: KW_ONLY
