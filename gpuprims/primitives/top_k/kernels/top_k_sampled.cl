@@ -69,9 +69,9 @@ DEVICE pick_t gp_best_sampled(INPUTS, const layout_t layout, const i64 o, const 
 #endif
 
 /* Offer the elements of a part: tiles at equal distances, so that neighbours are offered by several groups. */
-DEVICE void gp_filter(INPUTS, const layout_t layout, const i64 o, const i64 size, const i64 part, const i64 parts,
-                      const pick_t threshold, LOCAL pick_t *tile, LOCAL u32 *kept, GLOBAL u32 *count,
-                      GLOBAL u64 *candidates, const i64 room, const int tid)
+DEVICE void gp_offer_part(INPUTS, const layout_t layout, const i64 o, const i64 size, const i64 part, const i64 parts,
+                          const pick_t threshold, LOCAL pick_t *tile, LOCAL u32 *kept, GLOBAL u32 *count,
+                          GLOBAL u64 *candidates, const i64 room, const int tid)
 {
     const i64 tile_size = AT_ONCE * VECTOR * BLOCK, tiles = size / tile_size;
     /* Of equal elements the first comes first, so behind the threshold's place better ones alone are taken. */
@@ -151,7 +151,8 @@ void top_k_sampled(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, 
             if (tid == 0) kept = 0;
             barrier(CLK_LOCAL_MEM_FENCE);
             if (!ends && !retries)
-                gp_filter(INPUT_NAMES, layout, o, n, part, parts, threshold, tile, &kept, count, candidates, room, tid);
+                gp_offer_part(INPUT_NAMES, layout, o, n, part, parts, threshold, tile, &kept, count, candidates, room,
+                              tid);
             barrier(CLK_LOCAL_MEM_FENCE);
             int number = (int)min(kept, (u32)TILE);
             for (int selects = ends || retries; selects; selects = 0) {
