@@ -8,7 +8,8 @@
  *         group finds for itself. The last group of a row writes the results, if the elements are at least k and have
  *         `room`. RETRY: otherwise, keep the best of each part, and the last group writes the best of all
  * host    a threshold, BESTS and `room` picks, and a flag for each row; two counters for each row; gp_rank_order, gp_pick
- *         (ordering.h), gp_fold_bests, gp_pick_of_rank, gp_sort_tile (tiles.h), gp_sampled_place (pieces.h), gp_select (selecting.h); MAP, MAP_VECTOR, STORE_PICK
+ *         (ordering.h), gp_fold_bests, gp_pick_of_rank, gp_sort_tile (tiles.h), gp_sampled_place (pieces.h), gp_select
+ *         (selecting.h); MAP, MAP_VECTOR and STORE_PICK
  * order   of equal elements the first comes first
  *
  * PoCL compiles the code behind a barrier again for each condition around it, so steps with barriers are loops of one turn.
