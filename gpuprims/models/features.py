@@ -9,16 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from gpuprims.core.device import Device
-from gpuprims.models.gram import (
-    centred_by_blocks,
-    centred_by_products,
-    centred_by_reduce,
-    gram_by_blocks,
-    gram_by_products,
-    gram_by_reduce,
-)
+from gpuprims.models import gram
 from gpuprims.models.transposition import transposed
-from gpuprims.primitives.csr import check_indices, product_of_checked
+from gpuprims.primitives.csr import product_of_checked
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 from gpuprims.primitives.take import take
@@ -79,20 +72,20 @@ class DenseFeatures:
     def gram(self, weights: Any) -> np.ndarray:
         """Return ``X.T @ (weights * X)`` on the host in float64, for weights of shape (n, 1)."""
         if self.device.capabilities.kind in ("cpu", "reference"):
-            found = gram_by_blocks(self.device, self.array, weights)
+            found = gram.gram_by_blocks(self.device, self.array, weights)
         elif (product := self._product(weights)) is not None:
-            found = gram_by_products(self.device, self.array, weights, product)
+            found = gram.gram_by_products(self.device, self.array, weights, product)
         else:
-            found = gram_by_reduce(self.device, self.array, weights)
+            found = gram.gram_by_reduce(self.device, self.array, weights)
         return found * np.outer(self._host_scale(), self._host_scale())
 
     def centred_gram(self, centre: np.ndarray) -> np.ndarray:
         """Return ``Z.T @ Z`` for ``Z = [X - centre, 1]`` on the host in float64; features in fewer bits have none."""
         if self.device.capabilities.kind in ("cpu", "reference"):
-            return centred_by_blocks(self.device, self.array, centre)
+            return gram.centred_by_blocks(self.device, self.array, centre)
         if (product := self._product(self.array)) is not None:
-            return centred_by_products(self.device, self.array, centre, product)
-        return centred_by_reduce(self.device, self.array, centre)
+            return gram.centred_by_products(self.device, self.array, centre, product)
+        return gram.centred_by_reduce(self.device, self.array, centre)
 
     def squared_norms(self) -> Any:
         """Return the sum of squares of each sample, of shape (n,)."""
@@ -106,7 +99,7 @@ class DenseFeatures:
         """Return some of the features, copied."""
         places = self.device.asarray(chosen.astype(np.int32))
         scale = None if self.scale is None else take(self.scale, places, device=self.device)
-        return DenseFeatures(self.device, take(self.array, places, axis=1, device=self.device), scale)
+        return type(self)(self.device, take(self.array, places, axis=1, device=self.device), scale)
 
     def as_float64(self) -> DenseFeatures:
         """Return the same features with products in float64; kernels convert the array as they read it."""
@@ -170,7 +163,7 @@ class SparseFeatures:
 
     Scores read rows and gradients read columns. Each form is copied to the device when it is first needed and stays
     there, except for the columns of a batch with fewer elements than columns, which are copied each time. The matrix is
-    on the host and checked by :func:`check_matrix`; ``rows`` is its copy on the device, if there is one.
+    on the host and checked; ``rows`` is its copy on the device, if there is one.
     """
 
     dense = None  # see DenseFeatures
@@ -294,18 +287,3 @@ class SparseFeatures:
 
 
 Features = DenseFeatures | SparseFeatures
-
-
-def check_matrix(label: str, X: Any) -> None:
-    """Raise ArgumentError for a sparse matrix with indices out of bounds, before conversions and kernels read it."""
-    if X.format in ("csr", "csc"):
-        stored, across = len(X.data), X.shape[X.format == "csr"]
-        check_indices(label, np.asarray(X.indices), np.asarray(X.indptr), stored, across)
-
-
-def narrowed(matrix: Any) -> Any:
-    """Return a CSR matrix with 32-bit indices where these suffice, to read half the bytes."""
-    if matrix.indices.dtype == np.int32 == matrix.indptr.dtype or max(*matrix.shape, matrix.nnz) >= 2**31:
-        return matrix
-    stored = matrix.data, matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
-    return sparse.csr_array(stored, matrix.shape)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 from sklearn.utils import get_tags
 from sklearn.utils.validation import _check_n_features, validate_data
 
@@ -15,7 +15,8 @@ from gpuprims.errors import ArgumentError, DtypeError
 from gpuprims.expressions.masks import refuse_masked
 from gpuprims.models.checks import OwnErrors
 from gpuprims.models.device_arrays import device_operands, host_array
-from gpuprims.models.features import DenseFeatures, Features, SparseFeatures, check_matrix, narrowed
+from gpuprims.models.features import DenseFeatures, Features, SparseFeatures
+from gpuprims.primitives.csr import check_indices
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 
@@ -41,10 +42,10 @@ def features_of(model: Any, X: Any, *, reset: bool, finite: bool = True) -> tupl
         return on_device.instead(array), DenseFeatures(on_device.device, array)
     X, device = host_array(X), pick_device(None, asked)
     if issparse(X):
-        check_matrix(label, X)
+        _check_matrix(label, X)
     checked = X if _needs_no_checks(model, X, reset=reset) else _checked_on_host(model, X, reset=reset)
     if issparse(checked):
-        operands, sparse = as_operands(label, (checked.data,), device), SparseFeatures(device, narrowed(checked))
+        operands, sparse = as_operands(label, (checked.data,), device), SparseFeatures(device, _narrowed(checked))
         features: Features = sparse
         stored = sparse.elements
     else:
@@ -112,3 +113,18 @@ def _checked_on_device(model: Any, operands: Operands, *, reset: bool, finite: b
     with OwnErrors(label):
         _check_n_features(model, array, reset=reset)
     return array
+
+
+def _check_matrix(label: str, X: Any) -> None:
+    """Raise ArgumentError for a sparse matrix with indices out of bounds, before conversions and kernels read it."""
+    if X.format in ("csr", "csc"):
+        stored, across = len(X.data), X.shape[X.format == "csr"]
+        check_indices(label, np.asarray(X.indices), np.asarray(X.indptr), stored, across)
+
+
+def _narrowed(matrix: Any) -> Any:
+    """Return a CSR matrix with 32-bit indices where these suffice, to read half the bytes."""
+    if matrix.indices.dtype == np.int32 == matrix.indptr.dtype or max(*matrix.shape, matrix.nnz) >= 2**31:
+        return matrix
+    stored = matrix.data, matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
+    return csr_array(stored, matrix.shape)

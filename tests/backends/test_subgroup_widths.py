@@ -212,6 +212,7 @@ CALLS: dict[str, tuple[Callable[[np.random.Generator, How], None], int]] = {
     "newton_tiles": (_newton, 4),
     "sgd_gram": (_sgd, 4),
     "hogwild_lock_free": (_hogwild, 4),
+    "hogwild_racy": (_hogwild, 4),
     "csr_rows": (_csr, 4),
     "sort_onesweep": (_sort, 32),
     "sort_resident": (_sort, 32),

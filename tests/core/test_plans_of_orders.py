@@ -254,7 +254,7 @@ NO_CALLS = {
     *("explain", "plan", "profile", "devices", "register", "unregister", "hash_counts"),
     *("use_device", "use_stream", "current_stream", "stream"),
 }
-MODULES = {"distributed", "errors", "models", "ndimage", "xp"}
+MODULES = {"datasets", "distributed", "errors", "models", "ndimage", "xp"}
 FUNCTIONS = {name for name in gpuprims.__all__ if name.islower()} - NO_CALLS - MODULES
 UNPLANNED = {
     *("unique", "unique_consecutive", "run_length_encode", "run_length_decode", "group_by", "nonzero", "argwhere"),

@@ -141,8 +141,8 @@ def test_wrong_arguments_are_refused() -> None:
     with pytest.raises(IndicesError, match=r"^searchsorted: sorter= indices of a, .*; got \[0, 1, 3\]$") as raised:
         gpuprims.searchsorted(x, 1.0, sorter=[0, 1, 3], device="reference")
     assert "got indices[2] = 3" in str(raised.value.__cause__)
-    with pytest.raises(UnknownKeywordError, match=r"searchsorted: keywords among .*; got out"):
-        gpuprims.searchsorted(x, 1.0, out=x, device="reference")
+    with pytest.raises(UnknownKeywordError, match=r"searchsorted: keywords among .*; got into"):
+        gpuprims.searchsorted(x, 1.0, into=x, device="reference")
 
 
 # isin --------------------------------------------------------------------------------------------------------------

@@ -66,7 +66,7 @@ class PPCA(Gaussian):
     >>> X = rng.standard_normal((2000, 1)) @ [[3.0, 4.0, 0.0]] + 0.5 * rng.standard_normal((2000, 3))
     >>> model = PPCA(n_components=1, device="reference").fit(X)
     >>> model.components_.round(1), round(model.noise_variance_, 2)
-    (array([[2.9, 3.9, 0. ]]), 0.25)
+    (array([[3., 4., 0.]]), 0.25)
     >>> model.sample(2, random_state=0).shape
     (2, 3)
     """

@@ -58,7 +58,7 @@ class MatchingNet(BySimilarity):
     >>> model.predict([[1.0, 0.2], [0.1, 3.0]]).tolist()
     ['a', 'b']
     >>> model.predict_proba([[1.0, 1.0]]).round(1)
-    array([[0.7, 0.3]])
+    array([[0.8, 0.2]])
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -23,7 +23,7 @@ DEVICE void gp_copy_columns(INPUTS, GRAD_PARAMETERS)
 }
 
 /* Store the residual and the loss of a row. */
-DEVICE void gp_store_row(INPUTS, GLOBAL u32 *partials, const layout_t layout, const i64 n, const i64 row,
+DEVICE void gp_store_sample(INPUTS, GLOBAL u32 *partials, const layout_t layout, const i64 n, const i64 row,
                          const value_t score)
 {
     value_t lost, residual;
@@ -44,7 +44,7 @@ DEVICE void gp_grad1_ff4(INPUTS, GRAD_PARAMETERS)
             for (int item = 0; item < VECTOR; item++) parts[item] += taken[item] * WEIGHT(feature + item);
         }
         for (int item = 0; item < VECTOR; item++) score += parts[item];
-        gp_store_row(INPUT_NAMES, partials, layout, n, row, score);
+        gp_store_sample(INPUT_NAMES, partials, layout, n, row, score);
     }
 }
 
@@ -60,7 +60,7 @@ DEVICE void gp_grad1_ns4(INPUTS, GRAD_PARAMETERS)
 #pragma unroll
             for (int item = 0; item < VECTOR; item++) scores[item] += taken[item] * WEIGHT(feature);
         }
-        for (int item = 0; item < VECTOR; item++) gp_store_row(INPUT_NAMES, partials, layout, n, row + item, scores[item]);
+        for (int item = 0; item < VECTOR; item++) gp_store_sample(INPUT_NAMES, partials, layout, n, row + item, scores[item]);
     }
 }
 

@@ -55,7 +55,7 @@ DEVICE void add_held(sum_t *sums, const sum_t *held, LOCAL const sum_t *weights,
 
 /* Write the elements of the tile's rows that `taken` columns from `start` on need to local memory. Work-items wait for
  * LOADED_AT_ONCE of them. */
-DEVICE void load_rows(LOCAL sum_t *tile, GLOBAL const stored_t *plane, const layout_t layout, const i64 top, const i32 start, const int taken)
+DEVICE void load_piece(LOCAL sum_t *tile, GLOBAL const stored_t *plane, const layout_t layout, const i64 top, const i32 start, const int taken)
 {
     const int tid = get_local_id(0), lane = tid % LANES_X, part = tid / LANES_X;
     GLOBAL const stored_t *row = plane + min(top + part, (i64)ROWS - 1) * STRIDE_2;
@@ -101,7 +101,7 @@ void stencil_long_rows(INPUTS, OUTPUTS, const layout_t layout)
             /* 1. Load a piece of the weights, and the elements that they are for. */
             const int taps = min(PIECE, TAPS - piece);
             barrier(CLK_LOCAL_MEM_FENCE);
-            load_rows(tile, plane, layout, top, first + LOW_X + piece, WIDE + taps - 1);
+            load_piece(tile, plane, layout, top, first + LOW_X + piece, WIDE + taps - 1);
             for (int k = tid; k < taps; k += BLOCK) weights[k] = x1[layout.offset[1] + piece + k];
             barrier(CLK_LOCAL_MEM_FENCE);
 
