@@ -159,7 +159,8 @@ void selection_sampled(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counte
                     close |= !(values[item] < low) & !(values[item] > high);
                 }
                 seen.before += less;
-                if (!close || (NAN_WINS && seen.nan)) continue;
+                if (NAN_WINS && seen.nan) continue;
+                if (!close) continue;
 #pragma unroll
                 for (int item = 0; item < AT_ONCE; item++)
                     if (!(values[item] < low) & !(values[item] > high)) GP_SEE(values[item]);

@@ -128,7 +128,7 @@ void sort_buckets(GLOBAL const element_t *keys, GLOBAL element_t *sorted, GLOBAL
     const i64 share = gp_tiles_at_once(tiles, groups, byte), chunk = NOTES ? gp_chunk(tiles) : share;
     u32 special = 0;
 
-    if (final != 0 && lead == 0) return; /* nothing to count again */
+    if ((final != 0) & (lead == 0)) return; /* nothing to count again */
     if (tid < 3) shared.tallies[tid] = 0;
     for (i64 turn = group * share; turn < tiles; turn += groups * share) {
         const i64 last = min(turn + share, tiles);
