@@ -39,9 +39,9 @@ def test_a_page_of_primitives_has_a_picture(page: str) -> None:
 
 def test_the_reference_has_every_public_name() -> None:
     listed = set(re.findall(r"^   (\w+)$", (DOCS / "reference.md").read_text(), re.MULTILINE))
-    rooms = gpuprims.datasets, gpuprims.models, gpuprims.ndimage, gpuprims.testing
+    rooms = gpuprims.datasets, gpuprims.distributed, gpuprims.models, gpuprims.ndimage, gpuprims.testing
     public = {*gpuprims.__all__, *(name for room in rooms for name in room.__all__)}
-    public -= {"datasets", "errors", "models", "ndimage", "xp"}
+    public -= {"datasets", "distributed", "errors", "models", "ndimage", "xp"}
     assert public - listed == set()
 
 
