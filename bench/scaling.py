@@ -113,8 +113,11 @@ def elements_of(group: gpuprims.DeviceGroup, count: int) -> list[Work]:
         devices[k].synchronize()
 
     works.append(Work("scan", lambda: _waited(group, group.scan(x)), scanned, 10, scan_fault))
-    together = lambda: _waited(group, group.blur(image, "gaussian", sigma=1.0))  # noqa: E731
-    return [*works, Work("blur, Gaussian, sigma 1", together, blurred, 10, blur_fault)]
+
+    def blurred_together() -> Any:
+        return _waited(group, group.blur(image, "gaussian", sigma=1.0))
+
+    return [*works, Work("blur, Gaussian, sigma 1", blurred_together, blurred, 10, blur_fault)]
 
 
 def _waited(group: gpuprims.DeviceGroup, result: Any) -> Any:
@@ -143,8 +146,12 @@ def fits_of(group: gpuprims.DeviceGroup, count: int, features: int) -> list[Work
         one = OneLogReg(device="reference", solver="lbfgs", tol=1e-6).fit(own[0].gather(), own[1].gather())
         return _close(model.coef_, one.coef_, 1e-3)
 
-    together = lambda: LogReg(**how).fit(X, y)  # noqa: E731
-    alone = lambda k: OneLogReg(device=devices[k], **how).fit(X.shards[k], y.shards[k])  # noqa: E731
+    def together() -> Any:
+        return LogReg(**how).fit(X, y)
+
+    def alone(k: int) -> Any:
+        return OneLogReg(device=devices[k], **how).fit(X.shards[k], y.shards[k])
+
     return [Work(f"LogReg, {count:,} x {features}, {_ITERATIONS} iterations", together, alone, 3, fault)]
 
 

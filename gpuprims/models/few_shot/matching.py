@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from gpuprims.core.device import Device
 from gpuprims.models.checks import named_parameters
 from gpuprims.models.features import DenseFeatures
-from gpuprims.models.few_shot.similarity import METRICS, BySimilarity, Rows
+from gpuprims.models.few_shot.similarity import METRICS, BySimilarity, Rows, of_class
 from gpuprims.models.logreg.samples import samples_of
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
@@ -117,10 +117,6 @@ class MatchingNet(BySimilarity):
         largest = reduce(near, op="max", axis=1, keepdims=True, device=device)
         votes = map_elements("exp(s - m)", near, largest, device=device)
         classes = device.asarray(np.arange(len(self.classes_), dtype=np.int32).reshape(1, 1, -1))
-        shares = reduce(votes.reshape(n, -1, 1), codes, classes, map=_of_class, axis=1, device=device)
+        shares = reduce(votes.reshape(n, -1, 1), codes, classes, map=of_class, axis=1, device=device)
         least = np.finfo(self.fit_dtype).tiny
         return map_elements(lambda p: np.log(np.maximum(p, least)), shares, device=device)
-
-
-def _of_class(vote: Any, code: Any, number: Any) -> Any:
-    return np.where(code == number, vote, 0)

@@ -13,7 +13,7 @@ from gpuprims.core.device import Device
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.models.checks import named_parameters
 from gpuprims.models.features import DenseFeatures
-from gpuprims.models.few_shot.similarity import METRICS, BySimilarity, Rows
+from gpuprims.models.few_shot.similarity import METRICS, BySimilarity, Rows, of_class
 from gpuprims.models.logreg.samples import samples_of
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
@@ -98,10 +98,8 @@ class Prototypes(BySimilarity):
         samples = samples_of(self, X, y, sample_weight)
         features, device, count = samples.features, samples.device, len(self.classes_)
         codes, numbers = samples.codes.reshape(-1, 1), np.arange(count, dtype=samples.dtype).reshape(1, -1)
-        members = map_elements(
-            lambda y, c, w: np.where(y == c, w, 0), codes, device.asarray(numbers), samples.weights.reshape(-1, 1),
-            device=device,
-        )  # fmt: skip
+        weights = samples.weights.reshape(-1, 1)
+        members = map_elements(of_class, weights, codes, device.asarray(numbers), device=device)
         sums = device.driver.empty((count, features.shape[1]), samples.dtype)
         features.write_gradient(members, sums)
         totals = device.to_host(reduce(members, axis=0, device=device)).astype(np.float64)

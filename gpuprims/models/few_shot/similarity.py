@@ -105,3 +105,8 @@ def similarities(features: DenseFeatures, rows: Rows, metric: str, scale: float)
         lambda d, own, length: factor * d / (np.where(own > 0, np.sqrt(own), 1) * length),
         products, squares, rows.lengths, device=device,
     )  # fmt: skip
+
+
+def of_class(weight: Any, code: Any, number: Any) -> Any:
+    """Return the weight of a sample of a class, and 0 for others: a function of elements."""
+    return np.where(code == number, weight, 0)

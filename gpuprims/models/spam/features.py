@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from scipy import sparse
 
 from gpuprims.core.device import Device
 from gpuprims.errors import ArgumentError, quoted
-from gpuprims.models.spam.hashing import hash_counts
+from gpuprims.models.spam.hashing import checked_range, hash_counts
 
 _TOKENS = re.compile(r"\w+|[^\w\s]")
 _LONGEST = 16  # most characters of a run
@@ -54,7 +53,7 @@ class TextOptions:
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise ArgumentError(f"spam: {name}= True or False; got {quoted(getattr(self, name))}")
         if self.characters is not None:
-            object.__setattr__(self, "characters", _checked_range(self.characters))
+            object.__setattr__(self, "characters", checked_range("spam: characters", self.characters, _LONGEST))
 
     def tokens(self, text: str) -> list[str]:
         """Return everything in a text that is counted."""
@@ -140,15 +139,3 @@ def _dense(texts: Sequence[str], n_features: int, options: TextOptions, device: 
         number = present.sum(axis=1, keepdims=True)
         present /= np.sqrt(np.maximum(number, 1))
     return present
-
-
-def _checked_range(characters: Any) -> tuple[int, int]:
-    try:
-        low, high = (operator.index(one) for one in characters)
-        fits = 1 <= low <= high <= _LONGEST
-    except (TypeError, ValueError):
-        fits = False
-    if not fits:
-        rule = f"spam: characters=(least, largest), whole numbers from 1 to {_LONGEST} in order"
-        raise ArgumentError(f"{rule}; got {quoted(characters)}")
-    return low, high

@@ -126,18 +126,24 @@ def _checked_features(n_features: Any) -> int:
 
 def _checked_sizes(ngram_range: Any, analyzer: Any) -> range:
     """Return the numbers of neighbouring words that are counted together."""
-    try:
-        low, high = (operator.index(one) for one in ngram_range)
-        fits = 1 <= low <= high <= _LONGEST
-    except (TypeError, ValueError):
-        fits = False
-    if not fits:
-        rule = f"{_LABEL}: ngram_range=(least, largest), whole numbers from 1 to {_LONGEST} in order"
-        raise ArgumentError(f"{rule}; got {quoted(ngram_range)}")
+    low, high = checked_range(f"{_LABEL}: ngram_range", ngram_range, _LONGEST)
     if analyzer is not None and high > 1:
         rule = f"{_LABEL}: ngram_range= without analyzer=, which returns n-grams itself"
         raise ArgumentError(f"{rule}; got both (pass ngram_range to the vectorizer that builds the analyzer)")
     return range(low, high + 1)
+
+
+def checked_range(label: str, given: Any, longest: int) -> tuple[int, int]:
+    """Return a least and a largest number, whole and in order; raise ArgumentError for others."""
+    try:
+        low, high = (operator.index(one) for one in given)
+        fits = 1 <= low <= high <= longest
+    except (TypeError, ValueError):
+        fits = False
+    if not fits:
+        rule = f"{label}=(least, largest), whole numbers from 1 to {longest} in order"
+        raise ArgumentError(f"{rule}; got {quoted(given)}")
+    return low, high
 
 
 # words on the host ---------------------------------------------------------------------------------------------------
