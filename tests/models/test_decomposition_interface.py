@@ -178,6 +178,17 @@ def test_errors_of_one_model_alone() -> None:
             model.sample(wrong)
     with pytest.raises(ArgumentError, match="noise= True or False"):
         model.sample(3, noise="yes")  # type: ignore[arg-type]
-    flat = PCA(1, device="reference").fit(np.outer(np.arange(9.0), [1, 0]))
-    with pytest.raises(ArgumentError, match="a covariance of full rank for likelihoods"):
-        flat.score(np.ones((3, 2)))
+    equal = PCA(1, device="reference").fit(np.ones((9, 2)))
+    with pytest.raises(ArgumentError, match="samples that vary, for likelihoods"):
+        equal.score(np.ones((3, 2)))
+
+
+@pytest.mark.parametrize("kind", [PCA, PPCA])
+def test_likelihoods_of_features_that_others_determine(kind: Any) -> None:
+    X = hidden_causes(50, 4)
+    X = np.column_stack([X, X[:, 0] + X[:, 1], np.ones(50)])
+    model = kind(device="reference").fit(X)
+    on, off = model.score_samples(X), model.score_samples(X + np.arange(6) * 0.01)
+    assert np.isfinite(on).all()
+    assert (on > off + 1e6).all()
+    np.testing.assert_allclose(model.score(X), on.mean(), rtol=0.01)  # both divide rounding by rounding

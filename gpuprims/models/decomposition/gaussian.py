@@ -107,12 +107,17 @@ class Gaussian(Latent):
         return found
 
     def _lower(self) -> np.ndarray:
-        """Return the Cholesky factor of the covariance; raise ArgumentError if it has none."""
-        try:
-            lower: np.ndarray = linalg.cholesky(self.get_covariance(), lower=True)
-        except linalg.LinAlgError as error:
-            rule = f"{type(self).__name__}: a covariance of full rank for likelihoods; got a singular one"
-            raise ArgumentError(f"{rule} (fewer n_components, or drop features that others determine)") from error
+        """Return the Cholesky factor of the covariance; raise ArgumentError for samples that are all equal.
+
+        Directions without variance have as much as rounding may leave, on any machine; so features that others
+        determine have a likelihood: a high one on their plane, and next to none off it.
+        """
+        found = self.get_covariance()
+        rounding = len(found) * np.finfo(np.float64).eps * float(np.trace(found))
+        if not rounding:
+            raise ArgumentError(f"{type(self).__name__}: samples that vary, for likelihoods; got equal ones")
+        found[np.diag_indices(len(found))] += rounding
+        lower: np.ndarray = linalg.cholesky(found, lower=True)
         return lower
 
 
