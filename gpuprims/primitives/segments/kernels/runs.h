@@ -107,8 +107,8 @@ DEVICE int gp_has_better(INPUTS, const layout_t layout, const row_t row, const i
  * one than those before, as reduce/cpu_best does (rows: cpu_runs-searched). */
 DEVICE value_t gp_fold_row(INPUTS, const layout_t layout, const row_t row, i64 j, const i64 last)
 {
-    if (last - j <= SPAN) return gp_fold_span(INPUT_NAMES, layout, row, j, last);
 #if SEARCHES_SPANS
+    if (last - j <= SPAN) return gp_fold_span(INPUT_NAMES, layout, row, j, last);
     value_t best = gp_fold_span(INPUT_NAMES, layout, row, j, j + SPAN);
     while ((j += SPAN) < last && !BETTER(best, best)) { /* NaN compares better than itself, and stays */
         const i64 end = min(j + SPAN, last);
@@ -121,6 +121,7 @@ DEVICE value_t gp_fold_row(INPUTS, const layout_t layout, const row_t row, i64 j
     i64 spans = 0;
     for (; j < last; j += SPAN, spans++) {
         value_t joined = gp_fold_span(INPUT_NAMES, layout, row, j, min(j + SPAN, last));
+        if (spans == 0 && j + SPAN >= last) return joined;
         int level = 0;
         for (; spans >> level & 1; level++) joined = OP(levels[level], joined);
         levels[level] = joined;

@@ -29,21 +29,23 @@ void segments_cpu_runs(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counte
         const i64 from = min(part * share, steps), to = min(from + share, steps);
         const run_t own = gp_run_of(INPUT_NAMES, layout, segments, from, to);
         const i64 ended = own.ended, last = own.last;
-        i64 o = own.o, j = own.j;
 
-        /* 2. Fold the segments that end here, and the rest. Earlier parts may have some of the first segment. */
-        value_t head = IDENTITY;
-        if (o < ended) {
-            head = gp_fold_row(INPUT_NAMES, layout, row, j, BEGIN(o + 1));
-            j = BEGIN(++o);
-        }
-        for (; o < ended; o++) {
-            const i64 end = BEGIN(o + 1);
-            STORE(o, end - j, gp_fold_row(INPUT_NAMES, layout, row, j, end));
+        /* 2. Fold the segments that end here, and the rest. Earlier parts may have some of the first segment. One place calls
+         *    the fold, because compilers copy it to each. */
+        value_t head = IDENTITY, tail = IDENTITY;
+        for (i64 o = own.o, j = own.j; o <= ended; o++) {
+            const i64 end = o < ended ? BEGIN(o + 1) : last;
+            const value_t folded = gp_fold_row(INPUT_NAMES, layout, row, j, end);
+            if (o == ended)
+                tail = folded;
+            else if (o == own.o)
+                head = folded;
+            else
+                STORE(o, end - j, folded);
             j = end;
         }
         gp_leave(partials, 2 * part, head);
-        gp_leave(partials, 2 * part + 1, gp_fold_row(INPUT_NAMES, layout, row, j, last));
+        gp_leave(partials, 2 * part + 1, tail);
 
         /* 3. The last part joins what all parts left, in order. */
         if (gp_last_done(counters, parts)) {
