@@ -81,7 +81,7 @@ def compile_text(text: str, architecture: int) -> tuple[list[str], bool]:
     _, program = nvrtc.nvrtcCreateProgram(text.encode(), b"generated.cu", 0, [], [])
     nvrtc.nvrtcCompileProgram(program, len(options), options)
     _, length = nvrtc.nvrtcGetProgramLogSize(program)
-    log = b" " * length
+    log = b" " * (length + 1)  # Python shares objects of one byte, and NVRTC writes into this one
     nvrtc.nvrtcGetProgramLog(program, log)
     _, size = nvrtc.nvrtcGetCUBINSize(program)
     nvrtc.nvrtcDestroyProgram(program)
@@ -184,7 +184,7 @@ def ptx_of(variant: Variant, spec: KernelSpec) -> str:
     _, program = nvrtc.nvrtcCreateProgram(text.encode(), b"generated.cu", 0, [], [])
     nvrtc.nvrtcCompileProgram(program, 2, [b"--std=c++17", b"-arch=compute_80"])
     _, size = nvrtc.nvrtcGetPTXSize(program)
-    written = b" " * size
+    written = b" " * (size + 1)  # no object of one byte, which Python shares
     nvrtc.nvrtcGetPTX(program, written)
     nvrtc.nvrtcDestroyProgram(program)
     return written.decode()
