@@ -256,12 +256,14 @@ def written_scratch() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def guests_stand_as_they_are(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compile kernels that are guests on a CPU without optimisation, but for tests that are marked as ``optimised``.
+def kernels_stand_as_they_are(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compile kernels for CPUs without optimisation, but for tests of a CPU's kernel by name, and those marked so.
 
-    Those are what runs for longer than it compiles, and some sizes around boundaries in each file.
+    The marked ones, as ``optimised``, are what runs for longer than it compiles, and some sizes around boundaries in
+    each file. Compiling as users do, the tests took 45 minutes of two cores, most of it in Intel's compiler
+    (2026-11-26). A whole run compiles as users do, but for guests.
     """
-    if _guests(request.node) and not _is_optimised(request.node):
+    if not _is_optimised(request.node) and (_guests(request.node) or not request.config.getoption("whole")):
         as_it_stands(monkeypatch)
 
 
@@ -320,14 +322,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _is_optimised(item: pytest.Item) -> bool:
-    return item.get_closest_marker("optimised") is not None
+    kernels = _kernels_named(item)
+    own = bool(kernels) and not _guests(item) and all(_is_cpu(spec) for spec, _ in kernels)
+    return own or item.get_closest_marker("optimised") is not None
+
+
+def _kernels_named(item: pytest.Item) -> list[tuple[str, str]]:
+    """Return the devices and names of the kernels that a test is given."""
+    params = item.callspec.params if hasattr(item, "callspec") else {}
+    return [params[name] for name in KERNELS.keys() & params.keys()]
 
 
 def _guests(item: pytest.Item) -> set[str]:
     """Return the names of a test's kernels that are guests on their devices."""
-    params = item.callspec.params if hasattr(item, "callspec") else {}
-    kernels = [params[name] for name in KERNELS.keys() & params.keys()]
-    return {name for spec, name in kernels if _is_cpu(spec) and is_guest("cpu", name)}
+    return {name for spec, name in _kernels_named(item) if _is_cpu(spec) and is_guest("cpu", name)}
 
 
 def _is_cpu(spec: str) -> bool:

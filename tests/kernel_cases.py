@@ -184,7 +184,7 @@ def as_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compile OpenCL kernels without optimisation.
 
     A CPU's compiler optimises unrolled loops at length: scan/lookback for compact takes 2.4 s with optimisation and
-    0.1 s without (Intel runtime 2026.2, 2026-11-22). The tests compile some 3000 such kernels.
+    0.1 s without (Intel runtime 2026.2, 2026-11-22). The tests compile some 5000 kernels.
     """
     monkeypatch.setenv("PYOPENCL_BUILD_OPTIONS", "-cl-opt-disable")
 
