@@ -99,6 +99,7 @@ def _measured(chosen: argparse.Namespace, old: results.Report | None) -> tuple[i
     options = "addopts=--strict-markers --import-mode=importlib --capture=sys"
     quiet = ["-p", "no:terminal", "-p", "no:cacheprovider", "-o", options]
     where = ["-c", str(_FOLDER / "pytest.ini"), "--rootdir", str(_FOLDER), str(_FOLDER)]
+    where += ["--ignore", str(_FOLDER / "suite")]  # pytest-benchmark's
     with progress(1) as tell:
         plugin = _Progress(session, tell)
         status = int(pytest.main([*quiet, *where], plugins=[plugin]))

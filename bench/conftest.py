@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--full", action="store_true", help="large sizes and all cases, for a GPU")
     group.addoption("--peers", action="store_true", help="other libraries in the same rounds")
     group.addoption("--variants", action="store_true", help="every kernel by name, beside the chosen one")
+    group.addoption("--variant", action="append", default=[], metavar="NAME", help="this kernel, such as reduce/tree")
     group.addoption("--cases", help="names, parts of names or patterns, with semicolons between them")
     group.addoption("--out", type=Path, help="a folder for the JSON report, rewritten after each case")
     group.addoption("--append", action="store_true", help="keep the rows of the report in that folder")
@@ -39,17 +40,12 @@ def session_of(config: pytest.Config) -> Session | str:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    backend = getattr(metafunc.module, "BACKEND", None)
-    if backend is None:
-        return
-    session = session_of(metafunc.config)
-    reason = session if isinstance(session, str) else ""
-    if isinstance(session, Session) and session.user_device.backend != backend:
-        reason = f"the device of this run is {session.user_device.spec}; --device {backend} names another"
+    asked = {"case", "contender", "peer"} & set(metafunc.fixturenames)
+    session = session_of(metafunc.config) if asked else ""
     params: list[Any] = []
-    if reason:
-        nobody = (None,) * len({"case", "contender", "peer"} & set(metafunc.fixturenames))
-        params = [pytest.param(*nobody, marks=pytest.mark.skip(reason=reason), id="none")]
+    if asked and (not isinstance(session, Session) or session.user_device.backend == "reference"):
+        reason = session if isinstance(session, str) else "the reference has no races; --device names another device"
+        params = [pytest.param(*(None,) * len(asked), marks=pytest.mark.skip(reason=reason), id="none")]
     if "peer" in metafunc.fixturenames:
         metafunc.parametrize("peer", params or _peers(session))
     elif "contender" in metafunc.fixturenames:
@@ -76,24 +72,6 @@ def run(request: pytest.FixtureRequest) -> Session:
     return session
 
 
-class Playback:
-    """A timer for pytest-benchmark that plays back times measured before, in rounds with other contenders."""
-
-    def __init__(self) -> None:
-        self._ticks: Iterator[float] = iter(())
-
-    def load(self, walls: list[float]) -> None:
-        """Set the times of the rounds."""
-        self._ticks = iter([tick for wall in walls for tick in (0.0, wall)])
-
-    def tick(self) -> float:
-        """Return the clock's next reading."""
-        return next(self._ticks, 0.0)
-
-
-PLAYBACK = Playback()
-
-
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "label(text): what --cases is compared with")
 
@@ -104,37 +82,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = [item for item in items if not session.asked(label_of(item) or "*")]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
-    for item in items:
-        item.add_marker(pytest.mark.benchmark(timer=PLAYBACK.tick))
 
 
 @pytest.fixture
-def play(benchmark: Any) -> Callable[[str, list[float], dict[str, Any]], None]:
-    """Give pytest-benchmark the wall times and other facts of a contender."""
+def race_of(run: Session) -> Callable[[Case, Contender], None]:
+    """Measure all contenders of a case in the same rounds; fail for one of gpuprims with a wrong result."""
 
-    def tell(group: str, walls: list[float], row: dict[str, Any]) -> None:
-        benchmark.group = group
-        benchmark.extra_info.update(row)
-        PLAYBACK.load(walls)
-        benchmark.pedantic(lambda: None, rounds=len(walls))
+    def race(case: Case, contender: Contender) -> None:
+        error = run.measured(case).failures.get(contender.name)
+        if error is None:
+            return
+        if not contender.ours:  # reported; not a failure of gpuprims
+            pytest.xfail(f"{contender.name}: {error!r}"[:400])
+        raise error
 
-    return tell
-
-
-@pytest.fixture
-def tell_case(run: Session, play: Callable[..., None]) -> Callable[[Case, Contender], None]:
-    """Measure all contenders of a case in the same rounds, and record the times of one of them."""
-
-    def tell(case: Case, contender: Contender) -> None:
-        found = run.measured(case)
-        if contender.name in found.failures:
-            if not contender.ours:  # reported; not a failure of gpuprims
-                pytest.xfail(f"{contender.name}: {found.failures[contender.name]!r}"[:400])
-            raise found.failures[contender.name]
-        times = found.times[contender.name]
-        play(case.label, times.wall, run.row(case.work.name, case.size, contender.name))
-
-    return tell
+    return race
 
 
 @pytest.fixture

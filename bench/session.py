@@ -49,7 +49,7 @@ class Session:
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        self.user_device = pick_device(None, options.device or os.environ.get("GPUPRIMS_BENCH_DEVICE"))
+        self.user_device = pick_device(None, device_asked_for(options.device))
         self.report = results.new_report(self.user_device, full=options.full, commit=options.commit)
         self.path = options.out and options.out / f"{results.slug(self.report)}.json"
         if options.append and self.path and self.path.exists():
@@ -168,14 +168,6 @@ class Session:
         self._fresh.add(results.row_key(row))
         self.report["rows"] = results.merge_rows(self.report["rows"], [row])
 
-    def row(self, case: str, size: int, contender: str) -> dict[str, Any]:
-        """Return a row that was added."""
-        return next(
-            row
-            for row in self.report["rows"]
-            if (row["case"], row["size"], row["contender"]) == (case, size, contender)
-        )
-
     def add_series(self, name: str, points: Iterable[dict[str, Any]]) -> None:
         """Store the points of a figure in the report, in place of earlier ones."""
         self.report["series"][name] = list(points)
@@ -185,6 +177,11 @@ class Session:
         """Write the report if the options name a folder."""
         if self.path:
             results.write(self.path, self.report)
+
+
+def device_asked_for(option: str | None) -> str | None:
+    """Return the spec of ``--device``, or of the environment."""
+    return option or os.environ.get("GPUPRIMS_BENCH_DEVICE")
 
 
 SESSION = pytest.StashKey[Session | str]()

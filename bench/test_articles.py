@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 from .articles import ladder, log_likelihood, two_kernels
@@ -12,7 +9,6 @@ from .counting import histograms
 from .session import Session
 from .training import training_times
 
-Play = Callable[[str, list[float], dict[str, Any]], None]
 SERIES = {
     "ladder": lambda run: ladder(run.device, run.clock, run.delay, full=run.options.full),
     "two kernels": lambda run: two_kernels(run.device, run.clock, run.delay),

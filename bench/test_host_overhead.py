@@ -22,7 +22,6 @@ from .session import Session
 SMALL = 1000
 _ROUNDS, _TRANSFERS = 500, 5
 _LARGE = {False: 2**24, True: 2**28}
-Play = Callable[[str, list[float], dict[str, Any]], None]
 
 
 def _warm(device: gpuprims.Device, *, peers: bool) -> dict[str, dict[str, Callable[[], Any]]]:
@@ -73,21 +72,21 @@ CASES = ("warm call, reduce sum", "warm call, map 2*x+1", "warm call, scan sum",
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, marks=pytest.mark.label(case)) for case in CASES])
-def test_warm_call(run: Session, play: Play, case: str) -> None:
+def test_warm_call(run: Session, case: str) -> None:
     calls = _warm(run.user_device, peers=run.options.peers)[case]
     host = Elements().host(SMALL)[0]
     expected = {"map": 2 * host + 1, "scan": np.cumsum(host, dtype=np.float64)}.get(case[11:].split()[0], host.sum())
     for call in calls.values():
         np.testing.assert_allclose(to_host(run.user_device, call()), expected, rtol=1e-5)
     times = wall_times(calls, _ROUNDS, run.user_device.synchronize)
-    _told(run, play, case, SMALL, times)
+    _told(run, case, SMALL, times)
 
 
 WAYS = ("to the device", "to the host", "and a sum")
 
 
 @pytest.mark.parametrize("way", [pytest.param(way, marks=pytest.mark.label(f"transfer {way}")) for way in WAYS])
-def test_transfer(run: Session, play: Play, way: str) -> None:
+def test_transfer(run: Session, way: str) -> None:
     """Copy a NumPy array to a GPU; a CPU needs no copy."""
     case = f"transfer {way}"
     device = run.user_device
@@ -109,7 +108,7 @@ def test_transfer(run: Session, play: Play, way: str) -> None:
     for call in calls.values():
         np.testing.assert_allclose(to_host(device, call()), expected, rtol=1e-5)
     times = wall_times(calls, _TRANSFERS, device.synchronize)
-    _told(run, play, case, host.size, times, nbytes=host.nbytes)
+    _told(run, case, host.size, times, nbytes=host.nbytes)
 
 
 _FIRST = """
@@ -132,7 +131,7 @@ print(built - there, done - there, there - start)
 
 @pytest.mark.label("first call of a process")
 @pytest.mark.parametrize("cache", ["empty cache", "cache on the disk"])
-def test_first_call(run: Session, play: Play, cache: str, tmp_path: Path) -> None:
+def test_first_call(run: Session, cache: str, tmp_path: Path) -> None:
     """Time the first call of a process after the imports, and the build of its kernel."""
     if run.user_device.backend == "reference":
         pytest.skip("the reference builds nothing")
@@ -149,17 +148,15 @@ def test_first_call(run: Session, play: Play, cache: str, tmp_path: Path) -> Non
     tries = [once() for _ in range(1 if cache == "empty cache" else 3)]
     for case, part in (("first call, building alone", 0), ("imports and finding the device", 2)):
         _add(run, case, SMALL, f"gpuprims, {cache}", [one[part] for one in tries])
-    _told(run, play, "first call of a process", SMALL, {f"gpuprims, {cache}": [one[1] for one in tries]})
+    _told(run, "first call of a process", SMALL, {f"gpuprims, {cache}": [one[1] for one in tries]})
 
 
 def _add(run: Session, case: str, size: int, name: str, walls: list[float], nbytes: float = 0) -> None:
     run.add(Times(walls, walls, "host clock"), case=case, contender=name, size=size, nbytes=nbytes)
 
 
-def _told(run: Session, play: Play, case: str, size: int, times: dict[str, list[float]], *, nbytes: float = 0) -> None:
-    """Add a row for each contender, and give pytest-benchmark the times of gpuprims."""
+def _told(run: Session, case: str, size: int, times: dict[str, list[float]], *, nbytes: float = 0) -> None:
+    """Add a row for each contender."""
     for name, walls in times.items():
         _add(run, case, size, name, walls, nbytes)
     run.save()
-    name = next(iter(times))
-    play(case, times[name], run.row(case, size, name))

@@ -33,7 +33,6 @@ def test_the_command_says_what_it_needs(monkeypatch: pytest.MonkeyPatch, capsys:
 def test_the_command_refuses_what_is_no_report(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, option: str
 ) -> None:
-    pytest.importorskip("pytest_benchmark", reason="pytest-benchmark, which gpuprims bench needs, is not installed")
     monkeypatch.setattr("bench.command._measured", lambda *given: pytest.fail("it measured first"))
     path = tmp_path / "none.json"
     assert cli.main(["bench", option, str(path), "--html"]) == 1
@@ -52,23 +51,24 @@ def test_the_command_refuses_a_folder_that_it_cannot_make(
     assert capsys.readouterr().err == said
 
 
-@pytest.mark.parametrize("cases", ["nothinglikeit", "reduce sum; nothinglikeit"])
-def test_the_command_refuses_cases_that_there_are_not(tmp_path: Path, cases: str) -> None:
-    pytest.importorskip("pytest_benchmark", reason="pytest-benchmark, which gpuprims bench needs, is not installed")
-    ran = bench("--device", "reference", "--cases", cases, "--out", str(tmp_path))
+def test_the_command_refuses_cases_that_there_are_not(tmp_path: Path) -> None:
+    ran = bench("--device", "reference", "--cases", "reduce sum; nothinglikeit", "--out", str(tmp_path))
     assert (ran.returncode, ran.stdout, list(tmp_path.iterdir())) == (1, "", [])
     assert ran.stderr.startswith("gpuprims: bench: --cases with parts of a case's name, such as map 2*x+1")
     assert ran.stderr.endswith("; got 'nothinglikeit'\n")
 
 
-def test_the_command_measures_and_appends(device: gpuprims.Device, tmp_path: Path) -> None:
-    pytest.importorskip("pytest_benchmark", reason="pytest-benchmark, which gpuprims bench needs, is not installed")
+def test_the_command_measures_and_appends(device: gpuprims.Device, tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    if not pytestconfig.getoption("whole"):
+        pytest.skip("some 15 seconds on each device; runs with --whole")
     if device.backend == "reference":
         pytest.skip("the reference has no suite of its own")
     for pattern in ("reduce sum, 2^10", "map 2*x+1, 2^10;log-likelihood"):
         given = ["--device", device.spec, "--cases", pattern, "--out", str(tmp_path), "--append"]
         ran = bench(*given)
-        assert (ran.returncode, ran.stderr) == (0, ""), ran.stdout
+        assert ran.returncode == 0, ran.stdout
+        said = [line for line in ran.stderr.splitlines() if not line.endswith("warnings generated.")]  # PoCL's
+        assert said == []
         assert "SKIPPED" not in ran.stdout
         assert "test session starts" not in ran.stdout
     assert re.search(r"^reduce sum, 2\^10 +\S+ GB/s", ran.stdout, re.MULTILINE)

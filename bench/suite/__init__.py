@@ -1,0 +1,1 @@
+"""Plain benchmarks for pytest-benchmark, a suite for each backend: a test for each work."""
