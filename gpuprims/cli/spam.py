@@ -6,9 +6,11 @@ import argparse
 import sys
 from collections.abc import Iterable
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from gpuprims.cli.arguments import Subparsers, add_command, add_device, count
+from gpuprims.cli.terminal import progress
 from gpuprims.errors import ArgumentError
 
 # Lines to label at a time, so that memory need not hold the features of a long input.
@@ -20,6 +22,7 @@ line for each line of standard input: the label, a tab, and the probability of s
 _EXAMPLES = [
     ("gpuprims spam messages.tsv --save filter.npz", "train, test and save"),
     ("gpuprims spam messages.tsv --features 16384 --characters 2-5 --unit-length", "for short messages"),
+    ("gpuprims spam messages.tsv --runs 30 --csv runs.csv", "mean and spread over 30 splits, and a line for each"),
     ("gpuprims spam --load filter.npz < new.txt", "label"),
 ]
 
@@ -46,6 +49,10 @@ def add_parser(commands: Subparsers) -> None:
         "--unit-length", action="store_const", const=True, help="scale features, so that short texts are judged firmly"
     )
     parser.add_argument("--calibrate", action="store_const", const=True, help="calibrate the probabilities")
+    parser.add_argument(
+        "--runs", type=count, metavar="N", help="train so many times, each on texts split anew; print mean and spread"
+    )
+    parser.add_argument("--csv", metavar="RUNS.csv", help="file to write each run's settings, time and rates to")
     parser.add_argument("--save", metavar="MODEL.npz", help="file to save the filter in")
     parser.add_argument("--load", metavar="MODEL.npz", help="filter to label the lines of standard input with")
 
@@ -66,12 +73,18 @@ def _train(chosen: argparse.Namespace) -> None:
     from gpuprims.models import TextOptions, read_mail, train_filter
     from gpuprims.models.archives import checked_model_path
 
+    repeats = chosen.runs is not None or chosen.csv is not None
+    if repeats and chosen.save is not None:
+        raise ArgumentError("spam: --save with a single training; got --runs or --csv too")
     if chosen.save is not None:
         checked_model_path("spam", chosen.save)  # before the work
     how = {"n_features": chosen.features, "test_share": chosen.test_share}
     how |= {"seed": chosen.seed, "threshold": chosen.threshold, "calibrate": chosen.calibrate}
     what = {"word_pairs": chosen.word_pairs, "characters": chosen.characters, "unit_length": chosen.unit_length}
     how["options"] = TextOptions(**_given(**what))
+    if repeats:
+        _repeat(chosen, how)
+        return
     training = train_filter(read_mail(chosen.file), device=chosen.device, **_given(**how))
     if chosen.save is not None:
         training.filter.save(chosen.save)  # before printing, which may fail
@@ -80,11 +93,35 @@ def _train(chosen: argparse.Namespace) -> None:
         print(f"\nsaved in {chosen.save}")
 
 
+def _repeat(chosen: argparse.Namespace, how: dict[str, Any]) -> None:
+    from gpuprims.models import read_mail, train_filter_runs
+
+    runs, mail = 1 if chosen.runs is None else chosen.runs, read_mail(chosen.file)
+    if chosen.csv is not None:
+        _check_writable(Path(chosen.csv))  # before the work
+    with progress(max(runs, 1)) as tell:
+        found = train_filter_runs(
+            mail, runs, device=chosen.device, callback=lambda done: tell(done, f"run {done + 1}"), **_given(**how)
+        )
+    if chosen.csv is not None:
+        found.to_csv(chosen.csv)
+    print(found)
+    if chosen.csv is not None:
+        print(f"\nwritten to {chosen.csv}")
+
+
+def _check_writable(path: Path) -> None:
+    if path.is_dir() or not path.parent.is_dir():
+        raise ArgumentError(f"spam: --csv with a file in an existing folder; got {str(path)!r}")
+
+
 def _label(chosen: argparse.Namespace, lines: Iterable[bytes]) -> None:
     from gpuprims.models import SpamFilter
     from gpuprims.models.spam.mail import decoded
 
+    of_training: tuple[str, ...]
     of_training = ("features", "test_share", "seed", "save", "word_pairs", "characters", "unit_length", "calibrate")
+    of_training += ("runs", "csv")
     unused = _given(**{name: getattr(chosen, name) for name in of_training})
     if unused:
         names = " and ".join(f"--{name.replace('_', '-')}" for name in unused)

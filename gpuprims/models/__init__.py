@@ -14,8 +14,18 @@ from gpuprims.models.decomposition import PCA, PPCA, FactorAnalysis, SparsePCA
 from gpuprims.models.few_shot import MatchingNet, Prototypes
 from gpuprims.models.logreg import Inference, LogReg, LogRegBatch, LogRegCV, LogRegPath
 from gpuprims.models.metrics import Rates, rates_table
-from gpuprims.models.spam import Mail, SpamFilter, TextOptions, Training, generated_mail, read_mail, train_filter
+from gpuprims.models.spam import (
+    Mail,
+    SpamFilter,
+    TextOptions,
+    Training,
+    TrainingRuns,
+    generated_mail,
+    read_mail,
+    train_filter,
+    train_filter_runs,
+)
 
 __all__ = ["Inference", "LogReg", "LogRegBatch", "LogRegCV", "LogRegPath", "Mail", "Rates", "SpamFilter", "Training"]
 __all__ += ["PCA", "PPCA", "FactorAnalysis", "MatchingNet", "Prototypes", "SparsePCA", "TextOptions"]
-__all__ += ["generated_mail", "rates_table", "read_mail", "train_filter"]
+__all__ += ["TrainingRuns", "generated_mail", "rates_table", "read_mail", "train_filter", "train_filter_runs"]

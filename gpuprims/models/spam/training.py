@@ -118,30 +118,55 @@ def train_filter(
     >>> sorted(training.parts), training.parts["test"].samples
     (['test', 'train'], 100)
     """
-    _check_labels(mail, positive)
-    if threshold is not None:
-        check_threshold(threshold)
-    parts = _split(mail.labels, test_share, seed)
+    task = Task(mail, n_features, threshold, positive, device, estimator, options, calibrate)
+    parts = split(mail.labels, test_share, seed)
     seconds: dict[str, float] = {}
-    with _timed(seconds, "hashing"):
-        features = text_features(mail.texts, n_features, options=options, device=device)
-    samples, labels = features[parts["train"]], mail.labels[parts["train"]]
-    fresh = LogReg(device, max_iter=1000) if estimator is None else estimator
-    with _timed(seconds, "cross-validation"):
-        tried = [100 * one for one in _STRENGTHS] if options.unit_length else _STRENGTHS
-        strength, held_out = _chosen_strength(fresh, samples, labels, positive, seed, tried)
-        calibration = _calibration(held_out, labels == positive) if calibrate else None
-        held_out = held_out if calibration is None else calibrated(held_out, calibration)
-    with _timed(seconds, "training"):
-        model = clone(fresh).set_params(C=strength).fit(samples, labels)
-    chosen = _least_error(labels == positive, held_out) if threshold is None else threshold
-    trained = SpamFilter(model, n_features, chosen, positive, device, options, calibration)
-    rates = {}
-    with _timed(seconds, "testing"):
-        for part, places in parts.items():
-            guesses = trained.labels_from(trained.probabilities(features[places]))
-            rates[part] = Rates.of(mail.labels[places], guesses, positive=positive)
-    return Training(trained, strength, rates, seconds)
+    return task.trained(task.hashed(seconds), parts, seed, seconds)
+
+
+@dataclass(frozen=True)
+class Task:
+    """Texts and the settings of :func:`train_filter`, checked; several trainings may share the hashed texts."""
+
+    mail: Mail
+    n_features: int
+    threshold: float | None
+    positive: str
+    device: str | Device | None
+    estimator: Any
+    options: TextOptions
+    calibrate: bool
+
+    def __post_init__(self) -> None:
+        _check_labels(self.mail, self.positive)
+        if self.threshold is not None:
+            check_threshold(self.threshold)
+
+    def hashed(self, seconds: dict[str, float]) -> Any:
+        """Return the features of all texts, and note how long that took."""
+        with _timed(seconds, "hashing"):
+            return text_features(self.mail.texts, self.n_features, options=self.options, device=self.device)
+
+    def trained(self, features: Any, parts: dict[str, np.ndarray], seed: int, seconds: dict[str, float]) -> Training:
+        """Train and test on parts of the texts."""
+        labels, positive = self.mail.labels[parts["train"]], self.positive
+        samples = features[parts["train"]]
+        fresh = LogReg(self.device, max_iter=1000) if self.estimator is None else self.estimator
+        with _timed(seconds, "cross-validation"):
+            tried = [100 * one for one in _STRENGTHS] if self.options.unit_length else _STRENGTHS
+            strength, held_out = _chosen_strength(fresh, samples, labels, positive, seed, tried)
+            calibration = _calibration(held_out, labels == positive) if self.calibrate else None
+            held_out = held_out if calibration is None else calibrated(held_out, calibration)
+        with _timed(seconds, "training"):
+            model = clone(fresh).set_params(C=strength).fit(samples, labels)
+        chosen = _least_error(labels == positive, held_out) if self.threshold is None else self.threshold
+        made = SpamFilter(model, self.n_features, chosen, positive, self.device, self.options, calibration)
+        rates = {}
+        with _timed(seconds, "testing"):
+            for part, places in parts.items():
+                guesses = made.labels_from(made.probabilities(features[places]))
+                rates[part] = Rates.of(self.mail.labels[places], guesses, positive=positive)
+        return Training(made, strength, rates, seconds)
 
 
 def _check_labels(mail: Mail, positive: str) -> None:
@@ -155,7 +180,7 @@ def _check_labels(mail: Mail, positive: str) -> None:
         raise ArgumentError(f"{_LABEL}: more than {_FOLDS} texts of each label for cross-validation; got {got}")
 
 
-def _split(labels: np.ndarray, test_share: float, seed: int) -> dict[str, np.ndarray]:
+def split(labels: np.ndarray, test_share: float, seed: int) -> dict[str, np.ndarray]:
     """Return the indices of the training and test texts."""
     if not 0 <= seed < 2**32:
         raise ArgumentError(f"{_LABEL}: a seed from 0 to 2^32 - 1; got {seed}")
