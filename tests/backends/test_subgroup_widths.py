@@ -211,6 +211,7 @@ CALLS: dict[str, tuple[Callable[[np.random.Generator, How], None], int]] = {
     "newton_registers": (_newton, 4),
     "newton_tiles": (_newton, 4),
     "sgd_gram": (_sgd, 4),
+    "sgd_warp_atomic": (_sgd, 4),
     "hogwild_lock_free": (_hogwild, 4),
     "hogwild_racy": (_hogwild, 4),
     "csr_rows": (_csr, 4),

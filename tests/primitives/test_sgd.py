@@ -28,6 +28,8 @@ FEATURES = (1, 3, 4, 16, 31, 32, 33, 63, 64, 65, 100, 129, 257, 1024, 1100)
 STEPS = (1, 2, 31, 32, 33, 63, 64, 65, 200)
 # What is asked of groups: each with its threads for a sample, and its samples to a run.
 GROUPS = ((1, 1), (32, 1), (1, 32), (2, 16), (8, 4), (4, 32), (16, 16), (32, 32))
+# The same for teams that take turns: warps with several teams, teams of several warps, and the largest.
+TURNS = ((1, 1), (1, 32), (3, 7), (31, 2), (33, 3), (48, 1), (128, 2), (100, 10), (512, 2), (1024, 1))
 
 
 def samples(rng: np.random.Generator, n: int, k: int, dtype: Any, *, intercept: bool = False) -> list[np.ndarray]:
@@ -116,6 +118,8 @@ def test_nan_propagates_from_a_sample_that_is_met(sgd_kernel: Kernel, rng: np.ra
 
 
 def test_the_same_bits_from_run_to_run(sgd_kernel: Kernel, rng: np.random.Generator) -> None:
+    if not sgd_kernel.variant.deterministic:
+        pytest.skip("adds by atomics in any order")
     X, y, weights = samples(rng, 500, 90, "f4", intercept=True)
     order = order_of(rng, 500, 3000)
     first = compute(sgd_kernel, X, y, weights, order, rate=0.01)
@@ -131,6 +135,24 @@ def test_groups_as_asked_for(sgd_kernel: Kernel, threads: int, rows: int, rng: n
     order, how = order_of(rng, 60, 101), {"rate": 0.05, "keep": 0.99}
     got = compute(sgd_kernel, X, y, weights, order, threads_per_datapoint=threads, datapoints_per_block=rows, **how)
     assert_descent(got, X, y, weights, order, **how)
+
+
+@pytest.mark.parametrize(("threads", "rows"), TURNS)
+def test_teams_of_any_size_take_turns(sgd_kernel: Kernel, threads: int, rows: int, rng: np.random.Generator) -> None:
+    if not getattr(sgd_kernel.variant, "takes_turns", False):
+        pytest.skip("has no teams")
+    for k in (7, 130):  # fewer features than threads, and features that threads share unevenly
+        X, y, weights = samples(rng, 40, k, "f4", intercept=True)
+        order, how = order_of(rng, 40, 3 * rows + 2), {"rate": 0.3 / k, "keep": 0.99}
+        got = compute(sgd_kernel, X, y, weights, order, threads_per_datapoint=threads, datapoints_per_block=rows, **how)
+        assert_descent(got, X, y, weights, order, **how)
+
+
+def test_the_thesis_kernels_run_by_name_alone(device: gpuprims.Device) -> None:
+    if device.backend == "reference":
+        pytest.skip("NumPy has one kernel")
+    explained = gpuprims.explain("sgd", device, size=100, outputs=20_000)
+    assert explained.chosen is None or explained.chosen.name == "cpu_sequential"
 
 
 def test_runs_in_several_rounds(sgd_kernel: Kernel, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
@@ -183,9 +205,9 @@ def test_wrong_arguments(device: gpuprims.Device, rng: np.random.Generator) -> N
     refused(ArgumentError, "rate= and keep= numbers, .* got 'fast' and 1.0", X, y, weights, order, rate="fast")
     refused(ArgumentError, "got .1, 2. and .1, 2, 3, 4, 5.", X, y, weights, order, rate=[1, 2], keep=[1, 2, 3, 4, 5])
     refused(UnknownVariantError, "got 'no_such'", X, y, weights, order, variant="no_such")
-    refused(ArgumentError, "threads_per_datapoint= a power of two up to 1024; got 3", X, y, weights, order,
-            threads_per_datapoint=3)  # fmt: skip
-    refused(ArgumentError, "datapoints_per_block= a power of two up to 32; got 64", X, y, weights, order,
+    refused(ArgumentError, "threads_per_datapoint= a whole number from 1 to 1024; got 0", X, y, weights, order,
+            threads_per_datapoint=0)  # fmt: skip
+    refused(ArgumentError, "datapoints_per_block= a whole number from 1 to 32; got 64", X, y, weights, order,
             datapoints_per_block=64)  # fmt: skip
     if device.backend == "reference":
         refused(ArgumentError, "datapoints_per_block= only for kernels whose .* got sgd/numpy", X, y, weights, order,
@@ -194,6 +216,11 @@ def test_wrong_arguments(device: gpuprims.Device, rng: np.random.Generator) -> N
     refused(DeviceMismatchError, "arrays on one device", on_device(device, X), y, weights, order)
     refused(ArgumentError, "a group of at most 1024 work-items, .* got threads_per_datapoint=128 and .*=32", X, y,
             weights, order, variant="gram", threads_per_datapoint=128, datapoints_per_block=32)  # fmt: skip
+    refused(ArgumentError, "threads_per_datapoint= a power of two up to 1024; got 3", X, y, weights, order,
+            variant="gram", threads_per_datapoint=3)  # fmt: skip
+    for name, rows in (("linear", 3), ("warp_atomic", 4)):
+        refused(ArgumentError, f"at most 1024 work-items, .* got threads_per_datapoint=512 and .*={rows}", X, y,
+                weights, order, variant=name, threads_per_datapoint=512, datapoints_per_block=rows)  # fmt: skip
     wide = samples(rng, 20, 3000, "f4")
     refused(ArgumentError, "at most 1024 numbers of a run for each work-item; got 3008 by", *wide, order,
             variant="gram", threads_per_datapoint=1, datapoints_per_block=32)  # fmt: skip

@@ -46,8 +46,9 @@ def logistic_sgd(
     sample_weight : array_like of shape (n,), optional
         The weight of each sample, of the dtype of ``X``; by default 1.
     threads_per_datapoint, datapoints_per_block : int, optional
-        For the variant "gram": work-items for each sample of a run, and samples of a run, at most 32, both powers of
-        two. A group has their product of work-items, at least 32 and at most 1024. By default a run stays in registers.
+        Work-items for each sample, at most 1024, and samples of a group, at most 32; a group has their product of
+        work-items, at most 1024. For "gram" the samples of a run, both powers of two, by default so that a run stays in
+        registers; for "linear" and "warp_atomic" any numbers, by default 128 and 2.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -58,7 +59,7 @@ def logistic_sgd(
     array of the shape of ``weights``
         The weights after ``w = keep*w - rate*s*(sigmoid(x @ w + b) - y)*x`` for each sample in order. The intercept
         ``b`` changes likewise, with 1 for ``keep`` and ``x``. The result is on the device if ``X`` is. It is the same
-        in every run.
+        in every run, but for the variant "warp_atomic".
 
     Raises
     ------
@@ -73,7 +74,12 @@ def logistic_sgd(
     computes the products of all samples of a run, their Gram matrix, and then the scores of a run together. Only an
     exponential for each sample is left to compute in order. The steps are the same up to rounding.
 
-    Source: H. Robbins and S. Monro, "A Stochastic Approximation Method", 1951.
+    "linear" and "warp_atomic" are the kernels of a thesis, for calls that ask for them: a team of work-items multiplies
+    a sample with the weights; then one work-item adds up the parts, or each warp folds its own and adds them to local
+    memory by an atomic. Teams of a group take turns. Results of "warp_atomic" differ from run to run by rounding.
+
+    Sources: H. Robbins and S. Monro, "A Stochastic Approximation Method", 1951; J. Selig, "Hardware Accelerated Machine
+    Learning Via Parallel Programming on GPUs", 2017, section 3.3.2.
 
     Examples
     --------

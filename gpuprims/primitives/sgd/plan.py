@@ -15,9 +15,10 @@ from gpuprims.core.layout import Form
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
 from gpuprims.errors import ArgumentError
-from gpuprims.primitives.logistic.variants import LogisticVariant
 from gpuprims.primitives.rows import vector_of
-from gpuprims.primitives.sgd.steps import MOST_BLOCK, Steps, plan_steps, power, sample_steps, takes_none
+from gpuprims.primitives.sgd.steps import MOST_BLOCK, Steps, plan_steps, power, sample_steps, takes_none, up_to
+from gpuprims.primitives.sgd.turns import in_turns
+from gpuprims.primitives.sgd.variants import SgdVariant
 
 _LABEL = "sgd"
 # Most samples of a run: a lane keeps the score of each. Scores are folded by teams of as many work-items.
@@ -46,8 +47,8 @@ class SgdRequest(NamedTuple):
 
 def as_request(threads: int | None, rows: int | None) -> SgdRequest:
     """Check the requested numbers."""
-    threads = power(_LABEL, "threads_per_datapoint", threads, MOST_BLOCK)
-    return SgdRequest(threads, power(_LABEL, "datapoints_per_block", rows, _LANES))
+    threads = up_to(_LABEL, "threads_per_datapoint", threads, MOST_BLOCK)
+    return SgdRequest(threads, up_to(_LABEL, "datapoints_per_block", rows, _LANES))
 
 
 @keeps_calls()
@@ -63,7 +64,9 @@ def plan_call(
     """Decide everything about the steps but their memory."""
 
     def compiling(variant: Variant, steps: Steps) -> Launch:
-        chosen = LogisticVariant.of(variant)
+        chosen = SgdVariant.of(variant)
+        if chosen.takes_turns:
+            return in_turns(_LABEL, steps, chosen, *request, device)
         if chosen.scratch == "products":
             return _with_products(steps, chosen, request, device)
         takes_none(_LABEL, chosen, threads_per_datapoint=request.threads, datapoints_per_block=request.rows)
@@ -79,8 +82,10 @@ def sample(call: Sample) -> LaunchPlan:
     return plan_call(SgdRequest(None, None), sample_steps(call), None, 16, call.device, None, 0)
 
 
-def _with_products(steps: Steps, chosen: LogisticVariant, asked: SgdRequest, device: Device) -> Launch:
+def _with_products(steps: Steps, chosen: SgdVariant, asked: SgdRequest, device: Device) -> Launch:
     """Return the launches of a kernel that computes the products of samples before it steps."""
+    power(_LABEL, "threads_per_datapoint", asked.threads, MOST_BLOCK)
+    power(_LABEL, "datapoints_per_block", asked.rows, _LANES)
     able, packed = device.capabilities, steps.layout.pack(0)
     group = _group(steps, asked, able)
     fitted = chosen.resized(block=group.block)

@@ -150,6 +150,15 @@ def power(label: str, name: str, number: int | None, most: int) -> int | None:
     return int(number)
 
 
+def up_to(label: str, name: str, number: int | None, most: int) -> int | None:
+    """Check an optional whole number."""
+    if number is None:
+        return None
+    if not whole(number) or number > most:
+        raise ArgumentError(f"{label}: {name}= a whole number from 1 to {most}; got {quoted(number)}")
+    return int(number)
+
+
 def takes_none(label: str, variant: Variant, **given: Any) -> None:
     """Raise for arguments that a variant cannot obey."""
     names = [f"{name}=" for name, value in given.items() if value is not None]

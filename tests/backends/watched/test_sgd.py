@@ -56,6 +56,15 @@ def test_steps_of_groups_as_asked_for(kernel: Kernel, rng: np.random.Generator) 
         assert_descent(got, *arrays, rate=0.05)
 
 
+@each([variant for variant in DESCENTS if getattr(variant, "takes_turns", False)])
+def test_steps_of_teams_in_turn(kernel: Kernel, rng: np.random.Generator) -> None:
+    arrays = _problem(rng, 30, 40, 21)
+    for threads, rows in ((1, 1), (3, 7), (40, 2)):
+        how = {"device": kernel.device, "variant": kernel.variant.name}
+        got = logistic_sgd(*arrays, rate=0.05, threads_per_datapoint=threads, datapoints_per_block=rows, **how)
+        assert_descent(got, *arrays, rate=0.05)
+
+
 @each(FREE)
 def test_steps_without_locks(kernel: Kernel, rng: np.random.Generator) -> None:
     where = {"device": kernel.device, "variant": kernel.variant.name}
