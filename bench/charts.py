@@ -9,6 +9,7 @@ from typing import Any
 from .convergence_chart import convergence
 from .drawing import COLOURS, LIMIT, MARKERS, OURS, PEER, WRONG, Report, add_legend, add_title, new_figure
 from .tables import OVERVIEW, Line, Row, largest
+from .thesis_charts import figure_8, figure_9, figure_10, figure_12, figure_13, threads
 
 _SWEPT = ("map 2*x+1", "reduce sum", "scan sum", "histogram 256")
 # The result of the article's last rung, vec4 with 256 work-items.
@@ -183,40 +184,6 @@ def two_kernels(report: Report) -> Any:
     return figure
 
 
-def threads(report: Report) -> Any:
-    """Draw the training time by the number of requested threads."""
-    points = report["series"].get("threads", ())
-    if not points:
-        return None
-    figure = new_figure(8, 4.6)
-    axes = figure.subplots()
-    for k, rows in enumerate(sorted({point["datapoints_per_block"] for point in points} - {None})):
-        mine = sorted(
-            (point["threads_per_datapoint"] * rows, point["seconds"] * 1e3)
-            for point in points
-            if point["datapoints_per_block"] == rows
-        )
-        label = f"{rows} datapoint{'s' if rows > 1 else ''} per block"
-        axes.plot(*zip(*mine, strict=True), marker=MARKERS[k % 10], ms=4, color=COLOURS[k % 10], label=label)
-    for point in points:
-        if point["datapoints_per_block"] is None:
-            chosen = point["seconds"] * 1e3
-            axes.axhline(chosen, color=OURS, ls="--", label=f"as gpuprims chooses, {chosen:.3g} ms")
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    axes.set_xlabel("threads requested: threads per datapoint x datapoints per block")
-    axes.set_ylabel("ms of training")
-    axes.grid(alpha=0.3, which="both")
-    shape = f"{points[0]['rows']:,} x {points[0]['features']:,} generated mail, {_epochs(points[0]['epochs'])}"
-    add_title(figure, f"Stochastic gradient descent: {shape}", report)
-    add_legend(figure, [axes], 3)
-    return figure
-
-
-def _epochs(epochs: int) -> str:
-    return "1 epoch" if epochs == 1 else f"{epochs} epochs"
-
-
 def histogram(report: Report) -> Any:
     """Draw GB/s of each way to count bytes, and the counts lost without atomics."""
     points = report["series"].get("histogram ways", ())
@@ -247,6 +214,11 @@ CHARTS: dict[str, Callable[[Report], Any]] = {
     "two-kernels": two_kernels,
     "threads": threads,
     "histogram": histogram,
+    "figure-8": figure_8,
+    "figure-9": figure_9,
+    "figure-10": figure_10,
+    "figure-12": figure_12,
+    "figure-13": figure_13,
     "convergence": convergence,
 }
 _FRAMES = 32

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from .results import slug
+from .said import said
 from .tables import HEADINGS, TARGET_HEADINGS, cells, legend, lines_of, percent, seconds, share, speed, target_cells
+from .thesis_charts import TABLE_HEADINGS, figure_11_rows
 
 Report = dict[str, Any]
 
@@ -48,6 +50,11 @@ _TITLES = {
     "two-kernels.png": "The articles for .NET: gradients by two kernels",
     "log-likelihood.gif": "The article's log-likelihood",
     "threads.png": "The thesis' training time against requested threads",
+    "figure-8.png": "The thesis' Figure 8: the spread of run times",
+    "figure-9.png": "The thesis' Figure 9: batch size against time-outs",
+    "figure-10.png": "The thesis' Figure 10: errors by optimiser",
+    "figure-12.png": "The thesis' Figure 12: time against threads",
+    "figure-13.png": "The thesis' Figure 13: a timeline",
     "histogram.png": "A histogram with atomics and without",
     "convergence.png": "Loss against time of each solver of LogReg",
 }
@@ -78,13 +85,15 @@ def html(report: Report, drawn: dict[str, bytes]) -> str:
     cache = device.get("cache")
     rows = [cells(line, cache) for line in lines]
     every = [_row_cells(row, cache) for row in report["rows"]]
+    words = said(report)
     title = f"gpuprims on {device['name']}, {device['backend']}"
     parts = [
         f"<h1>{escape(title)}</h1>",
         _list(_about(report)),
         "<h2>Targets</h2>",
         _targets(report),
-        *(_picture(file, drawn[file]) for file in _TITLES if file in drawn),
+        *(_picture(file, drawn[file], words.get(file.partition(".")[0], "")) for file in _TITLES if file in drawn),
+        _figure_11(report),
         "<h2>Every case</h2>",
         "<p>Speed counts the bytes that the work must move, by the device's own clock, of calls one after the other;"
         " <i>waited for</i> is one call and the wait for it. The last column is the speed of gpuprims relative to the"
@@ -125,11 +134,20 @@ def _targets(report: Report) -> str:
     return f"<p>{counted}.</p>" + _table(TARGET_HEADINGS, rows)
 
 
-def _picture(file: str, content: bytes) -> str:
+def _picture(file: str, content: bytes, words: str) -> str:
     kind = file.rpartition(".")[2]
     inline = base64.b64encode(content).decode()
     image = f'<img alt="{escape(_TITLES[file])}" src="data:image/{kind};base64,{inline}">'
-    return f'<h2>{escape(_TITLES[file])}</h2><div class="wide">{image}</div>'
+    below = words and f"<p>{escape(words)}</p>"
+    return f'<h2>{escape(_TITLES[file])}</h2><div class="wide">{image}</div>{below}'
+
+
+def _figure_11(report: Report) -> str:
+    rows = figure_11_rows(report)
+    if not rows:
+        return ""
+    about = "Means over shuffled runs, beside the thesis' own times and errors; its kernel is sgd/warp_atomic."
+    return f"<h2>The thesis' Figure 11: configurations of threads</h2><p>{about}</p>{_table(TABLE_HEADINGS, rows)}"
 
 
 _ROW_HEADINGS = ("case", "contender", "speed", "device", "waited for", "of the limit", "rounds", "spread", "clock")

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 import gpuprims
-from bench import charts, compare, results, speeds, tables, targets
+from bench import charts, compare, results, speeds, tables, targets, thesis_charts
 from bench.caches import cache_bytes
 from bench.page import html, write_page
+from bench.said import said
 from gpuprims.cli import main as cli
 from gpuprims.cli.terminal import text_of
 
@@ -29,6 +30,22 @@ def row(case: Any, contender: Any, seconds: Any, **more: Any) -> dict[str, Any]:
         "spread": 0.01, "gb_per_s": 8 * 2**26 / seconds / 1e9, "limit": "copy", "fraction": 0.5,
     }  # fmt: skip
     return given | more
+
+
+RATES = {f"{part}_{rate}": 0.25 for part in ("train", "test") for rate in ("tpr", "fpr", "error")}
+KERNELS: list[Any] = [("CPU, scikit-learn", None, None), ("as gpuprims chooses", None, None), ("linear", 2, 128)]
+KERNELS += [("warp_atomic", 1, 128), ("warp_atomic", 2, 128), ("warp_atomic", 8, 256)]
+THESIS: dict[str, Any] = {
+    "thesis, Figure 8": [{"seed": k, "seconds": 0.1 * k, "epochs": k, "timed_out": k == 100} for k in (1, 2, 100)],
+    "thesis, Figure 9": [{"batch": k, "seed": 0, "epochs": k, "timed_out": k == 100} for k in (4, 100)],
+    "thesis, Figure 10": [{"optimiser": name, "test_error": 0.03, "runs": 2} for name in ("CPU SGD", "SGD")],
+    "thesis, Figure 11": [
+        {"kernel": kernel, "datapoints_per_block": rows, "threads_per_datapoint": threads, "runs": 2, "epochs": 2}
+        | ({"refused": "too many"} if rows == 8 else {"seconds": 0.01 * k, "run_seconds": [0.01 * k] * 2, **RATES})
+        for k, (kernel, rows, threads) in enumerate(KERNELS, 1)
+    ],
+    "thesis, Figure 13": [{"what": what, "start": 0.1, "seconds": 0.01} for what in ("copy", "sgd/gram")],
+}
 
 
 @pytest.fixture
@@ -54,6 +71,7 @@ def report() -> dict[str, Any]:
             | {"epochs": 1}
             for rows, threads in ((None, None), (1, 32), (1, 64), (4, 8))
         ],
+        **THESIS,
         "loss against time": [
             {"solver": solver, "rows": 5, "seconds": seconds, "excess": 1e-3 / seconds}
             for solver in ("lbfgs", "sgd", "scikit-learn")
@@ -193,18 +211,46 @@ def test_a_page_stands_alone_and_marks_what_was_missed(report: dict[str, Any], t
     assert not re.search(r'(src|href)="(?!data:)', text)
     assert '<meta name="viewport"' in text
     assert "prefers-color-scheme: dark" in text
-    assert text.count("<table>") == text.count('<div class="wide"><table>') == 3
+    assert text.count("<table>") == text.count('<div class="wide"><table>') == 4
     assert "Example &lt;GPU&gt;" in text
     assert '<td class="missed">missed</td>' in text
     drawn = {path.name for path in (tmp_path / page.stem).iterdir()}
     names = ("throughput", "latency", "roofline", "ladder", "rungs", "two-kernels", "threads", "histogram")
-    assert drawn == {f"{name}.png" for name in (*names, "convergence")} | {"log-likelihood.gif"}
+    thesis = tuple(f"figure-{number}" for number in (8, 9, 10, 12, 13))
+    assert drawn == {f"{name}.png" for name in (*names, *thesis, "convergence")} | {"log-likelihood.gif"}
     assert text.count("data:image/") == len(drawn)
 
 
 def test_a_page_without_pictures_has_the_tables(report: dict[str, Any]) -> None:
     assert "<img" not in html(report, {})
     assert "numba" in html(report, {})
+
+
+def test_figure_11_has_the_thesis_numbers_beside_ours_and_refusals(report: dict[str, Any]) -> None:
+    rows = {row[:3]: row[3:] for row in thesis_charts.figure_11_rows(report)}
+    rates = ("25.00",) * 6
+    assert rows["warp_atomic", "2", "128"] == ("25", "2.44", *rates, "3.97")
+    assert rows["warp_atomic", "8", "256"] == ("exceeds resources", "exceeds resources", *("-",) * 6, "36.80")
+    assert rows["linear", "2", "128"] == ("15", "-", *rates, "-")
+    assert rows["CPU, scikit-learn", "-", "-"] == ("5", "2.86", *rates, "3.20")
+    assert "<td>exceeds resources</td>" in html(report, {})
+
+
+def test_a_sentence_says_where_articles_differ(report: dict[str, Any]) -> None:
+    found = said(report)
+    assert "persistent is fastest with 900,000." in found["ladder"]
+    assert "takes 25 ms an epoch (thesis: 2.44): 1.7 times as long as the linear reduction" in found["figure-12"]
+    assert "5 times as long as scikit-learn's SGD" in found["figure-12"]
+    cpu = next(point for point in report["series"]["thesis, Figure 11"] if point["kernel"].startswith("CPU"))
+    cpu["seconds"] = 0.0575
+    assert "15% faster than scikit-learn's SGD" in said(report)["figure-12"]
+    assert "from 100 samples on, some runs do" in found["figure-9"]
+    assert "Here 1 of 3 runs time out, and the longest takes 100 epochs" in found["figure-8"]
+    assert set(found) <= set(charts.CHARTS) | {"log-likelihood"}
+    assert said(report | {"series": {}}) == {}
+    for words in found.values():
+        assert "  " not in words
+        assert words.endswith(".")
 
 
 def test_titles_and_legends_of_charts_lie_within_them(report: dict[str, Any]) -> None:
