@@ -15,9 +15,10 @@ TEST = $(RUN) pytest -n $(JOBS) --dist loadfile -m "not oclgrind"
 test: $(VENV)/test
 	$(TEST) gpuprims tests
 
-# The functions on Dask arrays, with a cluster of two workers; some 20 seconds.
+# The functions and LogReg on Dask arrays, with a cluster of two workers; some 40 seconds.
 test-dask: $(VENV)/dask
-	$(RUN) pytest --quiet tests/distributed/test_dask.py tests/distributed/test_dask_cluster.py
+	$(RUN) pytest --quiet tests/distributed/test_dask.py tests/distributed/test_dask_cluster.py \
+		tests/distributed/test_dask_logreg.py
 
 # What may differ between versions of Python, and a few kernels, in under a minute: make smoke VENV=.venv-3.13
 # PYTHON=python3.13. Doctests import every module.
@@ -76,7 +77,7 @@ $(VENV)/test: $(VENV)/bin/python pyproject.toml
 	touch $@
 
 $(VENV)/dask: $(VENV)/test
-	$(RUN) pip install --quiet --editable ".[cpu,dask,test]"
+	$(RUN) pip install --quiet --editable ".[cpu,dask,test]" "dask[dataframe]"
 	touch $@
 
 $(VENV)/docs: $(VENV)/bin/python pyproject.toml

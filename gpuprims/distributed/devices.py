@@ -12,7 +12,7 @@ from gpuprims.errors import ArgumentError, ArrayError, DtypeError, ExpressionErr
 
 T = TypeVar("T")
 # Errors about arguments, which every device finds alike.
-_MISTAKES = (ArgumentError, ArrayError, DtypeError, ExpressionError)
+MISTAKES = (ArgumentError, ArrayError, DtypeError, ExpressionError)
 
 
 class Devices:
@@ -67,7 +67,7 @@ class Devices:
                 raise error
         k, error = failures[0]
         device = self.devices[k]
-        if isinstance(error, _MISTAKES):
+        if isinstance(error, MISTAKES):
             error.add_note(f"in {label}, on shard {k} of {len(self)}, {device!r}")
             raise error
         raise ShardError(label, k, len(self), repr(device), f"{type(error).__name__}: {said(error)}") from error

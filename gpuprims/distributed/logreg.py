@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -18,8 +19,9 @@ from tqdm import tqdm
 
 from gpuprims.core.device import Device
 from gpuprims.core.interop import short
-from gpuprims.distributed.objective import SummedObjective
-from gpuprims.distributed.samples import LABEL, StreamedSamples, samples_of_shards
+from gpuprims.distributed.objective import Form, SummedObjective
+from gpuprims.distributed.passes import Each, Pass
+from gpuprims.distributed.samples import LABEL, StreamedSamples, outputs_of, samples_of_shards
 from gpuprims.distributed.sharded import ShardedArray
 from gpuprims.distributed.streams import Stream
 from gpuprims.errors import ArgumentError, ArrayError
@@ -37,10 +39,10 @@ _SOLVERS: dict[str, Solver] = {"lbfgs": newton.lbfgs, "newton-cholesky": newton.
 @named_parameters
 @dataclass(eq=False, repr=False)  # scikit-learn has its own
 class LogReg(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Logistic regression of two or more classes, of samples on several devices or of a stream.
+    """Logistic regression of two or more classes, of samples on several devices, of Dask or of a stream.
 
-    The optimum is that of :class:`gpuprims.models.LogReg`. In each pass the loss and the gradient of each shard, or
-    chunk, are computed where it is, and the host adds these few numbers.
+    The optimum is that of :class:`gpuprims.models.LogReg`. In each pass the loss and the gradient of each shard, block
+    or chunk are computed where it is, and the host adds these few numbers.
 
     Parameters
     ----------
@@ -56,7 +58,7 @@ class LogReg(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimator):  
     threshold : float, default 0.5
         Predict the second of two classes above this probability.
     device : str or Device, optional
-        Where to predict from host arrays.
+        Where to predict from host arrays, and where workers of Dask compute blocks of NumPy arrays.
     callback : callable, optional
         Called after each iteration with an object that has ``iteration``, ``loss``, ``coef`` and ``intercept``. Return
         True to stop.
@@ -113,12 +115,13 @@ class LogReg(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimator):  
 
         Parameters
         ----------
-        X : ShardedArray of shape (n_samples, n_features), or Stream
-            With samples in each shard. A stream has the labels too, ``stream(X, y)`` or ``stream(X, y, weights)``; a
-            fit reads it once more than the solver has passes.
-        y : ShardedArray or array_like of shape (n_samples,)
+        X : ShardedArray, array or DataFrame of Dask of shape (n_samples, n_features), or Stream
+            With samples in each shard. Workers of Dask compute their blocks once, and keep them for the fit. A stream
+            has the labels too, ``stream(X, y)`` or ``stream(X, y, weights)``; a fit reads it once more than the solver
+            has passes.
+        y : ShardedArray, collection of Dask or array_like of shape (n_samples,)
             Labels of at least two classes; not every shard needs to have each class.
-        sample_weight : ShardedArray or array_like of shape (n_samples,), optional
+        sample_weight : ShardedArray, collection of Dask or array_like of shape (n_samples,), optional
             By default, 1 for each sample.
 
         Returns
@@ -130,39 +133,52 @@ class LogReg(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimator):  
         ArgumentError, ShapeError, ArrayError
             NaN or infinity in ``X``, a single class, negative weights, labels or weights that are cut in another way.
         ShardError
-            A device failed, such as for lack of memory.
+            A device or a worker failed, such as for lack of memory. A worker of Dask that is lost is replaced.
         StreamError
             A chunk cannot be read.
         """
         self._validate_params()
+        self._fit(X, y, sample_weight)
+        if self.stop_reason_ in WARNINGS:
+            message = WARNINGS[self.stop_reason_].format(**self.get_params())
+            warnings.warn(f"{LABEL}: {message}", ConvergenceWarning, stacklevel=2)
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         if isinstance(X, Stream):
             if y is not None or sample_weight is not None:
                 raise ArgumentError(f"{LABEL}: labels and weights in the stream, stream(X, y); got them beside it")
             streamed = StreamedSamples(X, fit_intercept=bool(self.fit_intercept))
             self.classes_, self.n_features_in_ = streamed.classes, streamed.features
-            self._minimise(streamed.each, [X.device], streamed.first, streamed.total)
-            return self
+            self._minimise(streamed.each, streamed.form, streamed.total)
+            return
+        if is_dask(X):
+            _dask().fit(self, X, y, sample_weight, self._minimise)
+            return
         if not isinstance(X, ShardedArray):
             hint = "gpuprims.models.LogReg fits ordinary arrays; group.scatter(X) cuts one"
-            raise ArrayError(f"{LABEL}: X a sharded array; got {short(X)} ({hint})")
+            raise ArrayError(f"{LABEL}: X a sharded array, a stream or a collection of Dask; got {short(X)} ({hint})")
         group = X.group
         self.classes_, samples = samples_of_shards(X, y, sample_weight)
         self.n_features_in_ = X.shape[1]
-        outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
-        parts = [Objective(one, outputs, 0.0, fit_intercept=bool(self.fit_intercept)) for one in samples]
+        outputs, fit_intercept = outputs_of(self.classes_), bool(self.fit_intercept)
+        parts = [Objective(one, outputs, 0.0, fit_intercept=fit_intercept) for one in samples]
 
-        def each(start: Callable[[Objective], Any], finish: Callable[[Objective, Any], Any] | None) -> Sequence[Any]:
-            if finish is None:
-                return group.each(f"{LABEL}.fit", lambda k: start(parts[k]))
-            return group.launch(f"{LABEL}.fit", lambda k: start(parts[k]), lambda k, begun: finish(parts[k], begun))
+        def each(work: Pass) -> Sequence[Any]:
+            if work.waits:
+                return group.each(f"{LABEL}.fit", lambda k: work.run(parts[k]))
+            return group.launch(
+                f"{LABEL}.fit", lambda k: work.start(parts[k]), lambda k, begun: work.finish(parts[k], begun)
+            )
 
-        self._minimise(each, group.devices, parts[0], sum(part.total for part in parts))
-        return self
+        fp64 = all(device.capabilities.fp64 for device in group.devices)
+        form = Form(parts[0].dtype, self.n_features_in_, outputs, fit_intercept, fp64)
+        self._minimise(each, form, sum(part.total for part in parts))
 
-    def _minimise(self, each: Any, devices: Sequence[Device], like: Objective, total: float) -> None:
+    def _minimise(self, each: Each, form: Form, total: float) -> None:
         """Run the solver, and set the fitted attributes."""
         strengths = strengths_of(self.penalty, 0.0, self.C, total)
-        objective = SummedObjective(each, devices, like, total, strengths.l2)
+        objective = SummedObjective(each, form, total, strengths.l2)
         start = np.zeros(objective.size)
         settings = Settings(int(self.max_iter), float(self.tol), None, 1, check_random_state(0))
         with tqdm(total=self.max_iter, desc=LABEL, unit="it", disable=not self.verbose) as bar:
@@ -173,36 +189,41 @@ class LogReg(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimator):  
                 store(self, objective, monitor.weights, monitor.records, monitor.errors, "interrupted")
                 raise
         store(self, objective, monitor.weights, monitor.records, monitor.errors, reason)
-        if reason in WARNINGS:
-            message = WARNINGS[reason].format(**self.get_params())
-            warnings.warn(f"{LABEL}: {message}", ConvergenceWarning, stacklevel=3)
 
     def decision_function(self, X: Any) -> Any:
-        """Return the scores, as :meth:`gpuprims.models.LogReg.decision_function`; sharded for a sharded array."""
-        return self._by_shards("decision_function", X) or super().decision_function(X)
+        """Return the scores, as :meth:`gpuprims.models.LogReg.decision_function`; sharded or lazy if ``X`` is."""
+        found = self._by_parts("decision_function", X)
+        return super().decision_function(X) if found is None else found
 
     def predict_proba(self, X: Any) -> Any:
-        """Return the probability of each class; sharded for a sharded array."""
-        return self._by_shards("predict_proba", X) or super().predict_proba(X)
+        """Return the probability of each class; sharded or lazy if ``X`` is."""
+        found = self._by_parts("predict_proba", X)
+        return super().predict_proba(X) if found is None else found
 
     def predict_log_proba(self, X: Any) -> Any:
-        """Return the logarithm of the probability of each class; sharded for a sharded array."""
-        return self._by_shards("predict_log_proba", X) or super().predict_log_proba(X)
+        """Return the logarithm of the probability of each class; sharded or lazy if ``X`` is."""
+        found = self._by_parts("predict_log_proba", X)
+        return super().predict_log_proba(X) if found is None else found
 
     def predict(self, X: Any) -> Any:
-        """Return the class of each sample; sharded for a sharded array."""
-        return self._by_shards("predict", X) or super().predict(X)
+        """Return the class of each sample; sharded or lazy if ``X`` is."""
+        found = self._by_parts("predict", X)
+        return super().predict(X) if found is None else found
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy; the labels and weights of a sharded array are on the host, or sharded too."""
+        """Return the accuracy; labels and weights are on the host, or cut as ``X`` is."""
+        if is_dask(X):
+            return float(_dask().score(self, X, y, sample_weight))
         if not isinstance(X, ShardedArray):
             return super().score(X, y, sample_weight)
         guesses, labels = self.predict(X).gather(), y.gather() if isinstance(y, ShardedArray) else np.asarray(y)
         weights = sample_weight.gather() if isinstance(sample_weight, ShardedArray) else sample_weight
         return float(np.average(guesses == labels, weights=weights))
 
-    def _by_shards(self, method: str, X: Any) -> ShardedArray | None:
-        """Return a method's results on each shard; None for an ordinary array."""
+    def _by_parts(self, method: str, X: Any) -> Any:
+        """Return a method's results on each shard or block; None for an ordinary array."""
+        if is_dask(X):
+            return _dask().predicted(self, method, X)
         if not isinstance(X, ShardedArray):
             return None
 
@@ -212,3 +233,13 @@ class LogReg(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimator):  
             return getattr(super(LogReg, one), method)(X.shards[k])
 
         return ShardedArray(X.group, X.group.each(f"{LABEL}.{method}", run))
+
+
+def is_dask(X: Any) -> bool:
+    """Return True for an array or DataFrame of Dask."""
+    return hasattr(type(X), "__dask_graph__")
+
+
+def _dask() -> Any:
+    """Import what needs Dask, which is there if one of its arrays is."""
+    return importlib.import_module("gpuprims.distributed.dask_logreg")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +10,8 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.distributed.alike import alike
+from gpuprims.distributed.objective import Form
+from gpuprims.distributed.passes import Pass
 from gpuprims.distributed.sharded import ShardedArray
 from gpuprims.distributed.streams import Stream
 from gpuprims.errors import ArgumentError, ShapeError
@@ -42,15 +44,26 @@ def samples_of_shards(X: ShardedArray, y: Any, sample_weight: Any) -> tuple[np.n
         return values, labelled(group.devices[k], features, codes, None if weights is None else weights[k])
 
     found = group.each(f"{LABEL}.fit", encode)
-    classes = np.unique(np.concatenate([values for values, _ in found]))
-    if len(classes) < 2:
-        raise ArgumentError(f"{LABEL}: at least two classes; got one class, {classes.tolist()[0]!r}")
+    classes = all_classes([values for values, _ in found])
 
     def recode(k: int) -> Samples:
         values, samples = found[k]
         return replace(samples, codes=recoded(samples.codes, values, classes, samples.device))
 
     return classes, group.each(f"{LABEL}.fit", recode)
+
+
+def all_classes(found: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the classes of all parts, given those of each."""
+    classes: np.ndarray = np.unique(np.concatenate(found))
+    if len(classes) < 2:
+        raise ArgumentError(f"{LABEL}: at least two classes; got one class, {classes.tolist()[0]!r}")
+    return classes
+
+
+def outputs_of(classes: np.ndarray) -> int:
+    """Return the number of scores of a sample: one of two classes, else one for each."""
+    return 1 if len(classes) == 2 else len(classes)
 
 
 def _cut_like(X: ShardedArray, given: Any) -> list[Any]:
@@ -113,32 +126,35 @@ class StreamedSamples:
     def __init__(self, stream: Stream, *, fit_intercept: bool) -> None:
         self._stream, self._fit_intercept = stream, fit_intercept
         found: list[np.ndarray] = []
-        self.total, self.features = 0.0, 0
+        self.total, self.features, self._dtype = 0.0, 0, np.dtype(np.float32)
         for X, y, weights in self._chunks():
             _, features = features_of(OneLogReg(device=stream.device), X, reset=True)
             if self.features not in (0, features.shape[1]):
                 raise ShapeError(f"{LABEL}: chunks of as many features; got {self.features} and {features.shape[1]}")
-            self.features = features.shape[1]
+            assert features.dense is not None  # noqa: S101  # chunks are dense
+            self.features, self._dtype = features.shape[1], np.dtype(features.dense.dtype)
             values, codes = encode_labels(y, stream.device, np.dtype(np.float32))
             self.total += labelled(stream.device, features, codes, weights).total
             found.append(values)
         if not found:
             raise ShapeError(f"{LABEL}: X of shape (n_samples, n_features), neither of them 0; got no samples")
-        self.classes = np.unique(np.concatenate(found))
-        if len(self.classes) < 2:
-            raise ArgumentError(f"{LABEL}: at least two classes; got one class, {self.classes.tolist()[0]!r}")
+        self.classes = all_classes(found)
 
     @property
-    def first(self) -> Objective:
-        """The objective of the first chunk."""
-        return next(iter(self._objectives()))
+    def form(self) -> Form:
+        """What the objectives of all chunks share."""
+        fp64 = self._stream.device.capabilities.fp64
+        return Form(self._dtype, self.features, outputs_of(self.classes), self._fit_intercept, fp64)
 
-    def each(self, start: Callable[[Objective], Any], finish: Callable[[Objective, Any], Any] | None) -> list[Any]:
-        """Run functions on the objective of each chunk, in order."""
-        return [start(part) if finish is None else finish(part, start(part)) for part in self._objectives()]
+    def each(self, work: Pass) -> list[Any]:
+        """Run a pass on the objective of each chunk, and return the joined result: of all chunks, one is kept."""
+        found: list[Any] = []
+        for part in self._objectives():
+            found = [work.join([*found, work.run(part)])]
+        return found
 
     def _objectives(self) -> Iterator[Objective]:
-        device, outputs = self._stream.device, 1 if len(self.classes) == 2 else len(self.classes)
+        device, outputs = self._stream.device, outputs_of(self.classes)
         for X, y, weights in self._chunks():
             _, features = features_of(OneLogReg(device=device), X, reset=True, finite=False)
             assert features.dense is not None  # noqa: S101  # chunks are dense

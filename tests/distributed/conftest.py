@@ -12,3 +12,16 @@ import gpuprims
 def group(request: pytest.FixtureRequest) -> gpuprims.DeviceGroup:
     """Each group in turn."""
     return group_of(request.param)
+
+
+@pytest.fixture(scope="session")
+def client():
+    """A client of two workers with one thread each."""
+    distributed = pytest.importorskip("dask.distributed", reason="distributed is not installed: make test-dask")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50, memory_limit=0
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client

@@ -13,18 +13,6 @@ import pytest
 import gpuprims
 
 da = pytest.importorskip("dask.array", reason="Dask is not installed: make test-dask")
-distributed = pytest.importorskip("dask.distributed", reason="distributed is not installed: make test-dask")
-
-
-@pytest.fixture(scope="module")
-def client():
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50, memory_limit=0
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
 
 
 @pytest.mark.filterwarnings("ignore")

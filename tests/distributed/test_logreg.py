@@ -121,7 +121,9 @@ def test_wrong_samples_are_refused(rng) -> None:
     group = group_of("reference")
     X, y = samples(rng, 2)
     sharded = group.scatter(X)
-    with pytest.raises(ArrayError, match=r"X a sharded array; got ndarray.*gpuprims\.models\.LogReg"):
+    with pytest.raises(
+        ArrayError, match=r"X a sharded array, a stream or a collection of Dask; got ndarray.*gpuprims\.models\.LogReg"
+    ):
         LogReg().fit(X, y)
     with pytest.raises(ArgumentError, match="at least two classes"):
         LogReg().fit(sharded, np.zeros(len(y), int))
@@ -161,16 +163,17 @@ def test_a_shard_that_fails_in_a_fit_ends_it(monkeypatch, rng) -> None:
 
 
 def test_means_and_deviations_of_parts_join_to_those_of_all(rng) -> None:
-    from gpuprims.distributed.objective import SummedObjective
+    from gpuprims.distributed.passes import Moments
     from gpuprims.distributed.samples import samples_of_shards
     from gpuprims.models.logreg.objective import Objective
 
     group = gpuprims.DeviceGroup(["reference"] * 3)
     X, weights = np.sort(rng.standard_normal((60, 2)), axis=0) * 9, rng.integers(1, 4, 60).astype(float)
     _, parts = samples_of_shards(group.scatter(X), np.arange(60) % 2, weights)
-    each = [Objective(part, 1, 0.0, fit_intercept=True) for part in parts]
-    total = sum(part.total for part in parts)
-    whole = SummedObjective(lambda start, finish: [start(part) for part in each], group.devices, each[0], total, 0.1)
-    mean, deviation = whole.mean_and_deviation()
-    np.testing.assert_allclose(mean, np.average(X, axis=0, weights=weights), rtol=1e-12)
-    np.testing.assert_allclose(deviation**2, np.average((X - mean) ** 2, axis=0, weights=weights), rtol=1e-12)
+    work = Moments(wide=False)
+    found = [work.run(Objective(part, 1, 0.0, fit_intercept=True)) for part in parts]
+    for joined in (work.join(found), work.join([found[0], work.join(found[1:])])):
+        total, mean, deviation = joined
+        assert total == weights.sum()
+        np.testing.assert_allclose(mean, np.average(X, axis=0, weights=weights), rtol=1e-12)
+        np.testing.assert_allclose(deviation**2, np.average((X - mean) ** 2, axis=0, weights=weights), rtol=1e-12)
