@@ -6,6 +6,7 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from gpuprims.distributed.checkpoints import Checkpoint
 from gpuprims.distributed.group import DeviceGroup
 from gpuprims.distributed.sharded import ShardedArray
 from gpuprims.distributed.streams import Stream, stream
@@ -13,7 +14,7 @@ from gpuprims.distributed.streams import Stream, stream
 if TYPE_CHECKING:
     from gpuprims.distributed.logreg import LogReg
 
-__all__ = ["DeviceGroup", "LogReg", "ShardedArray", "Stream", "stream"]
+__all__ = ["Checkpoint", "DeviceGroup", "LogReg", "ShardedArray", "Stream", "stream"]
 
 
 def __getattr__(name: str) -> Any:

@@ -157,7 +157,7 @@ def scan(
     (x,) = arrays
     x = x if dtype is None else x.astype(dtype)
     function = None if map is None else expression(map, 1)
-    whole = make_folding(plain, as_map("scan", function, 1), (x.dtype,), None, "scan")
+    whole = make_folding(plain, as_map("scan", function, 1), (x.dtype.newbyteorder("="),), None, "scan")
     along = 0 if axis is None else one_axis(axis, x.ndim)
     task = Scan(as_op(op), function, device)
     x = x.reshape(-1) if axis is None else x

@@ -24,7 +24,7 @@ from gpuprims.distributed.passes import Each, Pass
 from gpuprims.distributed.samples import LABEL, StreamedSamples, outputs_of, samples_of_shards
 from gpuprims.distributed.sharded import ShardedArray
 from gpuprims.distributed.streams import Stream
-from gpuprims.errors import ArgumentError, ArrayError
+from gpuprims.errors import ArgumentError, ArrayError, ShardError, StreamError
 from gpuprims.models.checks import CheckedParameters, named_parameters
 from gpuprims.models.logreg import newton
 from gpuprims.models.logreg.fitting import store
@@ -55,6 +55,9 @@ class LogReg(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimator):  
     tol : float, default 1e-4
         Stop when no component of the gradient, per sample, is larger.
     fit_intercept : bool, default True
+    warm_start : bool, default False
+        Begin with ``coef_`` and ``intercept_`` of an earlier fit, if they have the right shape. An error of a source or
+        a device leaves those of the last iteration.
     threshold : float, default 0.5
         Predict the second of two classes above this probability.
     device : str or Device, optional
@@ -87,6 +90,7 @@ class LogReg(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimator):  
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "fit_intercept": ["boolean"],
+        "warm_start": ["boolean"],
         "threshold": [Interval(Real, 0, 1, closed="neither")],
         "device": [str, Device, None],
         "callback": [callable, None],
@@ -100,6 +104,7 @@ class LogReg(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimator):  
     max_iter: int = 100
     tol: float = 1e-4
     fit_intercept: bool = True
+    warm_start: bool = False
     threshold: float = 0.5
     device: str | Device | None = None
     callback: Callable[[Progress], Any] | None = None
@@ -180,13 +185,16 @@ class LogReg(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimator):  
         strengths = strengths_of(self.penalty, 0.0, self.C, total)
         objective = SummedObjective(each, form, total, strengths.l2)
         start = np.zeros(objective.size)
+        if self.warm_start and hasattr(self, "coef_") and self.coef_.shape == (form.outputs, form.features):
+            start = objective.join(self.coef_, self.intercept_)
         settings = Settings(int(self.max_iter), float(self.tol), None, 1, check_random_state(0))
         with tqdm(total=self.max_iter, desc=LABEL, unit="it", disable=not self.verbose) as bar:
             monitor = Monitor(objective, start, bar, self.callback, None, 0.0)
             try:
                 reason = _SOLVERS[self.solver](objective, start, settings, monitor)
-            except KeyboardInterrupt:
-                store(self, objective, monitor.weights, monitor.records, monitor.errors, "interrupted")
+            except (KeyboardInterrupt, ShardError, StreamError):
+                if monitor.records:
+                    store(self, objective, monitor.weights, monitor.records, monitor.errors, "interrupted")
                 raise
         store(self, objective, monitor.weights, monitor.records, monitor.errors, reason)
 

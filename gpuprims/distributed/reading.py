@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from queue import Full, Queue
@@ -11,12 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.interop import short
+from gpuprims.distributed.opening import opened
 from gpuprims.errors import ArgumentError, GpuprimsError, ShapeError, StreamError, quoted, said
 
 # Bytes of a chunk if the caller gives no number of rows: a launch and a wait for it then take little of its time.
 _BYTES = 64 << 20
 # Chunks that are read before they are asked for. Two hide the difference between slow and fast reads.
 _AHEAD = 2
+# Methods of files and datasets of pyarrow that return batches of rows.
+_BATCHES = ("iter_batches", "to_batches")
 # How often a waiting reader looks whether it is still wanted, in seconds.
 _LOOK = 0.1
 
@@ -38,9 +42,9 @@ class _Done(NamedTuple):
 class Source:
     """Arrays that are read in chunks of rows, as often as needed.
 
-    A source has a shape, a dtype and slices, as ``numpy.memmap`` and arrays of zarr and h5py do, or ``iter_batches``,
-    as ``pyarrow.parquet.ParquetFile``; or it is an iterable of arrays, or of tuples of them, or a function that returns
-    such an iterable.
+    A source has a shape, a dtype and slices, as ``numpy.memmap`` and arrays of zarr and h5py do; or batches, as
+    ``pyarrow.parquet.ParquetFile`` and datasets of pyarrow; or it is a path of such a file, an iterable of arrays or of
+    tuples of them, or a function that returns such an iterable.
     """
 
     def __init__(self, sources: Sequence[Any], chunk: int | None) -> None:
@@ -48,7 +52,9 @@ class Source:
             raise ArgumentError(f"stream: chunk= a number of rows from 1 on; got {quoted(chunk)}")
         if not sources:
             raise ArgumentError("stream: at least one source; got none")
-        self._sources, self._chunk, self._begun = tuple(sources), chunk, False
+        self._name = os.fspath(sources[0]) if isinstance(sources[0], str | os.PathLike) else ""
+        sources = tuple(map(opened, sources))
+        self._sources, self._chunk, self._begun = sources, chunk, False
         self._sliced = all(_is_sliced(one) for one in sources)
         if self._sliced:
             lengths = {int(one.shape[0]) for one in sources}
@@ -59,7 +65,7 @@ class Source:
                 f"stream: sources with shape, dtype and slices, or one iterable of tuples of arrays; got"
                 f" {', '.join(short(one) for one in sources)}"
             )
-        elif not (callable(sources[0]) or hasattr(sources[0], "iter_batches") or hasattr(sources[0], "__iter__")):
+        elif not (callable(sources[0]) or any(hasattr(sources[0], name) for name in (*_BATCHES, "__iter__"))):
             raise ArgumentError(
                 f"stream: an array with slices, such as numpy.memmap, or an iterable of arrays; got {short(sources[0])}"
             )
@@ -67,14 +73,22 @@ class Source:
     @property
     def name(self) -> str:
         """The file of the source, or what it is."""
-        return _name_of(self._sources[0])
+        return self._name or _name_of(self._sources[0])
 
-    def chunks(self) -> Iterator[Chunk]:
-        """Yield the chunks in order, while a thread reads the next ones."""
+    @property
+    def rows(self) -> int | None:
+        """The number of rows, if the source tells."""
+        found: Any = self._sources[0]
+        if self._sliced:
+            return int(found.shape[0])
+        return getattr(getattr(found, "metadata", None), "num_rows", None)  # of Parquet
+
+    def chunks(self, first: int = 0) -> Iterator[Chunk]:
+        """Yield the chunks from row ``first`` on in order, while a thread reads the next ones."""
         waiting: Queue[Chunk | _Done] = Queue(_AHEAD)
         stopped = threading.Event()
         thread = threading.Thread(
-            target=_read, args=(self._read(), waiting, stopped), name="gpuprims-read", daemon=True
+            target=_read, args=(self._read(first), waiting, stopped), name="gpuprims-read", daemon=True
         )
         thread.start()
         try:
@@ -86,26 +100,32 @@ class Source:
             stopped.set()
             thread.join()
 
-    def _read(self) -> Iterator[Chunk]:
+    def _read(self, first: int) -> Iterator[Chunk]:
         """Yield the chunks, each in memory; an error names the chunk and the file."""
-        number = first = 0
-        parts = iter(self._slices() if self._sliced else self._items())
+        number, at = (first // self._rows(), first) if self._sliced else (0, 0)
+        parts = iter(self._slices(first) if self._sliced else self._items())
         while True:
             try:
                 arrays = next(parts, None)
             except GpuprimsError:
                 raise
             except Exception as error:
-                rows = f" (from row {first:,} on)"
+                rows = f" (from row {at:,} on)"
                 raise StreamError(number, rows, self.name, f"{type(error).__name__}: {said(error)}") from error
             if arrays is None:
+                if first and at <= first:
+                    raise ArgumentError(f"stream: rows after {first:,}, to resume; got none in {self.name}")
                 return
-            yield Chunk(number, first, arrays)
-            number, first = number + 1, first + arrays[0].shape[0]
+            left, rows_of_it = max(first - at, 0), arrays[0].shape[0]
+            if not left:
+                yield Chunk(number, at, arrays)
+            elif left < rows_of_it:
+                yield Chunk(number, first, tuple(one[left:] for one in arrays))
+            number, at = number + 1, at + rows_of_it
 
-    def _slices(self) -> Iterator[tuple[np.ndarray, ...]]:
+    def _slices(self, first: int) -> Iterator[tuple[np.ndarray, ...]]:
         rows, length = self._rows(), int(self._sources[0].shape[0])
-        for start in range(0, max(length, 1), rows):  # of no rows, an empty chunk
+        for start in range(first, max(length, 1), rows):  # of no rows, an empty chunk
             # A copy: a memmap reads the disk where its elements are first used, which would be on the way to a device.
             yield tuple(np.array(one[start : start + rows]) for one in self._sources)
 
@@ -131,9 +151,10 @@ class Source:
 
     def _iterable(self) -> Iterable[Any]:
         source: Any = self._sources[0]
-        if hasattr(source, "iter_batches"):
-            batches: Iterable[Any] = source.iter_batches(**({"batch_size": self._chunk} if self._chunk else {}))
-            return batches
+        for name in _BATCHES:
+            if hasattr(source, name):
+                batches: Iterable[Any] = getattr(source, name)(**({"batch_size": self._chunk} if self._chunk else {}))
+                return batches
         if callable(source):
             made: Iterable[Any] = source()
             return made

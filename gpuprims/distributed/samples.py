@@ -164,7 +164,7 @@ class StreamedSamples:
             yield Objective(samples, outputs, 0.0, fit_intercept=self._fit_intercept)
 
     def _chunks(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
-        for chunk in self._stream.source.chunks():
+        for chunk in self._stream.chunks(LABEL, upload=1):
             if len(chunk.arrays) not in (2, 3):
                 rule = f"{LABEL}: a stream of features and labels, and perhaps of weights: stream(X, y)"
                 raise ArgumentError(f"{rule}; got {len(chunk.arrays)} array(s)")

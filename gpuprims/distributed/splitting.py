@@ -71,6 +71,7 @@ def split(
 
     A ``running`` fold has a result for each element, so values contain the number of elements if results need it.
     """
+    arrays = tuple(one.newbyteorder("=") for one in arrays)  # calls convert arrays to the machine's byte order
     whole = make_folding(op, as_map(label, mapped, len(arrays)), arrays, dtype, label)
     if running and whole.counts:
         whole = counting(whole, arrays)

@@ -10,9 +10,12 @@ import numpy as np
 
 from gpuprims.core.device import Device, pick_device
 from gpuprims.core.keywords import check_flags
+from gpuprims.distributed.checkpoints import Checkpoint, Tally
 from gpuprims.distributed.reading import Chunk, Source
+from gpuprims.distributed.sharded import beside
 from gpuprims.distributed.splitting import Split, Value, split
-from gpuprims.errors import ArgumentError, EmptyReductionError, quoted
+from gpuprims.distributed.uploading import uploaded, where
+from gpuprims.errors import ArgumentError, BackendUnavailableError, EmptyReductionError, quoted
 from gpuprims.expressions import computable, expression
 from gpuprims.operators import Op, altered, as_initial, find_op
 from gpuprims.operators.dtypes import Dtypes
@@ -28,7 +31,11 @@ class Stream:
     Each method reads the source once. A thread reads the next chunks while the device computes one.
     """
 
-    def __init__(self, sources: Sequence[Any], chunk: int | None, device: str | Device | None) -> None:
+    def __init__(
+        self, sources: Sequence[Any], chunk: int | None, device: str | Device | None, *, verbose: bool = False
+    ) -> None:
+        check_flags("stream", verbose=verbose)
+        self._verbose = bool(verbose)
         self.source = Source(sources, chunk)
         self.device = pick_device(None, device)
 
@@ -45,22 +52,27 @@ class Stream:
         ddof: float = 0,
         compensated: bool = False,
         initial: Any = None,
+        resume: Checkpoint | None = None,
     ) -> Any:
         """Fold elements with an operator; the parameters are those of :func:`gpuprims.reduce`.
 
-        ``axis`` contains the first axis. The host joins the values of chunks in their order.
+        ``axis`` contains the first axis. The host joins the values of chunks in their order. ``resume`` is the
+        checkpoint of an error of the same call.
         """
         check_flags("stream.reduce", compensated=compensated)
         plain = find_op(op, ddof=ddof, compensated=compensated)
         operator = altered("reduce", plain, where=False, initial=as_initial("reduce", plain, initial))
-        values, count, folds = list[Value](), 0, None
-        axes: tuple[int, ...] = ()
-        for chunk in self.source.chunks():
-            if folds is None:
-                folds, axes = _split(operator, map, chunk, dtype), self._axes(axis, chunk)
-            size = math.prod(chunk.arrays[0].shape[k] for k in axes)
-            values = [folds.join([*values, self._fold(folds, chunk.arrays, axes, count)])]
-            count += size
+        tally = Tally(f"reduce of {_told(operator, map, dtype)}, axis={quoted(axis)}", resume, ([], 0))
+        folds, axes = None, tuple[int, ...]()
+        with tally.kept():
+            for chunk in self.chunks("reduce", tally.rows):
+                values, count = tally.state
+                if folds is None:
+                    folds, axes = _split(operator, map, chunk, dtype), self._axes(axis, chunk)
+                value = self._fold(folds, chunk.arrays, axes, count)
+                size = math.prod(chunk.arrays[0].shape[k] for k in axes)
+                tally.add(chunk, [folds.join([*values, value])], count + size)
+        values, count = tally.state
         if folds is None or (not count and not operator.of_nothing):
             raise EmptyReductionError(f"stream.reduce with {operator.name}: at least one element to fold; got none")
         results = [one[()] for one in folds.finish(values[0], count)]
@@ -73,27 +85,32 @@ class Stream:
         map: Any = None,  # noqa: A002 - the fused map, under the primitive's name
         dtype: Any = None,
         initial: Any = None,
+        resume: Checkpoint | None = None,
     ) -> Iterator[Any]:
         """Yield the running fold along the first axis, an array for each chunk; inclusive, as :func:`gpuprims.scan`.
 
-        A chunk goes on from the value of all elements before it.
+        A chunk goes on from the value of all elements before it. ``resume`` is the checkpoint of an error of the same
+        call; the first array is then that of the chunk that could not be read.
         """
         plain = find_op(op)
         operator = altered("scan", plain, where=False, initial=as_initial("scan", plain, initial))
-        folds, before, first = None, None, 0
-        for chunk in self.source.chunks():
-            if folds is None:
-                folds = _split(operator, map, chunk, dtype, running=True)
-            arrays, ndim = chunk.arrays, max(one.ndim for one in chunk.arrays)
-            if before is None:
-                how: dict[str, Any] = {"op": op, "map": map, "dtype": dtype, "initial": initial}
-                yield scan_one(*arrays, axis=0, device=self.device, **how)
-            else:
-                start = np.full((1,) * ndim, first, np.int64)
-                yield scan_one(*arrays, start, *before, op=folds.continued, axis=0, device=self.device)
-            value = self._fold(folds, arrays, (0,), first, keepdims=True)
-            before = value if before is None else folds.join([before, value])
-            first += arrays[0].shape[0]
+        tally, folds = Tally(f"scan of {_told(operator, map, dtype)}", resume, (None,)), None
+        with tally.kept():
+            for chunk in self.chunks("scan", tally.rows):
+                if folds is None:
+                    folds = _split(operator, map, chunk, dtype, running=True)
+                (before,), arrays, ndim = tally.state, chunk.arrays, max(one.ndim for one in chunk.arrays)
+                there = where(self.device, arrays[0])
+                if before is None:
+                    how: dict[str, Any] = {"op": op, "map": map, "dtype": dtype, "initial": initial}
+                    found = scan_one(*arrays, axis=0, device=there, **how)
+                else:
+                    start = np.full((1,) * ndim, chunk.first, np.int64)
+                    more = [beside(arrays[0], one, self.device) for one in (start, *before)]
+                    found = scan_one(*arrays, *more, op=folds.continued, axis=0, device=there)
+                value = self._fold(folds, arrays, (0,), chunk.first, keepdims=True)
+                tally.add(chunk, value if before is None else folds.join([before, value]))
+                yield self._on_host(found)
 
     def histogram(
         self,
@@ -102,36 +119,58 @@ class Stream:
         density: bool | None = None,
         *,
         deterministic: bool = True,
+        resume: Checkpoint | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Count the elements in each bin, as :func:`gpuprims.histogram`; a second source has their weights.
 
-        A number of bins without ``range=`` reads the source twice.
+        A number of bins without ``range=`` reads the source twice. ``resume`` is the checkpoint of an error of the same
+        call.
         """
         if isinstance(bins, str):
             raise ArgumentError(f"stream.histogram: bins= a number or edges; got {quoted(bins)}")
-        if range is None and np.ndim(bins) == 0:
-            range = self._range()  # noqa: A001 - NumPy's name
-        total: Any = None
-        edges = np.empty(0)
-        for chunk in self.source.chunks():
-            x, weights, *rest = (*chunk.arrays, None)
-            if rest and rest[0] is not None:
-                raise ArgumentError(f"stream.histogram: a source, and one of weights; got {len(chunk.arrays)}")
-            how: dict[str, Any] = {"weights": weights, "deterministic": deterministic, "device": self.device}
-            counts, edges = histogram_one(x, bins, range, **how)
-            total = counts if total is None else total + counts
+        told = quoted(bins) if np.ndim(bins) == 0 else f"{len(bins)} edges from {bins[0]} to {bins[-1]}"
+        searched = range is None and np.ndim(bins) == 0
+        counting = ("counts", range, None, np.empty(0))
+        tally = Tally(
+            f"histogram of {told}, range={quoted(range)}", resume, ("range", None, None) if searched else counting
+        )
+        with tally.kept():
+            if tally.state[0] == "range":
+                self._find_range(tally)
+            for chunk in self.chunks("histogram", tally.rows):
+                _, within, total, edges = tally.state
+                x, weights, *rest = (*chunk.arrays, None)
+                if rest and rest[0] is not None:
+                    raise ArgumentError(f"stream.histogram: a source, and one of weights; got {len(chunk.arrays)}")
+                how: dict[str, Any] = {"weights": weights, "deterministic": deterministic}
+                counts, edges = self._on_host(histogram_one(x, bins, within, device=where(self.device, x), **how))
+                tally.add(chunk, "counts", within, counts if total is None else total + counts, edges)
+        _, _, total, edges = tally.state
         if total is None:
             raise EmptyReductionError("stream.histogram: at least one chunk; got none")
         return (total / np.diff(edges) / total.sum() if density else total), edges
 
-    def _range(self) -> tuple[Any, Any]:
-        """Return the smallest and the largest element of the first array; 0 and 1 of none, as NumPy."""
-        found = [
-            reduce_one(chunk.arrays[0], op="minmax", device=self.device)
-            for chunk in self.source.chunks()
-            if chunk.arrays[0].size
-        ]
-        return (np.min([low for low, _ in found]), np.max([high for _, high in found])) if found else (0, 1)
+    def _find_range(self, tally: Tally) -> None:
+        """Find the smallest and the largest element of the first array, 0 and 1 of none as NumPy, and begin again."""
+        for chunk in self.chunks("range", tally.rows):
+            _, low, high = tally.state
+            if chunk.arrays[0].size:
+                x = chunk.arrays[0]
+                least, most = self._on_host(reduce_one(x, op="minmax", device=where(self.device, x)))
+                low, high = (least, most) if low is None else (np.minimum(low, least), np.maximum(high, most))
+            tally.add(chunk, "range", low, high)
+        _, low, high = tally.state
+        tally.begin("counts", (0, 1) if low is None else (low, high), None, np.empty(0))
+
+    def chunks(self, label: str, first: int = 0, *, upload: int | None = None) -> Iterator[Chunk]:
+        """Yield the chunks from row ``first`` on, with a progress bar if there shall be one.
+
+        Of the arrays of a chunk, ``upload`` or all may be on the device.
+        """
+        found = self.source.chunks(first)
+        if not self.device.driver.shares_host_memory:
+            found = uploaded(found, self.device, upload)
+        return _shown(found, f"{label} of {self.source.name}", self.source.rows, first) if self._verbose else found
 
     def _axes(self, axis: Any, chunk: Chunk) -> tuple[int, ...]:
         ndim = max(one.ndim for one in chunk.arrays)
@@ -146,9 +185,17 @@ class Stream:
         """Fold a chunk to a value, given the index of its first element along the folded axes."""
         given = list(arrays)
         if folds.indexed:
-            given.append(np.full((1,) * max(one.ndim for one in arrays), first, np.int64))
-        found = reduce_one(*given, op=folds.part, axis=axes, keepdims=keepdims, device=self.device)
+            index = np.full((1,) * max(one.ndim for one in arrays), first, np.int64)
+            given.append(beside(arrays[0], index, self.device))
+        there = where(self.device, arrays[0])
+        found = self._on_host(reduce_one(*given, op=folds.part, axis=axes, keepdims=keepdims, device=there))
         return tuple(map(np.asarray, found if isinstance(found, tuple) else (found,)))
+
+    def _on_host(self, found: Any) -> Any:
+        """Wait for a result, or several, and return it on the host."""
+        if isinstance(found, tuple):
+            return tuple(map(self._on_host, found))
+        return found if isinstance(found, np.ndarray | np.generic) else self.device.to_host(found)
 
 
 def _split(operator: Op, mapped: Any, chunk: Chunk, dtype: Any, *, running: bool = False) -> Split:
@@ -159,20 +206,43 @@ def _split(operator: Op, mapped: Any, chunk: Chunk, dtype: Any, *, running: bool
     return split(operator, function, dtypes, chosen, "scan" if running else "reduce", running=running)
 
 
-def stream(*sources: Any, chunk: int | None = None, device: str | Device | None = None) -> Stream:
+def _told(operator: Op, mapped: Any, dtype: Any) -> str:
+    """Return what tells one call from another."""
+    function = getattr(mapped, "__qualname__", mapped)
+    return f"{operator.name}, map={quoted(function)}, dtype={quoted(dtype)}"
+
+
+def _shown(chunks: Iterator[Chunk], label: str, rows: int | None, first: int) -> Iterator[Chunk]:
+    """Yield chunks, and show how many rows of a source are done."""
+    try:
+        from tqdm import tqdm
+    except ImportError as error:
+        raise BackendUnavailableError("tqdm", "verbose=True needs tqdm", "pip install tqdm") from error
+    with tqdm(total=rows, initial=first, desc=label, unit=" rows", unit_scale=True) as bar:
+        for chunk in chunks:
+            yield chunk
+            bar.update(chunk.arrays[0].shape[0])
+
+
+def stream(
+    *sources: Any, chunk: int | None = None, device: str | Device | None = None, verbose: bool = False
+) -> Stream:
     """Read arrays chunk by chunk, to fold, scan or count what fits in no memory.
 
     Parameters
     ----------
-    *sources : array_like, iterable or callable
+    *sources : array_like, path, iterable or callable
         Arrays with slices, such as :class:`numpy.memmap` and arrays of zarr and h5py, of one length; or one iterable of
         arrays, or of tuples of them, such as a list, a function that returns an iterator, or a
-        ``pyarrow.parquet.ParquetFile``. Several arrays are the arguments of a ``map=``, an array and its weights, or
-        samples, labels and sample weights.
+        ``pyarrow.parquet.ParquetFile``. Paths of such files end in .npy, .zarr, .parquet, .h5 or .hdf5; an HDF5 file
+        with several datasets needs the name of one, "data.h5:X". Several arrays are the arguments of a ``map=``, an
+        array and its weights, or samples, labels and sample weights.
     chunk : int, optional
         Rows of a chunk. By default those of 64 MiB, or of an iterable's items.
     device : str or Device, optional
         Where to compute.
+    verbose : bool, default False
+        Show a progress bar of each pass over the source.
 
     Returns
     -------
@@ -184,7 +254,10 @@ def stream(*sources: Any, chunk: int | None = None, device: str | Device | None 
     ArgumentError, ShapeError
         Something that cannot be read in chunks, or sources of several lengths.
     StreamError
-        Raised by the methods: a chunk cannot be read. The message names the chunk and the file.
+        Raised by the methods: a chunk cannot be read. The message names the chunk and the file, and ``checkpoint`` is a
+        :class:`gpuprims.distributed.Checkpoint`, from which the same call goes on.
+    BackendUnavailableError
+        The library of a path's kind of file is not installed.
 
     Notes
     -----
@@ -202,4 +275,4 @@ def stream(*sources: Any, chunk: int | None = None, device: str | Device | None 
     >>> float(gpuprims.stream([x, x], device="reference").reduce())
     90.0
     """
-    return Stream(sources, chunk, device)
+    return Stream(sources, chunk, device, verbose=verbose)

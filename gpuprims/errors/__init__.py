@@ -142,17 +142,16 @@ class ShardError(DeviceError):
 
     def __init__(self, label: str, shard: int, count: int, device: str, reason: str) -> None:
         super().__init__(f"{label}: every shard computed; got an error on shard {shard} of {count}, {device}: {reason}")
-        self.shard = shard
-        self.device = device
+        self.shard, self.device = shard, device
 
 
 class StreamError(GpuprimsError, RuntimeError):
-    """A chunk of a :func:`gpuprims.stream` could not be read; ``chunk`` is its number, and ``source`` its file."""
+    """Number ``chunk`` of the file ``source`` cannot be read; ``checkpoint`` is a stream's result of those before."""
 
     def __init__(self, chunk: int, rows: str, source: str, reason: str) -> None:
         super().__init__(f"stream: chunk {chunk}{rows} of {source} read; got {reason}")
-        self.chunk = chunk
-        self.source = source
+        self.chunk, self.source = chunk, source
+        self.checkpoint: Any = None
 
 
 class BackendUnavailableError(GpuprimsError, RuntimeError):

@@ -218,3 +218,10 @@ def test_wrong_sources_are_refused() -> None:
         gpuprims.stream(x[:0], device=HERE).reduce(op="max")
     with pytest.raises(ArgumentError, match=r"a number or edges; got 'auto'"):
         gpuprims.stream(x, device=HERE).histogram("auto")
+
+
+def test_arrays_of_another_byte_order(tmp_path) -> None:
+    x = np.arange(100, dtype=">f4")
+    stream = gpuprims.stream(mapped(tmp_path / "x.npy", x), chunk=30, device=SPECS[0])
+    assert (stream.reduce(op="max"), stream.reduce(op="mean")) == (99, 49.5)
+    np.testing.assert_array_equal(np.concatenate(list(stream.scan())), x.cumsum())
