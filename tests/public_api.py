@@ -77,8 +77,10 @@ def beyond_one_device() -> tuple[object, ...]:
         group.histogram(sharded, bins=5, range=(0, 12), density=True),
         group.blur(sharded, "gaussian", sigma=1.5, mode="wrap").gather(),
         group.from_shards([x, x]).shards,
+        group.sort(sharded, axis=None, descending=True).gather(),
+        group.top_k(sharded, 2, largest=False)[0],
         LogRegOfParts(C=0.5).fit(sharded, [0, 1, 1]).predict(sharded),
-        gpuprims.stream(x, chunk=2, device="reference").reduce(op="mean", axis=0),
+        gpuprims.stream(x, chunk=2, device="reference", verbose=False).reduce(op="mean", axis=0, resume=None),
         LogRegOfParts().fit(gpuprims.stream(x, x[:, 0] > 1)).coef_,
         *gpuprims.stream([x, x]).scan(op="sum"),
     )

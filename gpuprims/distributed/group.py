@@ -15,6 +15,7 @@ from gpuprims.distributed.folds import reduced, scanned
 from gpuprims.distributed.halos import applied, reaches
 from gpuprims.distributed.maps import mapped
 from gpuprims.distributed.sharded import ShardedArray, scattered, taken
+from gpuprims.distributed.sorting import best_of_shards, sorted_shards
 from gpuprims.operators import Op
 from gpuprims.primitives.stencil import stencil as stencil_one
 from gpuprims.primitives.stencil.blur import Kind
@@ -197,6 +198,23 @@ class DeviceGroup(Devices):
         """
         found: ShardedArray = compacted(self, x, mask)
         return found
+
+    def sort(self, x: ShardedArray, axis: int | None = -1, *, descending: bool = False) -> ShardedArray:
+        """Return a sorted copy, cut where ``x`` is; the order is that of :func:`gpuprims.sort`.
+
+        Devices exchange elements if the axis is the first one, of an array of real numbers with one axis, or None.
+        """
+        return sorted_shards(self, x, axis, descending)
+
+    def top_k(self, x: ShardedArray, k: int, *, axis: int | None = None, largest: bool = True) -> tuple[Any, Any]:
+        """Return the ``k`` largest or smallest elements, sorted, and their indices, as :func:`gpuprims.top_k`.
+
+        Returns
+        -------
+        values, indices : ndarray or ShardedArray
+            On the host if ``axis`` is the first axis or None.
+        """
+        return best_of_shards(self, x, k, axis, largest)
 
     def stencil(
         self,
