@@ -126,6 +126,8 @@ BY_NUMPY: dict[str, tuple[str, Words, tuple[int, int]]] = {
     "argsort": ("argsort", (NUMBERS,), (13, 19)),
     "take": ("take", (NUMBERS, NUMBERS), (6, 15)),
     "searchsorted": ("searchsorted", (np.arange(9), NUMBERS), (5, 15)),
+    "isin": ("isin", (NUMBERS, NUMBERS[:3]), (9, 19)),
+    "isin by a table": ("isin", (NUMBERS, NUMBERS[:30]), (12, 22)),
     "compact": ("compact", (NUMBERS, "x > 50"), (12, 18)),
     "bincount": ("bincount", (NUMBERS,), (9, 15)),
     "median": ("median", (NUMBERS,), (17, 24)),

@@ -36,6 +36,8 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "searchsorted, short": (lambda x, **at: G.searchsorted(np.float32([1, 2, 3]), x, **at), (*REAL, "float16")),
     "isin": (lambda x, **at: G.isin(x, x.ravel()[:3], **at), REAL),
     "isin, inverted": (lambda x, **at: G.isin(x, x.ravel()[:3], invert=True, kind="sort", **at), REAL),
+    "isin, table": (lambda x, **at: G.isin(x, x.ravel()[:40], **at), REAL),
+    "isin, list": (lambda x, **at: G.isin(x, [0.1, 2.5, 1, 1e300, np.nan], **at), FLOATS),
     "compact": (lambda x, **at: G.compact(x, "x > 1", **at), REAL),
     "compact, arithmetic": (lambda x, **at: G.compact(x, "(x * x - x < 3) | (x == 2)", **at), REAL[1:]),
     "compact, mask": (lambda x, **at: G.compact(x, x != x.ravel()[0], **at), (*REAL, "float16", "complex64")),

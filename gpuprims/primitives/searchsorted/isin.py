@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Unpack, overload
 
+import numpy as np
+
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
-from gpuprims.primitives.searchsorted.members import Kind, bind_isin, plan_call
+from gpuprims.core.warm_calls import WarmCalls
+from gpuprims.primitives.searchsorted.members import Kind, bind_isin, plan_call, sorting
 from gpuprims.primitives.signatures import Array, Host, HostArray, IsinKeywords
+
+_WARM = WarmCalls()
 
 
 @overload
@@ -82,7 +87,7 @@ def isin(
     Notes
     -----
     Elements are compared in the dtype that :func:`numpy.result_type` gives of both arrays. The test elements are sorted
-    where the search runs.
+    where the search runs. On CPUs, elements are compared with each of up to eight test elements, without a search.
 
     Examples
     --------
@@ -95,6 +100,12 @@ def isin(
     """
     if unknown:
         refuse_keywords("isin", keywords_of(isin), unknown)
-    arrays = element, test_elements
-    operands, request, result, chosen = bind_isin(arrays, assume_unique, invert, kind, out, device, variant)
-    return find_plan(plan_call, operands, request, result, chosen).run(operands, result)
+    among = test_elements if hasattr(test_elements, "dtype") else np.asarray(test_elements)
+    key, given, run = _WARM.find_into((invert, kind, variant), (element, among), out, device)
+    if run is not None:
+        return run(given)
+    operands, request, result, chosen = bind_isin((element, among), assume_unique, invert, kind, out, device, variant)
+    plan = find_plan(plan_call, operands, request, result, chosen)
+    if (step := sorting(operands, request, among, plan, asked=kind is not None or variant is not None)) is not None:
+        _WARM.keep(key, plan, operands, step, result)
+    return plan.run(operands, result)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache, reduce
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -14,6 +16,7 @@ from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out, result_forms
 from gpuprims.core.program_cache import keeps_calls
+from gpuprims.core.taking import Step
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, DtypeError, did_you_mean, quoted
@@ -22,6 +25,7 @@ from gpuprims.primitives.chain import Chain
 from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.map.plan import MapRequest
 from gpuprims.primitives.map.plan import plan_call as plan_map
+from gpuprims.primitives.searchsorted.by_numpy import compares, members_by_numpy
 from gpuprims.primitives.searchsorted.plan import SearchRequest
 from gpuprims.primitives.searchsorted.plan import plan_call as plan_search
 from gpuprims.primitives.sort.calls import in_order
@@ -65,7 +69,8 @@ def bind_isin(
     element, test_elements = arrays
     operands = as_operands("isin", (element if hasattr(element, "dtype") else np.asarray(element),), device)
     among, member = _placed(test_elements, operands), not invert
-    if kind == "table" or (kind is None and variant is None and _has_small_range(operands, among)):
+    small = kind is None and variant is None and not _is_few(operands, among) and _has_small_range(operands, among)
+    if kind == "table" or small:
         if variant is not None:
             raise ArgumentError("isin: variant= for searches; got one beside kind='table'")
         low, table = _table(operands, np.ravel(among.to_host(among.natives[0])), member=member)
@@ -89,6 +94,8 @@ def plan_call(
 ) -> LaunchPlan:
     """Decide everything about a call but its memory."""
     where = written, alignment, device, variant, generation
+    if request.length is None and variant is None and compares(device, forms[1], forms[0].dtype):
+        return _comparing(request.member, forms, written, alignment, device, generation)
     if request.length is None:
         plan = plan_search(SearchRequest("left", request.member), forms[::-1], *where)
         by_numpy = plan.by_numpy and plan.by_numpy._replace(compute=_exchanged(plan.by_numpy.compute))
@@ -102,6 +109,33 @@ def plan_call(
     plan = chain.plan(results, variant, first=1)
     plan.by_numpy = ByNumPy(lambda x, table: table.take(place(x)), _IN_TABLE)
     return plan
+
+
+def _comparing(
+    member: bool,
+    forms: tuple[Form, ...],
+    written: tuple[Form, ...] | None,
+    alignment: int,
+    device: Device,
+    generation: int,
+) -> LaunchPlan:
+    """Return the plan that compares each element with each of the others."""
+    chain, results = Chain(device, forms, generation), (contiguous(_BOOL, forms[0].shape, alignment),)
+    (target,) = result_forms("isin", results, written)
+    x, among = chain.given
+    each = [among.part(k, k + 1).reshaped(()) for k in range(forms[1].shape[0])]
+    chain.add(plan_map, MapRequest(_any_equal(len(each), member)), x, *each, into=[(0, target)])
+    plan = chain.plan(results, None)
+    by_numpy = members_by_numpy(forms[1], forms[0].dtype, member=member)
+    plan.by_numpy = by_numpy and by_numpy._replace(compute=_exchanged(by_numpy.compute))
+    return plan
+
+
+@cache
+def _any_equal(count: int, member: bool) -> Expr:
+    """Return the function that compares its first argument with each of the others."""
+    compare, join = (np.equal, np.bitwise_or) if member else (np.not_equal, np.bitwise_and)
+    return trace(lambda x, *others: reduce(join, [compare(x, one) for one in others]), count + 1)
 
 
 def _exchanged(compute: Compute) -> Compute:
@@ -120,11 +154,70 @@ def _in_order(among: Operands, operands: Operands) -> Any:
     """Sort the elements to look among, on the device of the others; a few of the host there."""
     (array,) = among.natives
     if among.on_host and array.size <= _FEW:
+        if operands.in_place:
+            return _ordering_few(array.dtype, operands.natives[0].dtype)(array)
         ordered = np.sort(array, axis=None)
         return ordered if operands.on_host else operands.device.asarray(ordered)
     if operands.in_place or among.device is not operands.device:
         array = among.to_host(array)
     return in_order("isin", "keys", (flat(operands, array),), operands.device, real=False)
+
+
+def _ordering_few(among: np.dtype[Any], dtype: np.dtype[Any]) -> Callable[[np.ndarray], np.ndarray]:
+    """Return how few elements to look among are sorted: as floats of ``dtype``, if those to find are.
+
+    Numbers that ``dtype`` lacks become NaN, which is among nothing.
+    """
+    wide = np.result_type(among, dtype)
+    if wide == dtype or dtype.kind != "f" or wide.kind != "f":
+
+        def ordered(array: np.ndarray) -> np.ndarray:
+            flat = array.flatten()
+            flat.sort()
+            return flat
+
+        return ordered
+
+    def narrowed(array: np.ndarray) -> np.ndarray:
+        exact = array.ravel().astype(wide, copy=False)
+        with np.errstate(over="ignore"):
+            narrow = exact.astype(dtype)
+        narrow[narrow != exact] = np.nan
+        narrow.sort()
+        return narrow
+
+    return narrowed
+
+
+def sorting(operands: Operands, request: MembersRequest, among: Any, plan: LaunchPlan, *, asked: bool) -> Step | None:
+    """Return the step that sorts what calls like this one look among.
+
+    There is none if it depends on elements whether they look in a table, or if kernels copy what they look among.
+    """
+    device, dtype, integers = operands.device, operands.natives[0].dtype, True
+    for native in operands.natives:
+        integers = integers and native.dtype.kind in "iub"
+    if request.length is not None or not (asked or plan.numpys(operands) or not (operands.on_host and integers)):
+        return None
+    if operands.on_host and among.size <= _FEW:
+        order = _ordering_few(among.dtype, dtype)
+        return lambda given: (given[0], order(given[1]), *given[2:])
+    if among.ndim != 1:
+        return None
+
+    def step(given: Sequence[Any]) -> Sequence[Any]:
+        return given[0], in_order("isin", "keys", (given[1],), device, real=False), *given[2:]
+
+    return step
+
+
+def _is_few(operands: Operands, among: Operands) -> bool:
+    """Return True for few numbers of the host, which NumPy finds without a table that is made before."""
+    if not (operands.in_place and among.on_host):
+        return False
+    (x,), (found,) = operands.natives, among.natives
+    few = members_by_numpy(contiguous(found.dtype, (found.size,), 1), x.dtype, member=True)
+    return found.size <= _FEW and few is not None and few.takes(operands.driver, (x, found), ())
 
 
 def _range(among: np.ndarray) -> tuple[int, int]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from gpuprims.core.by_numpy import ByNumPy, Few
+from gpuprims.core.by_numpy import ByNumPy
 from gpuprims.core.counters import with_scratch
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
@@ -22,13 +21,12 @@ from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, ShapeError, did_you_mean, quoted
 from gpuprims.primitives.chain import Chain
+from gpuprims.primitives.searchsorted.by_numpy import members_by_numpy, searches_by_numpy
 from gpuprims.primitives.searchsorted.spec import SearchSpec, TreeSpec
 from gpuprims.primitives.searchsorted.variants import TABLE_BYTES, SearchTraits, SearchVariant
 
 Side = Literal["left", "right"]
 _INT64 = np.dtype(np.int64)
-# A search by NumPy waits for each comparison, unless the array is short.
-_FEW, _FEW_IN_SHORT, _SHORT = Few(near=2**9, woken=2**11), Few(near=2**12, woken=2**14), 2**5  # rows: by_numpy
 # Elements that 32 bits do not count, with those of a node beyond.
 _MANY = 2**31 - 64
 # Bytes of a node: what a GPU reads at once. Fewest and most entries.
@@ -129,20 +127,10 @@ def plan_call(
 
 
 def _by_numpy(request: SearchRequest, elements: Form, keys: np.dtype[Any]) -> ByNumPy | None:
-    """Return how NumPy searches, if it does: for members, where both arrays have one dtype."""
-    if {elements.dtype.kind, keys.kind} - set("iubf") or (request.member is not None and elements.dtype != keys):
-        return None
-    few = _FEW_IN_SHORT if elements.shape[0] <= _SHORT else _FEW
+    """Return how NumPy searches, if it does."""
     if request.member is None:
-        return ByNumPy(partial(np.ndarray.searchsorted, side=request.side), few)
-    return ByNumPy(partial(_members, member=request.member), few)
-
-
-def _members(elements: np.ndarray, keys: np.ndarray, *, member: bool) -> np.ndarray:
-    """Return ``member`` for keys that are elements."""
-    found = elements.take(elements.searchsorted(keys), mode="clip")
-    among: np.ndarray = found == keys if member else found != keys
-    return among
+        return searches_by_numpy(elements, keys, request.side)
+    return members_by_numpy(elements, keys, member=request.member)
 
 
 def _by_tree(

@@ -1,0 +1,80 @@
+"""Searches of few keys by NumPy, with the bits of the kernels."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gpuprims.core.by_numpy import ByNumPy, Few
+from gpuprims.core.device import Device
+from gpuprims.core.layout import Form
+
+Dtype = np.dtype[Any]
+# A search by NumPy waits for each comparison, unless the array is short.
+_FEW, _FEW_IN_SHORT, _SHORT = Few(near=2**9, woken=2**11), Few(near=2**12, woken=2**14), 2**5  # rows: by_numpy
+# Keys compared with each of some elements, and those looked up in a table; how many these elements are at most.
+_COMPARED, _IN_TABLE, _FEW_COMPARED = Few(near=2**15, woken=2**16), Few(near=2**15, woken=2**16), 8  # rows: members
+# Places of a table for each element and each key up to which one is made, as NumPy does.
+_MOST_EACH = 6
+
+
+def searches_by_numpy(elements: Form, keys: Dtype, side: str) -> ByNumPy | None:
+    """Return how NumPy finds the places of keys, if it does."""
+    if {elements.dtype.kind, keys.kind} - set("iubf"):
+        return None
+    few = _FEW_IN_SHORT if elements.shape[0] <= _SHORT else _FEW
+    return ByNumPy(partial(np.ndarray.searchsorted, side=side), few)
+
+
+def compares(device: Device, elements: Form, keys: Dtype) -> bool:
+    """Return True if keys are compared with each element, which takes a CPU less time than searches for few of them."""
+    few = device.capabilities.kind == "cpu" and 0 < elements.shape[0] <= _FEW_COMPARED
+    return few and _common(elements.dtype, keys) is not None
+
+
+def _common(elements: Dtype, keys: Dtype) -> Dtype | None:
+    """Return the dtype in which real numbers are compared, if NumPy compares them so too."""
+    common = np.result_type(elements, keys)
+    return common if elements == keys or common.kind in "iub" else None
+
+
+def members_by_numpy(elements: Form, keys: Dtype, *, member: bool) -> ByNumPy | None:
+    """Return how NumPy answers ``member`` for keys that are among sorted elements, if it does."""
+    common = _common(elements.dtype, keys)
+    if common is None or common.kind not in "iubf":
+        return None
+    if elements.shape[0] <= _FEW_COMPARED:
+        return ByNumPy(partial(_compared, member=member), _COMPARED)
+    if common.kind in "iu":
+        return ByNumPy(partial(_in_table, member=member), _IN_TABLE)
+    few = _FEW_IN_SHORT if elements.shape[0] <= _SHORT else _FEW
+    return ByNumPy(partial(_sought, member=member), few)
+
+
+def _compared(elements: np.ndarray, keys: np.ndarray, *, member: bool) -> np.ndarray:
+    """Compare keys with each element."""
+    compare, join = (np.equal, np.bitwise_or) if member else (np.not_equal, np.bitwise_and)
+    found: np.ndarray = compare(keys, elements[0], np.empty(keys.shape, np.bool_))  # in C order
+    for element in elements[1:]:
+        join(found, compare(keys, element), found)
+    return found
+
+
+def _in_table(elements: np.ndarray, keys: np.ndarray, *, member: bool) -> Any:
+    """Look keys up in a table of the elements' range; NotImplemented for many keys and a wide range."""
+    length = int(elements[-1]) - int(elements[0]) + 1
+    if length > _MOST_EACH * (elements.size + keys.size):
+        return _sought(elements, keys, member=member) if keys.size <= _FEW.near else NotImplemented
+    before = elements[:1].astype(np.int64) - 1  # distances of far keys wrap to numbers outside of the table
+    table = np.full(length + 2, not member)
+    table[np.subtract(elements, before, dtype=np.int64)] = member
+    return table.take(np.subtract(keys, before, dtype=np.int64), mode="clip")
+
+
+def _sought(elements: np.ndarray, keys: np.ndarray, *, member: bool) -> np.ndarray:
+    """Search for keys among elements."""
+    found, compare = elements.take(elements.searchsorted(keys), mode="clip"), np.equal if member else np.not_equal
+    among: np.ndarray = compare(found, keys, np.empty(keys.shape, np.bool_))
+    return among
