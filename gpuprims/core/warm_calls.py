@@ -194,15 +194,14 @@ def by_value(keyword: Any) -> bool:
 def runner_of(plan: LaunchPlan, operands: Operands, out: Out | None = None) -> Run:
     """Return what runs a plan on arrays like those of a call, followed by those of ``out=``."""
     if out is None and (compute := plan.numpys(operands)) is not None:
-        WarmCalls.ask()
         run, numbers = _by_numpy(compute, plan, operands.label), numbers_of(operands)
         return _after(making_arrays(operands.label, numbers), run) if numbers else run
     return _launching(plan, operands, out)
 
 
-def _by_numpy(compute: Compute, plan: LaunchPlan, label: str) -> Run:
-    """Return what lets NumPy compute, and launches kernels for arrays that it declines."""
-    device, launching = plan.device, list[Run]()
+def computing(device: Device, compute: Compute, otherwise: Run) -> Run:
+    """Return what lets NumPy compute, and runs ``otherwise`` for arrays that it declines."""
+    WarmCalls.ask()
     driver = device.driver
 
     def run(arrays: Sequence[Any]) -> Any:
@@ -210,12 +209,22 @@ def _by_numpy(compute: Compute, plan: LaunchPlan, label: str) -> Run:
             found = compute(*arrays)
             if found is not NotImplemented:
                 return found
+        return otherwise(arrays)
+
+    return run
+
+
+def _by_numpy(compute: Compute, plan: LaunchPlan, label: str) -> Run:
+    """Return what lets NumPy compute, and launches the kernels of a plan for arrays that it declines."""
+    launching = list[Run]()
+
+    def launch(arrays: Sequence[Any]) -> Any:
         if not launching:
-            operands = Operands(label, device, tuple(arrays), True, unchanged)
+            operands = Operands(label, plan.device, tuple(arrays), True, unchanged)
             launching.append(_launching(plan, operands, None))
         return launching[0](arrays)
 
-    return run
+    return computing(plan.device, compute, launch)
 
 
 def _launching(plan: LaunchPlan, operands: Operands, out: Out | None) -> Run:

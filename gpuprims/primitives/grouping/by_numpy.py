@@ -15,14 +15,13 @@ from gpuprims.primitives.sort.by_numpy import Wanted, sorts_by_numpy
 _FEW = Few(near=2**14, woken=2**16)  # rows: by_numpy
 
 
-def distinct_by_numpy(operands: Operands, *, index: bool, inverse: bool, counts: bool) -> tuple[Any, ...] | None:
-    """Return the distinct elements, and what is wanted beside them; None for many elements, or if bits may differ."""
+def distinct_by_numpy(operands: Operands, *, index: bool, inverse: bool, counts: bool) -> Compute | None:
+    """Return how NumPy finds the distinct elements, and what is wanted beside them; None for many elements."""
     (x,) = operands.natives
     if not operands.in_place or not 0 < x.size <= _FEW.most(operands.driver):
         return None
-    find: Compute = partial(_distinct, index=index, inverse=inverse, counts=counts)
-    found = noticed(operands.driver, "unique", find)(x)
-    return None if found is NotImplemented else found
+    find = partial(_distinct, index=index, inverse=inverse, counts=counts)
+    return noticed(operands.driver, "unique", find)
 
 
 @lru_cache(maxsize=256)
@@ -33,7 +32,7 @@ def _sorting(wanted: Wanted, dtype: np.dtype[Any], size: int) -> Compute | None:
 
 
 def _distinct(x: np.ndarray, *, index: bool, inverse: bool, counts: bool) -> Any:
-    """Return the distinct elements of an array, and what is wanted beside them; NotImplemented if bits may differ."""
+    """Return the distinct elements, in a tuple if more is wanted beside them; NotImplemented if bits may differ."""
     wanted: Wanted = "indices" if index or inverse else "keys"
     sorts, flat = _sorting(wanted, x.dtype, x.size), x.ravel()
     found: Any = NotImplemented if sorts is None else sorts(flat)
@@ -47,6 +46,8 @@ def _distinct(x: np.ndarray, *, index: bool, inverse: bool, counts: bool) -> Any
     np.not_equal(ordered[1:], ordered[:-1], begins[1:])
     first = begins.nonzero()[0]
     results: list[Any] = [ordered.take(first)]
+    if not (index or inverse or counts):
+        return results[0]
     if index:
         results.append(order.take(first))
     if inverse:

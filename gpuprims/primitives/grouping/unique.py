@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NoReturn, Unpack, overload
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import check_flags, keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.warm_calls import WarmCalls, computing
 from gpuprims.errors import AxisError, quoted
 from gpuprims.expressions import trace
 from gpuprims.primitives.grouping.by_numpy import distinct_by_numpy
@@ -23,6 +25,7 @@ from gpuprims.primitives.sort.calls import in_order
 from gpuprims.primitives.take import take
 
 _INT64 = np.dtype(np.int64)
+_WARM = WarmCalls()
 _AS_INT64 = trace(lambda index: index.astype(np.int64), 1)
 
 
@@ -108,11 +111,29 @@ def unique(
         refuse_keywords("unique", keywords_of(unique), unknown)
     if axis is not None:
         _refuse_axis(axis)
+    wanted = return_index, return_inverse, return_counts
+    key = None
+    if type(return_index) is type(return_inverse) is type(return_counts) is bool:
+        key, given, run = _WARM.find_into((*wanted, equal_nan), (x,), None, device)
+        if run is not None:
+            return run(given)
     check_flags("unique", return_index=return_index, return_inverse=return_inverse, return_counts=return_counts)
     operands = as_operands("unique", (x,), device)
-    few = distinct_by_numpy(operands, index=return_index, inverse=return_inverse, counts=return_counts)
-    if few is not None:
-        return _returned(operands, few[0], [*few[1:]])
+    compute = distinct_by_numpy(operands, index=return_index, inverse=return_inverse, counts=return_counts)
+    if compute is not None:
+        if operands.as_given:
+            kernels, used = partial(_by_kernels, *wanted, equal_nan), operands.device
+            _WARM.keep_run(key, computing(used, compute, lambda given: kernels(as_operands("unique", tuple(given), used))))
+        if (found := compute(*operands.natives)) is not NotImplemented:
+            several = found if type(found) is tuple else (found,)
+            return _returned(operands, several[0], [*several[1:]])
+    return _by_kernels(*wanted, equal_nan, operands)
+
+
+def _by_kernels(
+    return_index: bool, return_inverse: bool, return_counts: bool, equal_nan: bool, operands: Operands
+) -> Any:
+    """Return the distinct elements, and what is wanted beside them."""
     elements = flat(operands, operands.natives[0])
     wanted = return_index, return_inverse, return_counts
     if not elements.shape[0]:

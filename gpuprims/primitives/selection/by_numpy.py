@@ -23,7 +23,7 @@ def quantiles_by_numpy(
     """Return how NumPy finds a ``number`` of quantiles of all elements, if ``folded`` axes are all.
 
     ``function`` makes them of the elements behind them, of those before them, and of the parts of their distances, as
-    far as their ``way`` needs these.
+    far as their ``way`` needs these; of numbers, if there is one quantile without axes.
     """
     if folded != len(form.shape) or not folded or form.dtype.itemsize < _NARROWEST:
         return None
@@ -44,14 +44,16 @@ def _quantiles(
     """Return quantiles; NotImplemented with NaN, or if they are zeros among zeros of both signs."""
     ordered = x.flatten()
     ordered.partition(ranks)
-    found = ordered[ranks]
+    found = ordered.take(ranks)
     if x.dtype.kind == "f":
-        largest = ordered[ranks[-1] :].max()
-        if largest != largest or (not found.all() and np.signbit(x[x == 0]).any()):
+        largest = np.maximum.reduce(ordered[ranks[-1] :])
+        if largest != largest or (0 in found.tolist() and np.signbit(x[x == 0]).any()):
             return NotImplemented
-    each = [found[:number], found[-number:]][:ends]
+    given: Any = (found[0], found[-1])[:ends] if not shape else [found[:number], found[-number:]][:ends]
     with np.errstate(all="ignore"):  # as between infinities
-        return function(*[end.reshape(shape) for end in each], *parts)[()]
+        if not shape:
+            return function(*given, *[part[()] for part in parts])
+        return function(*[end.reshape(shape) for end in given], *parts)
 
 
 def parts_by_numpy(form: Form, axis: int | None, *, places: bool) -> ByNumPy | None:

@@ -81,9 +81,9 @@ def _partitioned(label: str, x: Any, kth: Any, axis: Any, *, out: Any, device: A
     """Return the elements, or their places, of a partition."""
     keywords, key = (kth if type(kth) is int else None, axis, variant), None
     if out is None and keywords[0] is not None and type(axis) in AS_GIVEN:
-        key = _WARM.key_of((label, *keywords), (x,), device)
-        if (run := _WARM.find(key)) is not None:
-            return run((x,))
+        key, given, run = _WARM.find_into((label, *keywords), (x,), None, device)
+        if run is not None:
+            return run(given)
     how = {"axis": axis, "out": out, "device": device, "variant": variant}
     operands, request, result, asked = bind_partition(label, (x, kth), **how)
     plan = find_plan(plan_call, operands, request, result, asked)

@@ -66,6 +66,8 @@ def plan_call(
     function = {"mean": _mean, "element": _element, "between": _between}[request.way](own, request.dtype)
     chain.add(plan_map, MapRequest(trace(function, len(arrays)), in_c_order=True), *arrays, into=[(0, target)])
     plan = chain.plan(results, variant)
+    if request.way == "between" and not request.shape:
+        function = _between(own, request.dtype, _chosen)
     plan.by_numpy = quantiles_by_numpy(forms[0], len(request.axes), request.way, count, request.shape, function)
     return plan
 
@@ -84,10 +86,15 @@ def _element(own: Dtype, dtype: Dtype) -> Callable[..., Any]:
     return lambda element: element.astype(dtype)
 
 
-def _between(own: Dtype, dtype: Dtype) -> Callable[..., Any]:
+def _chosen(condition: Any, first: Any, second: Any) -> Any:
+    """Choose between two numbers, in less time than :func:`numpy.where`."""
+    return first if condition else second
+
+
+def _between(own: Dtype, dtype: Dtype, where: Callable[..., Any] = np.where) -> Callable[..., Any]:
     def between(low: Any, high: Any, part: Any) -> Any:
         a, b = low.astype(dtype), high.astype(dtype)
         step = (high - low).astype(dtype) if own.kind == "f" else b - a  # rounded as in NumPy
-        return np.where(part >= dtype.type(0.5), b - step * (dtype.type(1) - part), a + step * part)
+        return where(part >= dtype.type(0.5), b - step * (dtype.type(1) - part), a + step * part)
 
     return between

@@ -24,6 +24,7 @@ from gpuprims.primitives.selection.plan import beside_arrays, with_the_same
 from gpuprims.primitives.selection.quantile_plans import QuantileRequest, plan_call
 
 MOST = {"quantile": 1, "percentile": 100}
+_NUMBERS = frozenset({int, float})
 _WARM = WarmCalls()
 
 
@@ -115,9 +116,11 @@ def median(
     """
     if unknown:
         refuse_keywords("median", keywords_of(median), unknown)
-    key = _WARM.key_of((axis, variant), (x,), device) if keepdims is False and out is None and by_value(axis) else None
-    if (run := _WARM.find(key)) is not None:
-        return run((x,))
+    key = None
+    if keepdims is False and out is None and (axis is None or by_value(axis)):
+        key, given, run = _WARM.find_into((axis, variant), (x,), None, device)
+        if run is not None:
+            return run(given)
     operands, request, result, asked = bind_median((x,), axis, out, keepdims, device, variant)
     plan = find_plan(plan_call, operands, request, result, asked)
     _WARM.keep(key, plan, operands, with_the_same(operands, 1))
@@ -216,9 +219,12 @@ def percentile(
 
 def _by_value(q: Any) -> tuple[Any, ...] | None:
     """Return what decides a call for Python numbers, one or a list or tuple of them; None for others."""
-    given = q if type(q) in (list, tuple) else (q,)
+    kind = type(q)
+    if kind is float or kind is int:
+        return kind, q
+    given = q if kind is list or kind is tuple else (q,)
     kinds = tuple([type(one) for one in given])
-    return (type(q), *kinds, *given) if all(kind in (int, float) for kind in kinds) else None
+    return (kind, *kinds, *given) if _NUMBERS.issuperset(kinds) else None
 
 
 def _fractions(label: str, q: Any, most: int) -> np.ndarray:
@@ -241,9 +247,9 @@ def _quantiles(
 ) -> Any:
     key = None
     if keepdims is False and out is None and (at := _by_value(q)) is not None and by_value(axis):
-        key = _WARM.key_of((label, at, axis, method, variant), (x,), device)
-        if (run := _WARM.find(key)) is not None:
-            return run((x,))
+        key, given, run = _WARM.find_into((label, at, axis, method, variant), (x,), None, device)
+        if run is not None:
+            return run(given)
     how = axis, out, method, keepdims, device, variant
     operands, request, result, asked = bind_quantile(label, (x, q), None, *how)
     plan = find_plan(plan_call, operands, request, result, asked)

@@ -7,7 +7,7 @@ equals have the same bits. For indices of stable sorts it sorts integers that ha
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +19,7 @@ from gpuprims.core.layout import Form
 Wanted = Literal["keys", "indices", "pairs"]
 # Bits of an index beside a key in 63 bits, and of the key.
 _INDEX_BITS, _KEY_BITS = 16, 47
+_ZERO = np.float32(0)
 _MAGNITUDE, _INFINITY = np.int32(0x7FFFFFFF), 0x7F800000
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 _KEYS = Few(near=2**15, woken=2**16)  # rows: by_numpy
@@ -109,8 +110,10 @@ def _by_packed_range(keys: np.ndarray, *, descending: bool) -> Any:
 
 def _by_packed_floats(keys: np.ndarray, *, descending: bool) -> Any:
     """Return the indices of float32, by integers in the same order; NotImplemented with NaN."""
-    bits = (keys + np.float32(0)).view(np.int32)  # zeros become positive
-    bits ^= (bits >> 31) & _MAGNITUDE
+    bits = np.add(keys, _ZERO).view(np.int32)  # zeros become positive
+    flipped = bits >> 31
+    flipped &= _MAGNITUDE
+    bits ^= flipped
     packed = _packed(bits.astype(np.int64), descending=descending)
     low, high = int(packed[0]) >> _INDEX_BITS, int(packed[-1]) >> _INDEX_BITS
     if low < -_INFINITY - 1 or high > _INFINITY:
@@ -118,12 +121,17 @@ def _by_packed_floats(keys: np.ndarray, *, descending: bool) -> Any:
     return _unpacked(packed)
 
 
+@cache
+def _indices() -> np.ndarray:
+    return np.arange(1 << _INDEX_BITS)
+
+
 def _packed(keys: np.ndarray, *, descending: bool) -> np.ndarray:
     """Return sorted integers of a key, inverted for descending order, above its index."""
     if descending:
         np.invert(keys, keys)
     keys <<= _INDEX_BITS
-    keys |= np.arange(len(keys))
+    keys |= _indices()[: len(keys)]
     keys.sort()
     return keys
 

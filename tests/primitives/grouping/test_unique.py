@@ -8,7 +8,7 @@ from grouping_cases import DTYPES, SIZES, repeated
 from tricky_data import tricky
 
 import gpuprims
-from gpuprims.errors import AxisError, DtypeError, UnknownKeywordError
+from gpuprims.errors import ArgumentError, AxisError, DtypeError, UnknownKeywordError
 
 EVERYTHING = {"return_index": True, "return_inverse": True, "return_counts": True}
 
@@ -62,6 +62,16 @@ def test_what_numpy_takes(device, x):
     ):
         assert result.shape == expected.shape
         np.testing.assert_array_equal(result, expected)
+
+
+def test_warm_calls_see_their_elements_and_keywords(device, rng, numpy_computes):
+    plain = np.float32([3, 1, 3, 2])
+    for x in (plain, plain, np.float32([0.0, np.nan, -0.0, np.nan]), plain[::-1].copy(), -plain):
+        for equal_nan in (True, False):
+            expected = np.unique(x, equal_nan=equal_nan)
+            np.testing.assert_array_equal(gpuprims.unique(x, equal_nan=equal_nan, device=device), expected)
+    with pytest.raises(ArgumentError, match="unique: return_counts= True or False; got 0"):
+        gpuprims.unique(plain, return_counts=0, device=device)
 
 
 def test_each_nan_by_itself(device):
