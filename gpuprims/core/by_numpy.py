@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.driver import Driver
+from gpuprims.core.variant import Variant
 from gpuprims.core.watched import WatchedDriver
 
 # From the arrays of a call to its result; NotImplemented if NumPy's may differ from the kernels'.
@@ -40,11 +41,13 @@ class ByNumPy(NamedTuple):
     """How NumPy computes a call, with the same bits as its kernels, and up to how many elements it is faster.
 
     ``compute`` takes the arrays of the call. It returns a new result, or NotImplemented if the bits may differ; then a
-    kernel runs. Elements are those of the largest array or result.
+    kernel runs. Elements are those of the largest array or result. Where the bits depend on the order of a kernel,
+    ``variant`` names the one whose order NumPy follows, in a tile.
     """
 
     compute: Compute
     few: Few
+    variant: str | None = None
 
     def takes(self, driver: Driver, arrays: Iterable[np.ndarray], results: Iterable[tuple[int, ...]]) -> bool:
         """Return True for arrays with elements, and results of shapes, that are small enough."""
@@ -53,6 +56,12 @@ class ByNumPy(NamedTuple):
             return False
         sizes = [array.size for array in arrays]
         return min(sizes) > 0 and max(*sizes, *map(math.prod, results)) <= most
+
+    def follows(self, variant: Variant, arrays: Iterable[np.ndarray] = ()) -> bool:
+        """Return True if NumPy has the bits of a kernel for arrays."""
+        if self.variant is None:
+            return True
+        return variant.name == self.variant and all(array.size <= variant.tile for array in arrays)
 
 
 def noticed(driver: Driver, name: str, compute: Compute) -> Compute:

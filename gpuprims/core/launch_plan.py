@@ -106,7 +106,7 @@ class LaunchPlan:
     def explanation(self) -> Explanation:
         """Each variant's answer to the call, those of ``otherwise`` last."""
         own, by = self.device.explain(self.primitive, self.traits), self.by_numpy
-        if by is not None and self.device.driver.shares_host_memory:
+        if by is not None and self.device.driver.shares_host_memory and own.chosen and by.follows(own.chosen):
             own = replace(own, by_numpy=by.few.most(self.device.driver))
         if self.otherwise is None:
             return own
@@ -166,8 +166,8 @@ class LaunchPlan:
             return None
         if not by.takes(operands.driver, operands.natives, [form.shape for form in results]):
             return None
-        _ = self.variant  # raises where kernels refuse
-        return noticed(operands.driver, self.primitive, by.compute)
+        follows = by.follows(self.variant, operands.natives)  # raises where kernels refuse
+        return noticed(operands.driver, self.primitive, by.compute) if follows else None
 
     def runner(self) -> Callable[[Sequence[Any]], Any]:
         """Return :meth:`run_there`, or for most plans what takes less time of the host."""

@@ -1,6 +1,6 @@
 """Folds and scans of few elements by NumPy, with the bits of the kernels.
 
-Those of integers wrap and do not round, so their order does not matter.
+Those of integers wrap and do not round, so their order does not matter. Those of floats follow the order of a kernel.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from gpuprims.core.by_numpy import ByNumPy, Compute, Few
 from gpuprims.core.layout import Form, is_contiguous
+from gpuprims.primitives.floats_by_numpy import FEWEST_BY_LANES, fold_floats, scan_floats
 
 Dtype = np.dtype[Any]
 # NumPy takes some 20 ns for each row: more than a launch by the calling thread, and than one that wakes threads.
@@ -24,6 +25,9 @@ _FOLDS: dict[str, np.ufunc] = {
 }  # fmt: skip
 _TRUTHS: dict[str, np.ufunc] = {"any": np.logical_or, "all": np.logical_and}
 _PLACES = ("argmin", "argmax")
+# Folds and scans of floats: how many elements are folded at once at most, and the kernel whose order they follow.
+_FEW_FLOATS, _IN_ORDER = Few(near=0, woken=2**15), "cpu_chunks"  # rows: by_numpy-floats
+_IDENTITIES = {"sum": 0.0, "prod": 1.0, "mean": 0.0}
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
@@ -38,6 +42,10 @@ def folds_by_numpy(
     by_rows = len(form.shape) - 1 in axes
     if by_rows and rows > _ROWS:
         return None
+    if form.dtype in _FLOATS and op in _IDENTITIES:
+        flat = not kept and is_contiguous(form) and result == form.dtype and math.prod(form.shape) > FEWEST_BY_LANES
+        shape = (1,) * len(form.shape) if keepdims else ()
+        return ByNumPy(partial(_fold_floats, op, shape), _FEW_FLOATS, _IN_ORDER) if flat else None
     compute = _fold_of(op, form.dtype, axes if kept else None, keepdims, result)
     return None if compute is None else ByNumPy(compute, few._replace(near=0) if by_rows and rows > _ROWS_NEAR else few)
 
@@ -63,6 +71,17 @@ def _fold_of(op: str, dtype: Dtype, axes: tuple[int, ...] | None, keepdims: bool
     return partial(_extreme_of_floats, fold) if floats else fold
 
 
+def _fold_floats(op: str, shape: tuple[int, ...], x: np.ndarray) -> Any:
+    """Return a fold; NotImplemented for NaN, whose bits may differ."""
+    with np.errstate(all="ignore"):
+        found = fold_floats(_FOLDS["sum" if op == "mean" else op], _IDENTITIES[op], x.ravel())
+        if op == "mean":
+            found = found / x.dtype.type(x.size)
+    if found != found:
+        return NotImplemented
+    return found.reshape(shape) if shape else found
+
+
 def _extreme_of_floats(fold: Callable[[np.ndarray], Any], x: np.ndarray) -> Any:
     """Return minima or maxima; NotImplemented for NaN, and for zeros, whose signs may differ."""
     found = fold(x)
@@ -81,7 +100,11 @@ def scans_by_numpy(
     """Return how NumPy scans an array of integers by a named operator, if it does."""
     flat = axis is None or len(form.shape) == 1
     integers = form.dtype.kind in "iub" and result.kind in "iub"
-    if not isinstance(op, str) or op not in _FOLDS or not integers or not form.shape:
+    if not isinstance(op, str) or op not in _FOLDS or not form.shape:
+        return None
+    if op == "sum" and form.dtype in _FLOATS and form.dtype == result and flat and inclusive and is_contiguous(form):
+        return ByNumPy(_scan_floats, _FEW_FLOATS, _IN_ORDER)
+    if not integers:
         return None
     if not flat and not is_contiguous(form):
         return None
@@ -92,6 +115,13 @@ def scans_by_numpy(
 
 def _scan(accumulate: Callable[..., np.ndarray], axis: int | None, result: Dtype, x: np.ndarray) -> np.ndarray:
     return accumulate(x.ravel(), dtype=result) if axis is None else accumulate(x, axis, dtype=result)
+
+
+def _scan_floats(x: np.ndarray) -> Any:
+    """Return sums; NotImplemented with NaN."""
+    with np.errstate(all="ignore"):
+        found = scan_floats(x.ravel())
+    return NotImplemented if found[-1] != found[-1] else found
 
 
 def _exclusive_sums(result: Dtype, x: np.ndarray) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NoReturn, Unpack, overload
 
@@ -123,11 +124,16 @@ def unique(
     if compute is not None:
         if operands.as_given:
             kernels, used = partial(_by_kernels, *wanted, equal_nan), operands.device
-            _WARM.keep_run(key, computing(used, compute, lambda given: kernels(as_operands("unique", tuple(given), used))))
+            otherwise = partial(_launching, kernels, used)
+            _WARM.keep_run(key, computing(used, compute, otherwise))
         if (found := compute(*operands.natives)) is not NotImplemented:
             several = found if type(found) is tuple else (found,)
             return _returned(operands, several[0], [*several[1:]])
     return _by_kernels(*wanted, equal_nan, operands)
+
+
+def _launching(kernels: Callable[[Operands], Any], device: Device, arrays: Sequence[Any]) -> Any:
+    return kernels(as_operands("unique", tuple(arrays), device))
 
 
 def _by_kernels(

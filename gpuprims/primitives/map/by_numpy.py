@@ -38,6 +38,7 @@ def _applied(apply: Callable[..., tuple[Any, ...]], shape: tuple[int, ...] | Non
     results = apply(*arrays)
     if shape is not None:
         results = tuple([np.array(np.broadcast_to(result, shape)) for result in results])
-    if any(result.dtype.kind == "f" and np.isnan(result).any() for result in results):
-        return NotImplemented
+    for result in results:
+        if result.dtype.kind == "f" and (most := np.maximum.reduce(result, None)) != most:
+            return NotImplemented
     return results[0] if len(results) == 1 else results
