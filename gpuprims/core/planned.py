@@ -35,7 +35,9 @@ class Planned(NamedTuple):
 
 
 class Plan:
-    """A call whose kernel is compiled, for arrays like those of :func:`gpuprims.plan`, which makes it.
+    """A call that is decided, for arrays like those of :func:`gpuprims.plan`, which makes it.
+
+    Its kernel is compiled, unless NumPy computes such a call.
 
     Attributes
     ----------
@@ -49,7 +51,8 @@ class Plan:
         self.primitive, operands, out, launch_plan, self._in_place, beside = planned
         self.device: Device = operands.device
         self.variant = launch_plan.variant
-        launch_plan.compiled()
+        if out is not None or launch_plan.numpys(operands) is None:
+            launch_plan.compiled()
         self._launch_plan, self._prepared = launch_plan, Prepared.times
         given = len(operands.natives) - beside
         self._forms, self._beside = operands.forms[:given], operands.natives[given:]

@@ -110,6 +110,27 @@ def test_plans_let_numpy_compute(host: gpuprims.Device, numpy_computes: None, co
     assert total.item(X) == X.sum()
 
 
+def test_plans_compile_when_a_kernel_is_needed(
+    host: gpuprims.Device, numpy_computes: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled, compile_it = list[str](), LaunchPlan.compiled
+
+    def told(self: LaunchPlan) -> Any:
+        compiled.append(self.primitive)
+        return compile_it(self)
+
+    monkeypatch.setattr(LaunchPlan, "compiled", told)
+    x = np.float32([3, 1, 2])
+    plan = gpuprims.plan("sort", x, device=host)
+    np.testing.assert_array_equal(plan(x), np.sort(x))
+    assert compiled == []
+    np.testing.assert_array_equal(plan(np.float32([np.nan, 1, 2])), np.float32([1, 2, np.nan]))
+    assert "sort" in compiled
+    compiled.clear()
+    gpuprims.plan("sort", x, out=np.empty_like(x), device=host)
+    assert "sort" in compiled
+
+
 def test_numbers_beside_arrays_take_the_arrays_dtype(host: gpuprims.Device, numpy_computes: None) -> None:
     for _ in range(3):
         found = gpuprims.map("a * x + b", 3, X, 2, device=host)

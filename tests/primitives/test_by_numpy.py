@@ -48,12 +48,23 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "percentile": (lambda x, **at: G.percentile(x, 30, method="lower", keepdims=True, **at), ("int32", *FLOATS)),
     "partition": (lambda x, **at: G.partition(x, 5, axis=None, **at), REAL),
     "argpartition": (lambda x, **at: G.argpartition(x.ravel(), [2, -1, 5], **at), REAL),
+    "merge": (lambda x, **at: G.merge(np.sort(x.ravel()), np.sort(x.ravel()[::3]), **at), REAL),
+    "merge, descending": (
+        lambda x, **at: G.merge(G.sort(x.ravel(), descending=True, **at), x.ravel()[:1], descending=True, **at),
+        REAL,
+    ),
     "unique": (G.unique, REAL),
     "unique, all": (lambda x, **at: G.unique(x, True, True, True, **at), REAL),
     "unique, counts": (lambda x, **at: G.unique(x, return_counts=True, **at), REAL),
 }
 # Those that it computes only where launches wake threads.
 WOKEN: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
+    "top_k, smallest": (lambda x, **at: G.top_k(x.ravel(), 4, largest=False, **at), ("int32", "uint64", "float32")),
+    "top_k": (lambda x, **at: G.top_k(x.ravel(), 5, **at), ("int32", "uint32", "int64", "float32")),
+    "top_k of others": (
+        lambda x, **at: G.top_k(x.ravel(), x.size, **at),
+        ("bool", "int8", "uint8", "int16", "uint16", "uint64", "float64"),
+    ),
     "map": (lambda x, **at: G.map("2*x + x/4 - 1", x, **at), FLOATS),
     "map of integers": (lambda x, **at: G.map("(x * x - 7) // 3 + (x & 5)", x, **at), INTEGERS[1:]),
     "map of roots": (lambda x, **at: G.map("sqrt(abs(x)) + x**2", x, **at), FLOATS),

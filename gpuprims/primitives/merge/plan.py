@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpuprims.core.by_numpy import ByNumPy, Few
 from gpuprims.core.counters import with_scratch
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
@@ -22,6 +23,8 @@ from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, ShapeError
 from gpuprims.primitives.merge.spec import MergeSpec, PathSpec
 from gpuprims.primitives.segments.offsets import along_one_axis
+
+_FEW = Few(near=2**13, woken=2**14)  # rows: by_numpy
 
 
 class MergeRequest(NamedTuple):
@@ -86,7 +89,28 @@ def plan_call(
 
     with_elements = [k for k in range(2) if forms[k].shape[0]]  # the others have no memory
     inputs = range(2) if len(with_elements) != 1 else with_elements * 2
-    return LaunchPlan(device, "merge", traits, (result,), compiling, asked=variant, inputs=inputs)
+    by_numpy = _by_numpy(forms, descending=request.descending)
+    return LaunchPlan(device, "merge", traits, (result,), compiling, asked=variant, inputs=inputs, by_numpy=by_numpy)
+
+
+def _by_numpy(forms: tuple[Form, ...], *, descending: bool) -> ByNumPy | None:
+    """Return how NumPy merges, if it does: its stable sort finds the two runs, and merges these."""
+    first, second = (form.dtype for form in forms)
+    if {first.kind, second.kind} - set("iubf") or (first != second and np.result_type(first, second).kind == "f"):
+        return None
+    return ByNumPy(_merged_falling if descending else _merged, _FEW)
+
+
+def _merged(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    merged = np.concatenate((first, second))
+    merged.sort(kind="stable")
+    return merged
+
+
+def _merged_falling(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    merged = np.concatenate((first, second))
+    merged[::-1].sort(kind="stable")
+    return merged
 
 
 def sample(call: Sample) -> LaunchPlan:

@@ -25,6 +25,7 @@ _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 _KEYS = Few(near=2**15, woken=2**16)  # rows: by_numpy
 _INDICES = Few(near=2**13, woken=2**15)  # rows: by_numpy
 _STABLE_INDICES = Few(near=2**10, woken=2**11)  # rows: by_numpy
+_FEW_FIRSTS, _FEW_STABLE_FIRSTS = Few(near=0, woken=2**14), Few(near=0, woken=2**10)  # rows: by_numpy-firsts
 
 
 def sorts_by_numpy(wanted: Wanted, axis: int | None, descending: bool, forms: tuple[Form, ...]) -> ByNumPy | None:
@@ -76,46 +77,69 @@ def _pairs(indices: Callable[[np.ndarray], Any], keys: np.ndarray, values: np.nd
     return NotImplemented if order is NotImplemented else (keys.take(order), values.take(order))
 
 
-def _indices_of(dtype: np.dtype[Any], *, descending: bool) -> Callable[[np.ndarray], Any]:
-    """Return the function from keys along one axis to the indices of their stable sort."""
+def firsts_by_numpy(form: Form, most: int, *, descending: bool) -> ByNumPy | None:
+    """Return how NumPy finds the ``most`` first of sorted elements along one axis, and their indices, if it does."""
+    if len(form.shape) != 1 or form.shape[0] > 1 << _INDEX_BITS or not most:
+        return None
+    if form.dtype.kind not in "iub" and form.dtype not in _FLOATS:
+        return None
+    indices = _indices_of(form.dtype, descending=descending, most=most)
+    stable = form.dtype.itemsize <= 2 or form.dtype == np.float64
+    return ByNumPy(partial(_firsts, indices), _FEW_STABLE_FIRSTS if stable else _FEW_FIRSTS)
+
+
+def _firsts(indices: Callable[[np.ndarray], Any], keys: np.ndarray) -> Any:
+    """Return elements and their indices; NotImplemented with NaN."""
+    order = indices(keys)
+    if order is NotImplemented:
+        return NotImplemented
+    if keys.dtype == np.float64 and (largest := np.maximum.reduce(keys)) != largest:
+        return NotImplemented
+    return keys.take(order), order
+
+
+def _indices_of(dtype: np.dtype[Any], *, descending: bool, most: int | None = None) -> Callable[[np.ndarray], Any]:
+    """Return the function from keys along one axis to the indices of their stable sort, or to the ``most`` first."""
     if dtype == np.float32:
-        return partial(_by_packed_floats, descending=descending)
+        return partial(_by_packed_floats, descending=descending, most=most)
     if dtype.itemsize <= 2 or dtype == np.float64:
-        return partial(_by_stable_sort, descending=descending)
+        return partial(_by_stable_sort, descending=descending, most=most)
     packed = _by_packed_words if dtype.itemsize == 4 else _by_packed_range
-    return partial(packed, descending=descending)
+    return partial(packed, descending=descending, most=most)
 
 
-def _by_stable_sort(keys: np.ndarray, *, descending: bool) -> np.ndarray:
+def _by_stable_sort(keys: np.ndarray, *, descending: bool, most: int | None) -> np.ndarray:
     """Return the indices by NumPy's stable sort; in descending order, of keys read from their end."""
     if not descending:
-        return keys.argsort(kind="stable")
+        return keys.argsort(kind="stable")[:most].copy() if most else keys.argsort(kind="stable")
     found = keys[::-1].argsort(kind="stable")[::-1]
-    return np.subtract(len(keys) - 1, found)
+    return np.subtract(len(keys) - 1, found[:most])
 
 
-def _by_packed_words(keys: np.ndarray, *, descending: bool) -> np.ndarray:
+def _by_packed_words(keys: np.ndarray, *, descending: bool, most: int | None) -> np.ndarray:
     """Return the indices of keys of 32 bits."""
-    return _unpacked(_packed(keys.astype(np.int64), descending=descending))
+    return _unpacked(_packed(keys.astype(np.int64), descending=descending, most=most))
 
 
-def _by_packed_range(keys: np.ndarray, *, descending: bool) -> Any:
+def _by_packed_range(keys: np.ndarray, *, descending: bool, most: int | None) -> Any:
     """Return the indices of keys of 64 bits that lie close to each other; NotImplemented for many that do not."""
     low = keys.min()
     if int(keys.max()) - int(low) >> _KEY_BITS:
         few = len(keys) <= _STABLE_INDICES.near
-        return _by_stable_sort(keys, descending=descending) if few else NotImplemented
-    return _unpacked(_packed((keys - low).astype(np.int64, copy=False), descending=descending))
+        return _by_stable_sort(keys, descending=descending, most=most) if few else NotImplemented
+    return _unpacked(_packed((keys - low).astype(np.int64, copy=False), descending=descending, most=most))
 
 
-def _by_packed_floats(keys: np.ndarray, *, descending: bool) -> Any:
+def _by_packed_floats(keys: np.ndarray, *, descending: bool, most: int | None) -> Any:
     """Return the indices of float32, by integers in the same order; NotImplemented with NaN."""
     bits = np.add(keys, _ZERO).view(np.int32)  # zeros become positive
     flipped = bits >> 31
     flipped &= _MAGNITUDE
     bits ^= flipped
-    packed = _packed(bits.astype(np.int64), descending=descending)
-    low, high = int(packed[0]) >> _INDEX_BITS, int(packed[-1]) >> _INDEX_BITS
+    every = bits.astype(np.int64)
+    packed = _packed(every, descending=descending, most=most)
+    largest = packed[-1] if most is None else np.maximum.reduce(every)
+    low, high = int(packed[0]) >> _INDEX_BITS, int(largest) >> _INDEX_BITS
     if low < -_INFINITY - 1 or high > _INFINITY:
         return NotImplemented
     return _unpacked(packed)
@@ -126,12 +150,15 @@ def _indices() -> np.ndarray:
     return np.arange(1 << _INDEX_BITS)
 
 
-def _packed(keys: np.ndarray, *, descending: bool) -> np.ndarray:
-    """Return sorted integers of a key, inverted for descending order, above its index."""
+def _packed(keys: np.ndarray, *, descending: bool, most: int | None) -> np.ndarray:
+    """Return sorted integers of a key, inverted for descending order, above its index; or the ``most`` first."""
     if descending:
         np.invert(keys, keys)
     keys <<= _INDEX_BITS
     keys |= _indices()[: len(keys)]
+    if most is not None:
+        keys.partition(most - 1)
+        keys = keys[:most].copy()
     keys.sort()
     return keys
 

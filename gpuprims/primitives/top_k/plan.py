@@ -23,6 +23,7 @@ from gpuprims.errors import ArgumentError, AxisError, quoted
 from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.ordering import check_ordered, order_bits
+from gpuprims.primitives.sort.by_numpy import firsts_by_numpy
 from gpuprims.primitives.top_k.launches import LAUNCHES, block_for
 from gpuprims.primitives.top_k.rows import Rows
 from gpuprims.primitives.top_k.sampled import geometry_for
@@ -132,7 +133,9 @@ def plan_call(
         )
         return LAUNCHES[able.way](device, able, device.kernel(able, spec), layout, rows)
 
-    return LaunchPlan(device, "top_k", traits, results, compiling, asked=variant, inputs=range(len(forms)))
+    by_numpy = None if request.segments is not None else firsts_by_numpy(forms[0], k, descending=request.largest)
+    what = device, "top_k", traits, results, compiling
+    return LaunchPlan(*what, asked=variant, inputs=range(len(forms)), by_numpy=by_numpy)
 
 
 def _layout(request: TopKRequest, forms: tuple[Form, ...], targets: tuple[Form, ...]) -> Any:
