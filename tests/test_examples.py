@@ -27,12 +27,20 @@ PAGES = {
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs").glob("[gh]*/*.md")))
     if (blocks := re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
 }
+# What computes for longer than its kernels compile with optimisation.
+LONG = {f"plot_{name}" for name in ("game_of_life", "heat_equation", "bifurcations", "mandelbrot")}
+LONG |= {"docs/howto/profile", "docs/composed"}
 # Runs each of its arguments as a program of its own, under the name of the one before.
 EACH = """
 import sys
 for name, code in zip(sys.argv[1::2], sys.argv[2::2]):
     exec(compile(code, name, "exec"), {"__name__": "__main__"})
 """
+
+
+def perhaps_long(value, name):
+    """Return a parameter, marked as ``optimised`` if its name is among what computes for long."""
+    return pytest.param(value, id=name, marks=[pytest.mark.optimised] if name in LONG else [])
 
 
 def run(arguments, device, **variables):
@@ -57,7 +65,7 @@ def test_an_example_runs_and_prints(program, spec):
     assert done.stdout.strip()
 
 
-@pytest.mark.parametrize("drawing", GALLERY, ids=lambda path: path.stem)
+@pytest.mark.parametrize("drawing", [perhaps_long(path, path.stem) for path in GALLERY])
 def test_a_program_of_the_gallery_runs(drawing):
     """The site's build draws; here matplotlib's backend "template" does not."""
     device = next(iter(gpuprims.devices()), gpuprims.Device("reference"))
@@ -126,7 +134,7 @@ def test_every_page_of_functions_has_examples():
     assert sum(map(len, PAGES.values())) >= 24
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [perhaps_long(page, page) for page in PAGES])
 def test_the_code_of_the_pages_runs(page):
     named = {f"{page}-{number}": code for number, code in enumerate(PAGES[page]) if not lacks(code)}
     words = [word for pair in named.items() for word in pair]
