@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gpuprims import datasets, distributed, errors, models, ndimage, xp
     from gpuprims.core.capabilities import Capabilities
+    from gpuprims.core.determinism import use_determinism
     from gpuprims.core.device import Device, devices
     from gpuprims.core.explain import explain
     from gpuprims.core.geometry import Geometry
@@ -119,6 +120,7 @@ __all__ = [
     "unique",
     "unique_consecutive",
     "unregister",
+    "use_determinism",
     "use_device",
     "use_stream",
     "xp",
@@ -126,6 +128,7 @@ __all__ = [
 
 _HOMES = {
     "core.capabilities": "Capabilities",
+    "core.determinism": "use_determinism",
     "core.device": "Device devices",
     "core.explain": "explain",
     "core.geometry": "Geometry",

@@ -18,6 +18,7 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 import gpuprims
+from gpuprims.core.determinism import reaches
 from gpuprims.core.geometry import Geometry
 from gpuprims.core.kernel_spec import DOUBLES, KernelSpec, value_words
 from gpuprims.core.registry import REGISTRY
@@ -167,9 +168,10 @@ def able_variants(device: gpuprims.Device, primitive: str, *calls: CallTraits) -
     """Return the variants of a primitive that take one of these calls on a device.
 
     Variants whose groups wait for each other are among them even if a trial would find that the device's groups cannot
-    wait: the list of tests must not depend on trials.
+    wait: the list of tests must not depend on trials. Variants for higher levels of
+    determinism have tests of their own.
     """
-    variants = REGISTRY.variants(primitive, device.backend)
+    variants = [one for one in REGISTRY.variants(primitive, device.backend) if not reaches(one.level, "device")]
     some = calls or (_EASY, *{"scan": (_COLUMNS, _ROWS), "reduce": (_PICKING,)}.get(primitive, ()))
     able = replace(device.capabilities, tries_progress=lambda: True)
     return [v for v in variants if any(v.refuse(able, call) is None for call in some)]

@@ -58,10 +58,12 @@ class Catalogue(Generic[V]):
         function: Callable[..., None],
         geometry: Geometry = Geometry(1, _WHOLE),  # noqa: B008 - a tuple
         refuse: Refusal | None = None,
+        name: str = "numpy",
+        rank: int = 0,
         **fields: Any,
     ) -> V:
-        """Return the variant of the reference backend."""
-        named = self.primitive, "numpy", "reference", function, 0
+        """Return a variant of the reference backend."""
+        named = self.primitive, name, "reference", function, rank
         return self.kind(*named, geometry=geometry, refuse=refuse or first_refusal(), **fields)
 
     def _compiled(self, name: str, backend: str, fields: dict[str, Any]) -> V:

@@ -1,4 +1,4 @@
-"""The device of calls that name none: one for the process, and one for each ``with`` block.
+"""What calls use that name no device, or no level of determinism: one for the process, and one for each ``with`` block.
 
 A context variable holds a block's choice, so no other thread or asyncio task sees it. A choice outside blocks belongs
 to the process. ``use_device(x)`` cannot know whether a ``with`` follows. So its choice is open at first, and only its
@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -22,9 +23,9 @@ _PATIENCE = 1.0
 
 @dataclass(eq=False)
 class Choice:
-    """The choice of one call of ``use_device`` outside any block."""
+    """The choice of one call such as ``use_device`` outside any block."""
 
-    device: Any
+    value: Any
     open: bool = True
     thread: int = field(default_factory=threading.get_ident)
     made: float = field(default_factory=time.monotonic)
@@ -34,19 +35,19 @@ class _Entry(NamedTuple):
     """A choice within a context: by a block, or by a plain call inside a block."""
 
     owner: object
-    device: Any
+    value: Any
     block: bool
 
 
 class Default:
-    """The device of host arrays when a call names none; ``find`` returns the best device that computes."""
+    """What calls use that name none, such as the device of host arrays; ``find`` returns the automatic choice."""
 
-    def __init__(self, find: Callable[[], Any]) -> None:
+    def __init__(self, find: Callable[[], Any], name: str = "device") -> None:
         self._find = find
         self._found: Any = None
         self._finding = threading.RLock()
-        self._here: ContextVar[tuple[_Entry, ...]] = ContextVar("gpuprims_device", default=())
-        self._choices: tuple[Choice, ...] = ()  # replaced as a whole, so reading needs no lock
+        self.here: ContextVar[tuple[_Entry, ...]] = ContextVar(f"gpuprims_{name}", default=())
+        self.choices: tuple[Choice, ...] = ()  # replaced as a whole, so reading needs no lock
         self._lock = threading.Lock()
 
     def after_fork(self) -> None:
@@ -55,12 +56,12 @@ class Default:
 
     @property
     def known(self) -> Any:
-        """The device of calls that name none, as far as it is known without a search; else None."""
+        """What calls use that name none, as far as it is known without a search; else None."""
         return self.chosen or self._found
 
     @property
     def found(self) -> Any:
-        """The best device that computes, found once."""
+        """The automatic choice, found once."""
         if self._found is None:
             with self._finding:
                 if self._found is None:
@@ -69,44 +70,82 @@ class Default:
 
     @property
     def chosen(self) -> Any:
-        """The choice of ``use_device`` for the current context or the process; None for the automatic choice."""
-        if here := self._here.get():
-            return here[-1].device
-        while choices := self._choices:
+        """The choice for the current context or the process; None for the automatic choice."""
+        if here := self.here.get():
+            return here[-1].value
+        while choices := self.choices:
             last = choices[-1]
             if last.open and last.thread != threading.get_ident() and time.monotonic() < last.made + _PATIENCE:
                 time.sleep(0.0005)  # another thread's choice, which a block may take back
                 continue
             last.open = False
-            return last.device
+            if last.value is None:
+                self._forget(choices)
+            return last.value
         return None
 
-    def choose(self, owner: object, device: Any) -> Choice | None:
-        """Choose for the caller's block, or outside blocks for the process; return the latter's choice."""
-        if here := self._here.get():
-            self._here.set((*here, _Entry(owner, device, block=False)))
-            return None
-        choice = Choice(device)
+    def _forget(self, choices: tuple[Choice, ...]) -> None:
+        """Forget choices for the process that ended with the automatic one."""
         with self._lock:
-            settled = [k for k, one in enumerate(self._choices) if not one.open]
+            if self.choices is choices:
+                self.choices = ()
+
+    def choose(self, owner: object, value: Any) -> Choice | None:
+        """Choose for the caller's block, or outside blocks for the process; return the latter's choice."""
+        if here := self.here.get():
+            self.here.set((*here, _Entry(owner, value, block=False)))
+            return None
+        choice = Choice(value)
+        with self._lock:
+            settled = [k for k, one in enumerate(self.choices) if not one.open]
             # The last settled choice stays, and later ones, which may be taken back.
-            self._choices = (*self._choices[settled[-1] if settled else 0 :], choice)
+            self.choices = (*self.choices[settled[-1] if settled else 0 :], choice)
         return choice
 
-    def enter(self, owner: object, choice: Choice | None, device: Any) -> None:
+    def enter(self, owner: object, choice: Choice | None, value: Any) -> None:
         """Begin a block: take back the plain choice of the same object, and choose for the context."""
         if choice is not None:
             with self._lock:
-                self._choices = tuple(one for one in self._choices if one is not choice)
-        here = self._here.get()
+                self.choices = tuple(one for one in self.choices if one is not choice)
+        here = self.here.get()
         if here and here[-1].owner is owner and not here[-1].block:
             here = here[:-1]
-        self._here.set((*here, _Entry(owner, device, block=True)))
+        self.here.set((*here, _Entry(owner, value, block=True)))
 
     def leave(self, owner: object) -> None:
         """End the last block of an object and the plain choices made in it; blocks that began later go on."""
-        here = self._here.get()
+        here = self.here.get()
         begun = [k for k, entry in enumerate(here) if entry.owner is owner and entry.block]
         if begun:  # else it began in another context, which has its own choice
             after = next((k for k in range(begun[-1] + 1, len(here)) if here[k].block), len(here))
-            self._here.set(here[: begun[-1]] + here[after:])
+            self.here.set(here[: begun[-1]] + here[after:])
+
+    @contextmanager
+    def within(self, value: Any) -> Iterator[None]:
+        """Choose for one call."""
+        token = self.here.set((*self.here.get(), _Entry(None, value, block=True)))
+        try:
+            yield
+        finally:
+            self.here.reset(token)
+
+
+class Scope:
+    """An object whose ``with`` block chooses among the values of a :class:`Default`; see ``use_device``."""
+
+    _choice: Choice | None = None  # if the value is invalid
+
+    def __init__(self, chosen: Default, value: Any) -> None:
+        self._chosen, self._value = chosen, value
+        self._choice = chosen.choose(self, value)
+
+    def __enter__(self) -> Any:
+        self._chosen.enter(self, self._choice, self._value)
+        return self._value
+
+    def __exit__(self, *exception: object) -> None:
+        self._chosen.leave(self)
+
+    def __del__(self) -> None:
+        if self._choice is not None:
+            self._choice.open = False  # no block follows

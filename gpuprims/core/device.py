@@ -14,6 +14,7 @@ import numpy as np
 
 from gpuprims.core.capabilities import Capabilities, remedy
 from gpuprims.core.default_device import Default
+from gpuprims.core.determinism import without_level
 from gpuprims.core.device_specs import find_driver
 from gpuprims.core.driver import Driver, Kernel, WithConstants
 from gpuprims.core.faults import Faults
@@ -141,8 +142,9 @@ class Device:
         """Return every variant's answer to a call, without tuned choices."""
         able = self.capabilities
         known = REGISTRY.variants(primitive, self.backend)
-        asked = tuple((one, one.refuse(able, call) or (one.yields and one.yields(able, call))) for one in known)
-        return Explanation(primitive, repr(self), asked, capabilities=able)
+        asked = tuple((one, one.refuses(able, call) or (one.yields and one.yields(able, call))) for one in known)
+        levels = {one.label: one.level_for(call) for one in known}
+        return Explanation(primitive, repr(self), asked, capabilities=able, levels=levels)
 
     def explain(self, primitive: str, call: CallTraits) -> Explanation:
         """Return every variant's answer to a call, and the tuned choice for it."""
@@ -161,7 +163,7 @@ class Device:
             names = ", ".join(map(repr, known)) or "none at all"
             hint = did_you_mean(name, known, {f"{primitive}/{one}": one for one in known})
             raise UnknownVariantError(f"{primitive} on {self}: a variant among {names}; got {quoted(name)}{hint}")
-        if (reason := asked.refuse(self.capabilities, call)) is not None:
+        if (reason := asked.refuses(self.capabilities, call)) is not None:
             raise NoVariantError(f"{primitive}: variant {asked.name!r} able to run the call; got a refusal: {reason}")
         return asked
 
@@ -198,7 +200,8 @@ class Device:
 
     def check(self) -> str | None:
         """Run a small kernel, because drivers list devices that fail; return the fault, or None if it computes."""
-        found: str | None = importlib.import_module("gpuprims.primitives.trial").problem_of(self)
+        trial = importlib.import_module("gpuprims.primitives.trial")
+        found: str | None = without_level(lambda: trial.problem_of(self))
         return found
 
 

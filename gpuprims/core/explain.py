@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gpuprims.core.determinism import Level, at_level
 from gpuprims.core.device import Device, pick_device
 from gpuprims.core.launch_plan import LaunchPlan, Sample
 from gpuprims.core.registry import REGISTRY
@@ -23,6 +24,7 @@ def explain(
     side_by_side: bool = False,
     op: str | Op = "sum",
     bins: int = 256,
+    determinism: Level | None = None,
 ) -> Explanation:
     """Return which variant of a primitive a device would run, and why others refuse.
 
@@ -46,11 +48,13 @@ def explain(
         The operator of a fold.
     bins : int, default 256
         The number of bins.
+    determinism : {"none", "run", "device", "order"}, optional
+        The level of determinism that the call asks for; see :func:`gpuprims.use_determinism`.
 
     Returns
     -------
     Explanation
-        Prints as a list; ``.chosen`` is the variant.
+        Prints as a list, with the level that each variant reaches for the call; ``.chosen`` is the variant.
 
     Examples
     --------
@@ -70,7 +74,9 @@ def explain(
             raise ArgumentError(f"explain: {name}= a whole number from {least} on; got {quoted(number)}")
     element, found = computable(dtype, "explain"), pick_device(None, device)
     call = Sample(found, element, size, outputs, side_by_side, op, bins)
-    plan: LaunchPlan = known.sample(call)
+    plan: LaunchPlan = (
+        known.sample(call) if determinism is None else at_level("explain", determinism, known.sample, call)
+    )
     return plan.explanation
 
 

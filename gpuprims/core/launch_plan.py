@@ -112,7 +112,7 @@ class LaunchPlan:
             return own
         more = self.otherwise.explanation
         tuned = more.tuned if own.ranked is None else own.tuned
-        return replace(own, refusals=(*own.refusals, *more.refusals), tuned=tuned)
+        return replace(own, refusals=(*own.refusals, *more.refusals), tuned=tuned, levels={**own.levels, **more.levels})
 
     def compiled(self) -> Launch:
         """Return the launch, on the memories of the kernel's inputs and then of its outputs."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from functools import lru_cache
+from functools import lru_cache, wraps
 from threading import Event, Lock
 from typing import Any, TypeVar
 
+from gpuprims.core.determinism import CHOSEN, Asked, Level, asked_level
 from gpuprims.core.notices import limit_from
 
 T = TypeVar("T")
@@ -23,12 +24,23 @@ _forgets: list[Callable[[], None]] = []  # of those who keep launch plans
 
 
 def keeps_calls() -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Cache the launch plans that a function returns, with their kernels."""
+    """Cache the launch plans that a function returns, with their kernels; those of each level of determinism apart."""
 
     def keep(prepare: Callable[..., T]) -> Callable[..., T]:
-        kept = lru_cache(_CALLS)(prepare)
+        @lru_cache(_CALLS)
+        @wraps(prepare)
+        def kept(level: Level | None, *given: Any, **named: Any) -> T:
+            return prepare(*given, **named)
+
+        @wraps(prepare)
+        def find(*given: Any, **named: Any) -> T:
+            # Spelled out, as in warm_calls.py.
+            level = asked_level() if Asked.ever and (CHOSEN.here.get() or CHOSEN.choices) else None
+            return kept(level, *given, **named)
+
         forgets_calls(kept.cache_clear)
-        return kept
+        find.cache_clear = kept.cache_clear  # type: ignore[attr-defined]  # as that of lru_cache
+        return find
 
     return keep
 

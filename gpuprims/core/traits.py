@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
+from gpuprims.core.determinism import Level, asked_level
 
 
 @dataclass(frozen=True)
@@ -29,10 +31,18 @@ class CallTraits:
         True if neighbouring outputs read neighbouring elements, as the columns of a matrix do.
     picks : bool
         True if the operator returns one of its two values, by comparing their first components.
+    adds : bool
+        True if the operator adds floats, values of one component.
     flat : bool
         True if the elements of all outputs lie one after the other in memory.
     begins_whole : bool
         True if one instruction may load as many neighbours of an output as the widest load moves.
+    rounds : bool, default True
+        False if results do not depend on the order of operations, as those of integers, or of elements that are moved.
+    portable : bool, default False
+        True if the functions of the call have only operations that give the same bits on every device.
+    level : str, optional
+        The level of determinism that the call asks for; by default the one asked for where the traits are made.
     """
 
     dtypes: tuple[np.dtype[Any], ...]
@@ -42,8 +52,12 @@ class CallTraits:
     value_bytes: int = 4
     side_by_side: bool = False
     picks: bool = False
+    adds: bool = field(default=False, kw_only=True)
     flat: bool = False
     begins_whole: bool = False
+    rounds: bool = field(default=True, kw_only=True)
+    portable: bool = field(default=False, kw_only=True)
+    level: Level | None = field(default_factory=asked_level, kw_only=True)
 
     @property
     def measured(self) -> dict[str, Any]:

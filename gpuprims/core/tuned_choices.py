@@ -227,7 +227,7 @@ def tuned_on(backend: str, capabilities: Capabilities) -> Tuned | None:
         for entry in entries:
             if (entry.primitive, entry.default.name) == (ranked.primitive, ranked.name) and entry.covers(call):
                 variant = entry.variant(backend)
-                if isinstance(variant, Variant) and variant.refuse(capabilities, call) is None:
+                if isinstance(variant, Variant) and variant.refuses(capabilities, call) is None:
                     return Choice(variant, str(entry))
         return None
 

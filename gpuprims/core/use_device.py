@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from gpuprims.core import device as devices
-from gpuprims.core.default_device import Choice
+from gpuprims.core.default_device import Scope
 from gpuprims.core.device import Device
 
 
-class use_device:  # noqa: N801 - called like a function, as CuPy's and torch's are
+class use_device(Scope):  # noqa: N801 - called like a function, as CuPy's and torch's are
     """Choose the device of calls that name none, neither by their arrays nor by ``device=``.
 
     Parameters
@@ -34,20 +34,9 @@ class use_device:  # noqa: N801 - called like a function, as CuPy's and torch's 
     6
     """
 
-    _choice: Choice | None = None  # if the spec is invalid
-
     def __init__(self, spec: str | Device | None) -> None:
-        self._device = None if spec is None else Device(spec)
-        self._chosen = devices.DEFAULT
-        self._choice = self._chosen.choose(self, self._device)
+        super().__init__(devices.DEFAULT, None if spec is None else Device(spec))
 
     def __enter__(self) -> Device | None:
-        self._chosen.enter(self, self._choice, self._device)
-        return self._device
-
-    def __exit__(self, *exception: object) -> None:
-        self._chosen.leave(self)
-
-    def __del__(self) -> None:
-        if self._choice is not None:
-            self._choice.open = False  # no block follows
+        chosen: Device | None = super().__enter__()
+        return chosen

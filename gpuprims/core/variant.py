@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, Self
 
 from gpuprims.core.capabilities import Capabilities
+from gpuprims.core.determinism import Level, reaches
 from gpuprims.core.geometry import Geometry, Refusal, Tunable, first_refusal
 from gpuprims.core.traits import CallTraits
 from gpuprims.errors import NoVariantError, RegistryError
@@ -42,8 +43,9 @@ class Variant:
         Outputs that a group computes at a time.
     together : bool, default False
         True if all groups of a launch must run at the same time.
-    deterministic : bool, default True
-        True if sums of floats are the same from run to run.
+    level : {"none", "run", "device", "order"}, default "run"
+        The level of determinism of float results, by operations that are the same on every device; see
+        :func:`gpuprims.use_determinism`.
     tunable : Tunable, optional
         Other geometries it may run in; see :mod:`gpuprims.core.tuned_choices`.
     """
@@ -60,7 +62,7 @@ class Variant:
     by_rows: bool = False
     outputs_per_group: int = 1
     together: bool = False
-    deterministic: bool = True
+    level: Level = "run"
     tunable: Tunable | None = field(default=None, compare=False, repr=False)
 
     @classmethod
@@ -83,6 +85,30 @@ class Variant:
     def resized(self, **numbers: int) -> Self:
         """Return the variant with other numbers of its geometry, as a call needs them."""
         return replace(self, geometry=self.geometry._replace(**numbers))
+
+    @property
+    def deterministic(self) -> bool:
+        """True if results are the same from run to run."""
+        return self.level != "none"
+
+    def level_for(self, call: CallTraits) -> Level:
+        """Return the level of determinism that the variant reaches for a call."""
+        if not call.portable:
+            return "run" if self.deterministic or not call.rounds else "none"
+        if not call.rounds:
+            return "order" if call.commutative else "device"
+        return self.level
+
+    def refuses(self, able: Capabilities, call: CallTraits) -> str | None:
+        """Return why the variant cannot run a call, or does not reach the level that it asks for; None if it does."""
+        if (reason := self.refuse(able, call)) is not None:
+            return reason
+        if call.level is None or reaches(level := self.level_for(call), call.level):
+            return None
+        why = (
+            " here, because functions of this call have other bits on other devices" if self.level == call.level else ""
+        )
+        return f"reaches the level {level!r} of determinism{why}; the call asks for {call.level!r}"
 
     @property
     def block(self) -> int:
@@ -179,7 +205,8 @@ class Explanation:
     ``refusals`` has a pair per variant, best rank first: the variant, and its refusal or None. ``tuned`` replaces the
     first able variant; see :mod:`gpuprims.core.tuned_choices`. If groups of a variant wait for each other, the last
     line says whether that works on this device, and why. ``by_numpy`` is the most elements of such a call on NumPy
-    arrays that NumPy computes in place of a kernel, with the same bits; 0 if it computes none.
+    arrays that NumPy computes in place of a kernel, with the same bits; 0 if it computes none. ``levels`` has the level
+    of determinism that each variant reaches for the call, by its label.
     """
 
     primitive: str
@@ -188,6 +215,7 @@ class Explanation:
     tuned: Choice | None = None
     capabilities: Capabilities | None = field(default=None, compare=False)
     by_numpy: int = 0
+    levels: Mapping[str, Level] = field(default_factory=dict, compare=False)
 
     @property
     def ranked(self) -> Variant | None:
@@ -201,10 +229,15 @@ class Explanation:
 
     @property
     def reason(self) -> str | None:
-        """The most common refusal if no variant runs; "needs ..." goes before others, "is for ..." after them."""
+        """The most common refusal if no variant runs.
+
+        "reaches ..." goes before "needs ...", others follow, and "is for ..." goes last.
+        """
         if self.chosen is not None or not self.refusals:
             return None
         reasons = [reason for _, reason in reversed(self.refusals) if reason is not None]
+        if short := [reason for reason in reasons if reason.startswith("reaches ")]:
+            return max(short, key=short.count)  # without the level, these would run
         needs = [reason for reason in reasons if reason.startswith("needs ")]
         first = needs or [reason for reason in reasons if not reason.startswith("is for ")] or reasons
         return max(first, key=first.count)
@@ -222,7 +255,8 @@ class Explanation:
         for variant, reason in self.refusals:
             chosen = self.chosen is not None and variant.entry == self.chosen.entry
             word = "chosen" if chosen else "able" if reason is None else "refused"
-            lines.append(f"  {word:8}{variant.name:{wide}} rank {variant.rank:<3} {variant.summary}".rstrip())
+            level = f"{self.levels[variant.label]:6} " if variant.label in self.levels else ""
+            lines.append(f"  {word:8}{variant.name:{wide}} rank {variant.rank:<3} {level}{variant.summary}".rstrip())
             if reason is not None:
                 lines.append(f"          {reason}")
             elif chosen and self.tuned is not None:

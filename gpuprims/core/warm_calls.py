@@ -16,6 +16,7 @@ import numpy as np
 from gpuprims.core.apart import Apart
 from gpuprims.core.arrays import NUMBERS, unchanged
 from gpuprims.core.by_numpy import Compute
+from gpuprims.core.determinism import CHOSEN, Asked, Level, asked_level
 from gpuprims.core.device import Device, pick_device
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.operands import Operands, is_ready
@@ -105,6 +106,7 @@ class WarmCalls:
 
     def __init__(self, *, owned: bool = False) -> None:
         self._runs: dict[Key | None, Run] = {}
+        self._of_levels: dict[Level, dict[Key | None, Run]] = {}  # of calls that ask for one
         self._apart: dict[Run, Apart] = {}  # of those with out=
         self._generation = REGISTRY.generation
         if not owned:
@@ -115,7 +117,8 @@ class WarmCalls:
         if self._generation != REGISTRY.generation:
             self.clear()
         try:
-            return self._runs.get(key)
+            leveled = Asked.ever and (CHOSEN.here.get() or CHOSEN.choices)
+            return (self._leveled() if leveled else self._runs).get(key)
         except TypeError:  # a keyword that cannot be hashed
             return None
 
@@ -129,7 +132,9 @@ class WarmCalls:
         if out is None:
             if self._generation != REGISTRY.generation:
                 self.clear()
-            return self.look_up(self._runs, keywords, arrays, device)
+            # Spelled out: a call of a function would cost each call of users who once asked for a level.
+            leveled = Asked.ever and (CHOSEN.here.get() or CHOSEN.choices)
+            return self.look_up(self._leveled() if leveled else self._runs, keywords, arrays, device)
         given = (*arrays, *out) if type(out) is tuple else (*arrays, out)
         key = self.key_of((keywords, type(out) is tuple, len(arrays)), given, device)
         if key is None:
@@ -171,16 +176,23 @@ class WarmCalls:
         """Keep what runs a call, such as one of several plans."""
         if key is None:
             return
-        if len(self._runs) >= _MOST:
-            self.clear()
+        if len(runs := self._leveled()) >= _MOST:
+            runs.clear()
+            self._apart.clear()
         try:
-            self._runs[key] = run
+            runs[key] = run
         except TypeError:  # a keyword that cannot be hashed
             return
+
+    def _leveled(self) -> dict[Key | None, Run]:
+        """Return the calls of the level of determinism that is asked for here."""
+        level = asked_level()
+        return self._runs if level is None else self._of_levels.setdefault(level, {})
 
     def clear(self) -> None:
         """Forget all calls."""
         self._runs.clear()
+        self._of_levels.clear()
         self._apart.clear()
         self._generation = REGISTRY.generation
 

@@ -6,27 +6,28 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 
-import numpy as np
-
-from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.counters import with_counters, with_scratch
+from gpuprims.core.determinism import asks_for_device
 from gpuprims.core.device import Device
-from gpuprims.core.driver import Kernel, Launch
+from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import value_bytes, value_words
-from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn, nothing, with_statuses
+from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing, with_statuses
 from gpuprims.core.layout import VECTOR_BYTES, Form, contiguous, plan_layout, turned
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import MOST_GROUPS, Variant
 from gpuprims.expressions import TypedExpr
 from gpuprims.operators import Folding
+from gpuprims.operators.portable import adds, is_portable, rounds, settled
 from gpuprims.primitives.by_rows import FEWEST_FOLDED, by_rows
+from gpuprims.primitives.exact_sums import launch_exact
+from gpuprims.primitives.fixed_trees import launch_fixed
 from gpuprims.primitives.fold_spec import FoldSpec, Packed, ScanSpec, peeled_width
 from gpuprims.primitives.fold_variants import FoldVariant, ScanVariant
 from gpuprims.primitives.joined import large_apart, scalar_in_loops
 from gpuprims.primitives.lane_rows import LaneRows, LaneRowsSpec
 from gpuprims.primitives.near import groups_near
 from gpuprims.primitives.queue_spec import QueueSpec, plan_queue
-from gpuprims.primitives.scan_tiles import in_rows, scan_traits
+from gpuprims.primitives.scan_tiles import in_rows, prepare_levels, scan_traits
 from gpuprims.primitives.strips import RunSpec, StripSpec, neighbouring, runs_of, strips_of
 
 # A work-item takes several outputs if they have at most so many elements, and takes at most so many (row each-across).
@@ -73,14 +74,11 @@ def plan_fold(
     outputs = math.prod(n for k, n in enumerate(shape) if k not in axes)
     count = math.prod(shape[k] for k in axes)
     read, indexed = range(len(forms)), folding.map.takes(len(forms))
-    layout = plan_layout(
-        (*forms, *(_with_axes(form, shape, axes) for form in targets)),
-        shape,
-        axes,
-        kept_by=read,
-        reduced_by=read if commutative else (),
-        indexed=indexed,
-    )
+    if asks_for_device():
+        folding = settled(folding)
+    placed = (*forms, *(_with_axes(form, shape, axes) for form in targets))
+    plan_axes = partial(plan_layout, placed, shape, axes, kept_by=read, indexed=indexed)
+    layout = plan_axes(reduced_by=read if commutative else ())
     nbytes = value_bytes(folding.values)
     flat = layout.flattened(len(forms), indexed=indexed)
     traits = CallTraits(
@@ -93,12 +91,21 @@ def plan_fold(
         picks=_searched(folding, count),
         flat=flat is not None,
         begins_whole=layout.vector_width() * max(form.item for form in forms) >= VECTOR_BYTES,
+        rounds=rounds(folding),
+        portable=is_portable(folding),
+        adds=adds(folding),
     )
 
     def compiling(variant: Variant) -> Launch:
         chosen, able = FoldVariant.of(variant), device.capabilities
         if not outputs:
             return nothing
+        finished = count if counted is None else counted
+        if chosen.folds == "fixed tree":
+            in_order = plan_axes()
+            return launch_fixed(device, chosen, folding, in_order, outputs, count, finished, commutative=commutative)
+        if chosen.folds == "exactly":
+            return launch_exact(device, chosen, folding, layout, outputs, count, finished)
         neighbours = layout.kept[-1] if traits.side_by_side else 0
         item = max(form.item for form in forms)
         most = _MOST_ACROSS if count <= _SHORT else max(_WORD // item, 1)
@@ -122,9 +129,9 @@ def plan_fold(
             read = sum([form.item for form in forms]) * outputs * count
             groups = groups_near(groups, read, folding.map, folding.op)
         apart = large_apart(read_by, len(forms)) if chosen.joins else None
-        how = {"vector": vector, "vector_across": across, "peeled": vector > aligned, "apart": apart}
-        spec = FoldSpec.of(folding, read_by, better=folding.better, commutative=commutative, **how)
-        packed = read_by.pack(count if counted is None else counted)
+        loads = {"vector": vector, "vector_across": across, "peeled": vector > aligned, "apart": apart}
+        spec = FoldSpec.of(folding, read_by, better=folding.better, commutative=commutative, **loads)
+        packed = read_by.pack(finished)
         side_by_side = count <= _FEW and len(folding.values) > 1  # rows: cpu_chunks-few
         joins = side_by_side or scalar_in_loops(folding.map, folding.op)
         if chosen.joins and commutative and joins:
@@ -257,7 +264,7 @@ def plan_scan(
             spec = ScanSpec.of(folding, layout, packed=packed, **how)
         kernel, numbers = device.kernel(fitted, spec), layout.pack(last)
         if chosen.scratch == "levels":
-            launch, values = _prepare_levels(kernel, fitted, able, numbers, outputs, size)
+            launch, values = prepare_levels(kernel, fitted, able, numbers, outputs, size)
             return with_scratch(device, launch, 4 * words * values)
         if chosen.scratch == "none":
             at_once = lane_rows.outputs(fitted.block) if lane_rows else fitted.outputs_per_group
@@ -275,24 +282,3 @@ def plan_scan(
 
     what = device, primitive, traits, results, compiling
     return kind(*what, asked=asked, inputs=range(len(forms)), otherwise=otherwise)
-
-
-def _prepare_levels(
-    kernel: Kernel, variant: Variant, able: Capabilities, layout: np.ndarray, outputs: int, size: int
-) -> tuple[Launch, int]:
-    """Return launches over aggregates of tiles, aggregates of these, and back; and the number of all aggregates."""
-    sizes, starts, end = [size], [-1], 0  # elements of an output at each level, and the level's first value
-    while sizes[-1] > variant.tile:
-        sizes.append(-(-sizes[-1] // variant.tile))
-        starts.append(end)
-        end += outputs * sizes[-1]
-    last = len(sizes) - 1
-
-    def launch(level: int, *, folds: bool) -> Launch:
-        tiles, above = (outputs * sizes[level + 1], starts[level + 1]) if level < last else (outputs, -1)
-        groups = variant.groups(tiles, able)
-        return kernel.prepare(groups, layout, outputs, sizes[level], starts[level], above, int(folds))
-
-    up = [launch(level, folds=True) for level in range(last)]
-    down = [launch(level, folds=False) for level in reversed(range(last + 1))]
-    return in_turn([*up, *down]), max(end, 1)

@@ -26,6 +26,9 @@ class FoldVariant(Variant):
     joins: bool = False
     # Rows of so many narrow elements or more may begin anywhere; 0 if no kernel looks for their first whole vector.
     peels: int = 0
+    # In what order values fold: in parts, as many as suit the device; by the tree of fixed_trees.py; or in any, because
+    # sums are exact (exact_sums.py).
+    folds: Literal["parts", "fixed tree", "exactly"] = "parts"
 
     def narrowed(self, vector: int, words: int) -> Self:
         """Return the variant for vectors of so many elements, and values of many words, which take more registers."""

@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from gpuprims.core.capabilities import Capabilities
+from gpuprims.core.driver import Kernel, Launch
 from gpuprims.core.geometry import Geometry, Refusal, first_refusal
+from gpuprims.core.launch_plan import in_turn
 from gpuprims.core.layout import Layout, plan_layout
 from gpuprims.core.refusals import bulk_copies, group_fits
 from gpuprims.core.traits import CallTraits
+from gpuprims.core.variant import Variant
 
 # Bytes that bulk copies move at least, and at which they begin.
 BULK_BYTES = 16
@@ -217,3 +222,24 @@ def queueable(at: Geometry) -> Refusal:
         return None
 
     return first_refusal(group_fits(at.block), refuse)
+
+
+def prepare_levels(
+    kernel: Kernel, variant: Variant, able: Capabilities, layout: np.ndarray, outputs: int, size: int
+) -> tuple[Launch, int]:
+    """Return launches over aggregates of tiles, aggregates of these, and back; and the number of all aggregates."""
+    sizes, starts, end = [size], [-1], 0  # elements of an output at each level, and the level's first value
+    while sizes[-1] > variant.tile:
+        sizes.append(-(-sizes[-1] // variant.tile))
+        starts.append(end)
+        end += outputs * sizes[-1]
+    last = len(sizes) - 1
+
+    def launch(level: int, *, folds: bool) -> Launch:
+        tiles, above = (outputs * sizes[level + 1], starts[level + 1]) if level < last else (outputs, -1)
+        groups = variant.groups(tiles, able)
+        return kernel.prepare(groups, layout, outputs, sizes[level], starts[level], above, int(folds))
+
+    up = [launch(level, folds=True) for level in range(last)]
+    down = [launch(level, folds=False) for level in reversed(range(last + 1))]
+    return in_turn([*up, *down]), max(end, 1)

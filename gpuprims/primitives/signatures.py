@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol, TypeAlias, TypedDict, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from gpuprims.core.determinism import Level
 from gpuprims.core.device import Device
 from gpuprims.operators import Op
 
@@ -69,6 +70,7 @@ class ReduceKeywords(Where, total=False):
     initial: Any
     segments: Any
     by: Any
+    determinism: Level | None
 
 
 class ScanKeywords(Where, total=False):

@@ -31,7 +31,7 @@ def check_variant(variant: Variant | str, device: str | Device | None = None) ->
     arrays on the host and on the device, offset by an element, with strides and transposed; for folds also a maximum
     and an operator that does not commute. Functions that call several primitives, such as :func:`gpuprims.unique`, are
     checked with the variant in place of those that outrank it. Runs on the same floats must give the same bits, unless
-    the variant has ``deterministic=False``.
+    the variant has ``level="none"``.
 
     Parameters
     ----------
@@ -219,5 +219,5 @@ class _Trial:
         array = np.random.default_rng(_SEED).standard_normal(shape).astype(dtype)
         results = [self._run(case, array) for _ in range(_RUNS)]
         bits = {result.tobytes() for result in results if result is not None}
-        rule = f"the same bits each time{f' ({name})' if name else ''}, or deterministic=False"
+        rule = f"the same bits each time{f' ({name})' if name else ''}, or level='none'"
         hold(len(bits) < 2, self.label, rule, f"{len(bits)} results of {_RUNS} runs on {described(array)}")

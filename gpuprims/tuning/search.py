@@ -252,7 +252,8 @@ def _tuned(
 ) -> tuple[Found, Entry | None]:
     """Search for one primitive and dtype. The entry chooses the default if that stays."""
     result = Found(case.primitive, dtype.name)
-    known = REGISTRY.variants(case.primitive, device.backend)
+    # Variants of the highest level of determinism are for calls that ask for it.
+    known = [one for one in REGISTRY.variants(case.primitive, device.backend) if one.level != "order"]
     if dtype.kind not in "iuf" or (len(known) == 1 and known[0].tunable is None):
         result.note = "is for real numbers" if dtype.kind not in "iuf" else "has one variant, in one geometry"
         return result, None
@@ -264,7 +265,7 @@ def _tuned(
         return result, None
     result.default = Named(default.name, default.geometry)
     able = [variant for variant, reason in explanation.refusals if reason is None and variant is not default]
-    rivals = [variant for variant in able if variant.deterministic]
+    rivals = [variant for variant in able if variant.level == default.level]
     if (best := _Search(bench, default, rivals, result, left).run(say)) is not None:
         variant, pace = best
         result.chosen = Named(variant.name, variant.geometry)

@@ -169,10 +169,10 @@ def test_explain_says_who_is_chosen_who_is_able_and_who_refused(fresh: Registry)
     assert explanation.chosen.name == "fast"
     assert [line.split() for line in str(explanation).splitlines()] == [
         ["map", "on", *f"{DEVICE}:".split()],
-        ["refused", "best", "rank", "3"],
+        ["refused", "best", "rank", "3", "run"],
         ["wants", "a", "GPU"],
-        ["chosen", "fast", "rank", "2"],
-        ["able", "slow", "rank", "1"],
+        ["chosen", "fast", "rank", "2", "run"],
+        ["able", "slow", "rank", "1", "run"],
     ]
 
 

@@ -148,7 +148,7 @@ def test_choices_do_not_pile_up() -> None:
         use_device(ONE)
         with use_device(TWO):
             pass
-    assert len(device_module.DEFAULT._choices) <= 2
+    assert len(device_module.DEFAULT.choices) <= 2
 
 
 def test_many_threads_each_have_their_own_choice(eager: None) -> None:

@@ -112,7 +112,7 @@ def test_a_best_rank_that_is_wrong_is_no_measure(path: Path, offered: Any) -> No
         search({})
 
 
-@pytest.mark.parametrize("fault", [{"deterministic": False}])
+@pytest.mark.parametrize("fault", [{"level": "none"}])
 def test_variants_whose_sums_differ_from_run_to_run_are_no_candidates(path: Path, offered: Any, fault: Any) -> None:
     offered(dataclasses.replace(QUICK, **fault))
     found = search({("quick", 4): 0.1})

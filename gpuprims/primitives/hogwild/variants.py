@@ -25,14 +25,14 @@ VARIANTS = (
         "lock_free",
         rank=90,
         geometry=Geometry(32, 32, 4),  # rows: lock_free
-        deterministic=False,
+        level="none",
         refuse=lambda at: first_refusal(double_precision, number_atomics),
     ),
     *_HOGWILD.gpu(
         "racy",
         rank=80,
         geometry=Geometry(32, 32, 4),  # rows: lock_free
-        deterministic=False,
+        level="none",
         refuse=lambda at: first_refusal(double_precision, number_atomics),
         yields=_asked,
     ),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Unpack, overload
 
+from gpuprims.core.determinism import Level, at_level
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
@@ -65,6 +66,7 @@ def reduce(
     by: Any = None,
     device: str | Device | None = None,
     variant: str | None = None,
+    determinism: Level | None = None,
     **unknown: Any,
 ) -> Any:
     """Fold elements with an operator.
@@ -121,6 +123,10 @@ def reduce(
         Where to compute, for host arrays.
     variant : str, optional
         The kernel to use, instead of the best one.
+    determinism : {"none", "run", "device", "order"}, optional
+        What the call promises about the bits of floats, as :func:`gpuprims.use_determinism`. ``"device"``: the same
+        bits on every device, for functions of ``+ - * /``, roots, comparisons and selections. ``"order"``, for sums,
+        mean, norm and dot products: the exact sum of the elements, rounded once.
 
     Returns
     -------
@@ -166,6 +172,10 @@ def reduce(
     """
     if unknown:
         refuse_keywords("reduce", keywords_of(reduce), unknown)
+    if determinism is not None:
+        how = {"op": op, "map": map, "axis": axis, "keepdims": keepdims, "dtype": dtype, "out": out, "ddof": ddof}
+        how |= {"compensated": compensated, "where": where, "initial": initial, "segments": segments, "by": by}
+        return at_level("reduce", determinism, reduce, *arrays, device=device, variant=variant, **how)
     if by is not None:
         from gpuprims.primitives.grouping.by_key import check_by_key, reduce_by_key  # they import what imports reduce
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.by_numpy import Few
+from gpuprims.core.determinism import asks_for_device, refuse_levels
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan
 from gpuprims.core.layout import Form, contiguous, turned
@@ -38,6 +39,7 @@ from gpuprims.operators import (
     make_stages,
     masked_map,
 )
+from gpuprims.operators.portable import rounds
 from gpuprims.primitives.axes import as_axis, axes_of, in_fortran_order
 from gpuprims.primitives.fold import plan_fold, sample_rows
 from gpuprims.primitives.fold_by_numpy import folds_by_numpy
@@ -162,7 +164,8 @@ def plan_call(
     if math.prod(kept) and not math.prod(shape) and not operator.of_nothing:
         raise EmptyReductionError(f"reduce with {operator.name}: at least one element to fold; got shape {shape}")
     targets = result_forms("reduce", results, written)
-    if variant is None and math.prod(kept) > 1 and all(shape[axis] == 1 for axis in axes):
+    alone = variant is None and math.prod(kept) > 1 and all(shape[axis] == 1 for axis in axes)
+    if alone and not asks_for_device():
         gone = () if keepdims else axes
         return _plan_alone(folding, forms, written, len(shape), gone, alignment, device, generation)
     plan = plan_fold(device, forms, targets, folding, shape, axes, variant, commutative=operator.commutative)
@@ -224,7 +227,10 @@ def run_in_slabs(request: ReduceRequest, operands: Operands, out: Out | None, va
     shape = broadcast_shapes("reduce", [native.shape for native in operands.natives])
     axes = axes_of(request.axis, len(shape))
     function = as_map("reduce", request.map, len(operands.natives))
-    stages = make_stages(operator, function, tuple(a.dtype for a in operands.natives), request.dtype)
+    dtypes = tuple(a.dtype for a in operands.natives)
+    if rounds(make_folding(operator, function, dtypes, request.dtype)):
+        refuse_levels("reduce", "folds of arrays larger than the device's memory")
+    stages = make_stages(operator, function, dtypes, request.dtype)
     slabs = FoldSlabs(operands.device, stages, axes, variant, operator.commutative, slab_bytes(operands.device))
     results = slabs.run([np.broadcast_to(native, shape) for native in operands.natives])
     shaped = results if request.keepdims else [result.squeeze(axes) for result in results]

@@ -6,21 +6,34 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from gpuprims.core.kernel_spec import value_bytes
+from gpuprims.primitives.exact_sums import ExactSpec, sums_exactly
+from gpuprims.primitives.fixed_trees import fold_fixed, lanes_of
 from gpuprims.primitives.fold_spec import FoldSpec
 from gpuprims.primitives.reference import Places
 
 
 def reduce_numpy(
-    spec: FoldSpec, memories: Sequence[np.ndarray], layout: np.ndarray, kept: int, n: int, parts: int
+    spec: FoldSpec, memories: Sequence[np.ndarray], layout: np.ndarray, kept: int, n: int, parts: int, shift: int
 ) -> None:
-    """Fold neighbours until one value is left of each row, which keeps order and rounds like pairwise summation."""
+    """Fold lanes of fixed blocks, and then neighbours, by the tree that kernels for every device have."""
     if parts != 1:
         raise TypeError(f"reduce_numpy: one part; got {parts}")
     places = Places(spec, memories, layout)
-    nothing = [np.full((kept, 1), scalar) for scalar in spec.identity]
-    values = places.elements(kept, n) if n else nothing
-    while values[0].shape[1] > 1:
-        even = values[0].shape[1] // 2 * 2
-        folded = spec.op(*(v[:, 0:even:2] for v in values), *(v[:, 1:even:2] for v in values))
-        values = [np.concatenate([f, v[:, even:]], axis=1) for f, v in zip(folded, values, strict=True)]
-    places.store([value[:, 0] for value in values], int(layout[0]), reduced=False)
+    if n:
+        lanes = lanes_of(value_bytes(spec.values))
+        values = fold_fixed(spec.op, places.elements(kept, n), lanes, commutative=spec.commutative)
+    else:
+        values = [np.full(kept, scalar) for scalar in spec.identity]
+    places.store(values, int(layout[0]), reduced=False)
+
+
+def reduce_exactly(
+    spec: ExactSpec, memories: Sequence[np.ndarray], layout: np.ndarray, kept: int, n: int, parts: int
+) -> None:
+    """Add floats exactly, as integers of a wide range, and round once."""
+    if parts != 1:
+        raise TypeError(f"reduce_exactly: one part; got {parts}")
+    places = Places(spec, memories, layout)
+    (values,) = places.elements(kept, n) if n else [np.zeros((kept, 0), spec.values[0])]
+    places.store([sums_exactly(values)], int(layout[0]), reduced=False)

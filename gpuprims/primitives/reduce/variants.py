@@ -21,8 +21,10 @@ from gpuprims.core.refusals import (
     work_item_fits,
 )
 from gpuprims.core.traits import CallTraits
+from gpuprims.primitives.exact_sums import adds_floats
+from gpuprims.primitives.fixed_trees import lanes_of
 from gpuprims.primitives.fold_variants import FoldVariant
-from gpuprims.primitives.reduce.reference import reduce_numpy
+from gpuprims.primitives.reduce.reference import reduce_exactly, reduce_numpy
 
 
 def picks_one(capabilities: Capabilities, call: CallTraits) -> str | None:
@@ -48,6 +50,11 @@ def rows_together(capabilities: Capabilities, call: CallTraits) -> str | None:
     if call.value_bytes > 16:  # each fold of such values from memory costs more than a row's loads
         return f"folds values of at most 16 bytes from local memory; this operator's have {call.value_bytes}"
     return None
+
+
+def lanes_fit(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse values too large for a block's lanes in local memory."""
+    return values_fit(lanes_of(call.value_bytes))(capabilities, call)
 
 
 def tile_fits(at: Geometry) -> Refusal:
@@ -156,8 +163,46 @@ VARIANTS = (
         geometry=Geometry(256, 16, 8),  # rows: atomic
         vectors=True,
         accumulates=True,
-        deterministic=False,
+        level="none",
         refuse=lambda at: first_refusal(double_precision, one_atomic, group_fits(at.block), values_fit(at.block)),
     ),
-    _REDUCE.numpy(reduce_numpy),
+    _REDUCE.cpu(
+        "cpu_fixed",
+        by_rows=True,
+        rank=4,
+        level="device",
+        folds="fixed tree",
+        geometry=Geometry(1, 32768, 8),  # rows: cpu_parts, cpu_fixed
+        refuse=lambda at: first_refusal(for_cpus, double_precision),
+    ),
+    *_REDUCE.gpu(
+        "fixed",
+        rank=3,
+        level="device",
+        folds="fixed tree",
+        geometry=Geometry(128, 128, 8),
+        vectors=True,
+        refuse=lambda at: first_refusal(double_precision, group_fits(at.block), lanes_fit),
+    ),
+    _REDUCE.cpu(
+        "cpu_exact",
+        by_rows=True,
+        rank=2,
+        level="order",
+        folds="exactly",
+        geometry=Geometry(1, 2048, 8),
+        refuse=lambda at: first_refusal(for_cpus, adds_floats),
+    ),
+    *_REDUCE.gpu(
+        "exact",
+        rank=1,
+        level="order",
+        folds="exactly",
+        geometry=Geometry(128, 16, 8),
+        refuse=lambda at: first_refusal(adds_floats, group_fits(at.block)),
+    ),
+    _REDUCE.numpy(reduce_numpy, level="device", folds="fixed tree"),
+    _REDUCE.numpy(
+        reduce_exactly, name="exact", rank=-1, level="order", folds="exactly", refuse=first_refusal(adds_floats)
+    ),
 )

@@ -136,7 +136,7 @@ def scan(
     Notes
     -----
     Sums of floats are bracketed by tiles of elements, so they round less than one running sum does. They are the same
-    from run to run on one device, unless the variant has ``deterministic=False``.
+    from run to run on one device, unless the variant has ``level="none"``.
 
     Examples
     --------

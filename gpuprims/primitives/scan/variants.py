@@ -185,7 +185,7 @@ VARIANTS = (
         word_items=True,
         vectors=True,
         scratch="tile statuses",
-        deterministic=False,
+        level="none",
         refuse=_passes_on,
     ),
     *_SCAN.gpu(

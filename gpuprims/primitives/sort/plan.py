@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpuprims.core.determinism import asked_level
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.keywords import check_flags
@@ -110,8 +111,8 @@ def plan_rows(
     keys = Keys(form.dtype, request.descending, less)
     nbytes = keys.nbytes + (carried.itemsize if carried else 0)
     computed = (keys.word,) if less is None else (keys.word, *less.computed_in)
-    kind = {"floats": form.dtype.kind == "f", "compares": less is not None}
-    traits = SortTraits(computed, rows.length, rows.many, value_bytes=nbytes, **kind)
+    kind = {"floats": form.dtype.kind == "f", "compares": less is not None, "portable": less is None}
+    traits = SortTraits(computed, rows.length, rows.many, value_bytes=nbytes, level=asked_level(), rounds=False, **kind)
 
     def compiling(chosen: Variant) -> Launch:
         if not size:

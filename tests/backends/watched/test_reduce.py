@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,16 @@ import pytest
 from kernel_cases import AFFINE, Kernel, affine_fold, assert_equal, on_device, on_host, random_values, two_groups
 from watched_kernels import each, many, of, sizes
 
+import gpuprims
+
 pytestmark = pytest.mark.oclgrind
 
 PICKING = [variant for variant in of("reduce") if variant.name == "cpu_best"]
 STAGED = [variant for variant in of("reduce") if variant.name == "staged"]  # whose rows lie one after the other
-REDUCTIONS = [variant for variant in of("reduce") if variant not in (*PICKING, *STAGED)]
+# Folds by a fixed tree, and exact sums, have tests of their own at the end.
+FIXED = [variant for variant in of("reduce") if variant.level == "device"]
+EXACT = [variant for variant in of("reduce") if variant.level == "order"]
+REDUCTIONS = [variant for variant in of("reduce") if variant not in (*PICKING, *STAGED, *FIXED, *EXACT)]
 
 
 @each(REDUCTIONS)
@@ -153,3 +159,23 @@ def test_rows_cut_from_longer_ones(kernel: Kernel, rng: np.random.Generator, axi
 def test_the_best_of_rows_cut_from_longer_ones(kernel: Kernel, rng: np.random.Generator) -> None:
     x = random_values(rng, np.float32, (7, 40))[:, 3:]
     assert_equal(kernel.reduce(x, op="argmax"), np.argmax(x))
+
+
+@each(FIXED)
+def test_a_fixed_tree_in_one_part_and_in_two(kernel: Kernel, rng: np.random.Generator) -> None:
+    for size in (1, 1030, 16_384 + 1030):
+        x = rng.standard_normal(size).astype(np.float32)
+        how = {"determinism": "device"}
+        assert_equal(kernel.reduce(x, **how), gpuprims.reduce(x, device="reference", **how))
+    slopes, offsets = rng.uniform(0.9, 1.1, (2, 300))
+    in_order = kernel.reduce(slopes, offsets, op=AFFINE, determinism="device")
+    for got, expected in zip(in_order, affine_fold(slopes, offsets), strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-12)
+
+
+@each(EXACT)
+def test_exact_sums_in_one_part_and_in_two(kernel: Kernel, rng: np.random.Generator) -> None:
+    for dtype, size in (("float64", 300), ("float32", 9000)):
+        x = (rng.standard_normal(size) * 2.0 ** rng.integers(-90, 90, size)).astype(dtype)
+        x[::7] *= -1
+        assert_equal(kernel.reduce(x), x.dtype.type(math.fsum(x.astype(np.float64))))

@@ -1,0 +1,103 @@
+"""Levels of determinism: what a call promises about the bits of its results.
+
+A call asks for a level by ``determinism=`` or within :func:`gpuprims.use_determinism`. Its :class:`CallTraits` remember
+the level, variants that do not reach it refuse the call, and caches of plans keep the plans of each level apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar
+
+from gpuprims.core.default_device import Default, Scope
+from gpuprims.errors import ArgumentError, NoVariantError, did_you_mean, quoted
+
+T = TypeVar("T")
+Level = Literal["none", "run", "device", "order"]
+# Each promises what those before it promise.
+LEVELS: tuple[Level, ...] = ("none", "run", "device", "order")
+CHOSEN = Default(lambda: None, "determinism")
+
+
+class Asked:
+    """``ever`` is True once a level was asked for in this process; until then calls need not look for one."""
+
+    ever = False
+
+
+def asked_level() -> Level | None:
+    """Return the level that calls are asked for here; None by default, which is "run" but for variants by name."""
+    if not Asked.ever:
+        return None
+    level: Level | None = CHOSEN.chosen
+    return level
+
+
+def asks_for_device() -> bool:
+    """Return True if calls here are asked for the same bits on every device."""
+    return asked_level() in ("device", "order")
+
+
+def reaches(level: Level, asked: Level) -> bool:
+    """Return True if a level promises all that another one promises."""
+    return LEVELS.index(level) >= LEVELS.index(asked)
+
+
+def as_level(label: str, level: Any) -> Level:
+    """Return a level that a caller names."""
+    if level not in LEVELS or not isinstance(level, str):
+        rule = f"determinism= one of {', '.join(map(repr, LEVELS))}"
+        raise ArgumentError(f"{label}: {rule}; got {quoted(level)}{did_you_mean(level, LEVELS)}")
+    return level  # type: ignore[return-value]  # one of them
+
+
+def at_level(label: str, level: Any, call: Callable[..., T], *arrays: Any, **keywords: Any) -> T:
+    """Return the result of a call, which is asked for a level by its caller."""
+    level, Asked.ever = as_level(label, level), True
+    with CHOSEN.within(level):
+        return call(*arrays, **keywords)
+
+
+def without_level(call: Callable[[], T]) -> T:
+    """Return the result of a call that promises nothing beyond the default, such as a trial of a device."""
+    with CHOSEN.within(None):
+        return call()
+
+
+def refuse_levels(label: str, what: str) -> None:
+    """Raise if a level was asked for that a way of computing, ``what``, does not reach; it reaches "run"."""
+    level = asked_level()
+    if level is not None and not reaches("run", level):
+        raise NoVariantError(f"{label}: a level of determinism that {what} reach; got {level!r}")
+
+
+class use_determinism(Scope):  # noqa: N801 - called like a function, as use_device is
+    """Choose the level of determinism of calls that name none by ``determinism=``.
+
+    Parameters
+    ----------
+    level : {"none", "run", "device", "order"} or None
+        ``"none"`` allows kernels whose float results differ from run to run. ``"run"`` promises the same bits from run
+        to run on one device, driver and version. ``"device"`` promises them on every device and on the reference,
+        whatever the kernel. ``"order"`` promises, besides, the same bits for any order of the elements. None returns to
+        the default, which is ``"run"`` unless a call names a variant that does not promise it.
+
+    Notes
+    -----
+    A call for which no kernel reaches the level raises; :func:`gpuprims.explain` lists the level of each variant. In a
+    ``with`` statement the choice holds inside the block, for the thread or asyncio task that runs it, as that of
+    :class:`gpuprims.use_device` does.
+
+    Examples
+    --------
+    >>> import gpuprims, numpy as np
+    >>> x = np.float32([1e8, 1, -1e8])
+    >>> with gpuprims.use_determinism("order"):
+    ...     float(gpuprims.reduce(x, device="reference"))
+    1.0
+    """
+
+    def __init__(self, level: Level | None) -> None:
+        checked = None if level is None else as_level("use_determinism", level)
+        Asked.ever = True
+        super().__init__(CHOSEN, checked)

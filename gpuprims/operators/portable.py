@@ -1,0 +1,66 @@
+"""Foldings whose results have the same bits on every device."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from gpuprims.expressions import TypedExpr, trace, typed
+from gpuprims.expressions.exact import is_exact
+from gpuprims.expressions.functions import SELECTIONS
+from gpuprims.operators.dtypes import FLOAT32, FLOAT64, INT64
+from gpuprims.operators.folding import Folding
+
+
+def is_portable(folding: Folding) -> bool:
+    """Return True if all functions of a folding have the same bits on every device, but for NaN and signs of zeros."""
+    return all(_is_portable(function) for function in (folding.map, folding.op, folding.finish))
+
+
+def _is_portable(function: TypedExpr) -> bool:
+    # A selection, like where, returns an operand as it is.
+    nodes = [replace(node, name="where") if node.name in SELECTIONS else node for node in function.nodes]
+    return is_exact(replace(function, nodes=tuple(nodes)))
+
+
+def rounds(folding: Folding) -> bool:
+    """Return True if the results of a fold depend on the order of its operations, but for NaN and signs of zeros."""
+    if folding.better is not None or all(value.kind in "biu" for value in folding.values):
+        return False
+    computed = [node for node in folding.op.nodes if node.dtype.kind not in "biu"]
+    return any(node.name not in ("argument", *SELECTIONS) for node in computed)
+
+
+def adds(folding: Folding) -> bool:
+    """Return True if a fold adds float32 or float64, values of one component."""
+    names = [node.name for node in folding.op.nodes]
+    return folding.values in ((FLOAT32,), (FLOAT64,)) and names == ["argument", "argument", "add"]
+
+
+@lru_cache(maxsize=1024)
+def settled(folding: Folding) -> Folding:
+    """Return a folding without the freedom that IEEE 754 leaves: one payload of NaN, and a zero that a fold picks is 0.
+
+    Processors give NaN different payloads, and of two zeros that compare equal either may be the larger one.
+    """
+    if not any(output.kind == "f" for output in folding.outputs):
+        return folding
+    picks = not rounds(folding)
+
+    def finish(*given: Any) -> Any:
+        results = zip(folding.finish(*given), folding.outputs, strict=True)
+        return tuple(_settled(result, picks) if output.kind == "f" else result for result, output in results)
+
+    nodes = folding.finish.nodes
+    arguments = {int(node.value): node.dtype for node in nodes if node.name == "argument"}
+    count = arguments.get(len(folding.values), INT64)
+    dtypes = (*folding.values, count)
+    return replace(folding, finish=typed(trace(finish, len(dtypes)), dtypes, folding.outputs))
+
+
+def _settled(result: Any, picks: bool) -> Any:
+    whole = result + 0 if picks else result  # -0 + 0 is 0
+    return np.where(whole != whole, np.nan, whole)

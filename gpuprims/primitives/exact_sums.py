@@ -1,0 +1,143 @@
+"""Exact sums of floats: the nearest float to the sum of the elements, whatever their order and division.
+
+A sum has a signed limb for each 32 bits from the lowest bit of a float to the highest of a sum (a superaccumulator: U.
+Kulisch, "Computer Arithmetic and Validity", 2008). Adding each element to it would be slow. So kernels take a block of
+elements, and round each to a multiple of a power of two, by adding and subtracting a large number. The power is such
+that these multiples add up in a float64 without rounding. The remainders follow in further windows of bits, until
+nothing is left. That is the pre-rounding of J. Demmel and H. D. Nguyen, "Fast Reproducible Floating-Point Summation",
+ARITH 2013, and of W. Ahrens, J. Demmel and H. D. Nguyen, "Algorithms for Efficient Reproducible Floating Point
+Summation", ACM TOMS 46 (2020), but no bits are dropped: sums of blocks go to the limbs, and these add up as integers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from gpuprims.core.capabilities import Capabilities
+from gpuprims.core.counters import with_counters
+from gpuprims.core.device import Device
+from gpuprims.core.driver import Launch
+from gpuprims.core.layout import Layout
+from gpuprims.core.traits import CallTraits
+from gpuprims.core.variant import MOST_GROUPS
+from gpuprims.expressions import c_type
+from gpuprims.operators import Folding
+from gpuprims.primitives.fold_spec import FoldSpec
+from gpuprims.primitives.fold_variants import FoldVariant
+
+_FLOAT64 = np.dtype(np.float64)
+
+
+class _Format(NamedTuple):
+    """Floats of a dtype: the power of two of their lowest bit, the bits after the first, infinity, and their sums."""
+
+    lowest: int
+    mantissa: int
+    infinite: int
+    limbs: int  # room for sums of 2^40 elements, and for the three limbs that a deposit touches
+    windows: int  # of a block, which hold all bits of most data
+
+
+_FORMATS = {
+    np.dtype(np.float32): _Format(-149, 23, 0x7F800000, 13, 2),
+    _FLOAT64: _Format(-1074, 52, 0x7FF0000000000000, 70, 3),
+}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ExactSpec(FoldSpec):
+    """The macros of an exact sum."""
+
+    contracted: ClassVar[bool] = False
+
+    @property
+    def dtypes(self) -> frozenset[np.dtype[Any]]:
+        """See :class:`KernelSpec`."""
+        return super().dtypes | {_FLOAT64}
+
+    def macros(self) -> dict[str, int | str]:
+        """See :class:`KernelSpec`."""
+        (dtype,) = self.values
+        form, kind = _FORMATS[dtype], c_type(dtype)
+        word = "u32" if dtype.itemsize == 4 else "u64"
+        return super().macros() | {
+            "ADDEND(value)": "(f64)(value)",
+            "SUM_OF_F64(number)": f"gp_pack(({kind})(number))",
+            "SUM_OF_BITS(bits)": f"gp_pack(gp_from_bits_{kind}(({word})(bits)))",
+            "LOWEST": f"({form.lowest})",
+            "MANTISSA": form.mantissa,
+            "INFINITE": f"{form.infinite:#x}UL",
+            "LIMBS": form.limbs,
+            "WINDOWS": form.windows,
+        }
+
+    def headers(self) -> tuple[Path, ...]:
+        """See :class:`KernelSpec`."""
+        return (*super().headers(), Path(__file__).parent / "reduce" / "kernels" / "exact.h")
+
+
+def adds_floats(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse operators that do more than add floats, and devices without float64."""
+    if not call.adds:
+        return (
+            "is for operators that add float32 or float64, as sum, mean, norm and dot products; this call's does more"
+        )
+    if not capabilities.fp64:
+        return f"needs float64, which {capabilities.name} does not compute in"
+    return None
+
+
+def launch_exact(
+    device: Device, chosen: FoldVariant, folding: Folding, layout: Layout, outputs: int, count: int, counted: int
+) -> Launch:
+    """Return the launch of exact sums."""
+    able, limbs = device.capabilities, _FORMATS[folding.values[0]].limbs
+    tiles = max(-(-count // (chosen.block * chosen.items * _BLOCKS)), 1)
+    groups = chosen.groups(min(outputs * tiles, MOST_GROUPS), able)
+    parts = max(1, min(tiles, groups // outputs))
+    kernel = device.kernel(chosen, ExactSpec.of(folding, layout))
+    launch = kernel.prepare(min(groups, outputs * parts), layout.pack(counted), outputs, count, parts)
+    counters, scratch = (outputs, outputs * parts * 8 * (limbs + 1)) if parts > 1 else (1, 0)
+    unread = 0 if count else len(layout.forms) - len(folding.outputs)
+    return with_counters(device, launch, counters, scratch, unread=unread, one_kernel=True)
+
+
+# Blocks that a part has at least.
+_BLOCKS = 16
+
+
+def sums_exactly(values: np.ndarray) -> np.ndarray:
+    """Return the exact sum of each row, rounded once."""
+    with np.errstate(invalid="ignore"):
+        special = np.where(np.isfinite(values), 0, values).sum(axis=1)
+    sums = np.array([_sum(row[np.isfinite(row)], values.dtype) for row in values], values.dtype)
+    return np.where(special != 0, special, sums)
+
+
+def _sum(row: np.ndarray, dtype: np.dtype[Any]) -> Any:
+    """Add finite numbers of one exponent as integers of 53 bits, in halves, and the sums as Python's integers."""
+    form = _FORMATS[dtype]
+    parts, exponents = np.frexp(row.astype(np.float64))
+    whole, total = np.ldexp(parts, 53).astype(np.int64), 0
+    for exponent in np.unique(exponents).tolist():
+        own = whole[exponents == exponent]
+        mantissas = (int((own >> 26).sum()) << 26) + int((own & (2**26 - 1)).sum())
+        place = exponent - 53 - form.lowest
+        total += mantissas << place if place >= 0 else mantissas >> -place  # the bits below are zero
+    return _rounded(total, form, dtype)
+
+
+def _rounded(total: int, form: _Format, dtype: np.dtype[Any]) -> Any:
+    """Return the nearest float to a number of units of the lowest bit; of two, the even one."""
+    size = abs(total)
+    lowest = max(size.bit_length() - 1 - form.mantissa, 0)
+    bits, below = size >> lowest, size & ((1 << lowest) - 1)
+    if lowest:
+        bits += 2 * below + (bits & 1) > 1 << lowest
+    bits = min(bits + (lowest << form.mantissa), form.infinite)
+    number: Any = np.array(bits, f"u{dtype.itemsize}").view(dtype)[()]
+    return -number if total < 0 else number

@@ -1,0 +1,152 @@
+"""Folds by a tree that is the same on every device: its operations and their order depend on the elements alone.
+
+An output's elements lie in blocks of ``lanes * RUN``. A lane has at most ``RUN`` elements of a block. It folds each
+four of them, a to d, as ``(a + b) + (c + d)``, and the fours one after the other. Then the lanes of a block fold
+pairwise, and blocks fold with their neighbours, pairwise too:
+
+    commutative     lane i has elements i, i + lanes, i + 2 lanes, ...; lanes i and i + lanes / 2 fold first
+    in order        lane i has elements i RUN, i RUN + 1, ...; lanes 2 i and 2 i + 1 fold first
+    blocks          blocks 2 i and 2 i + 1 fold first, then pairs of these
+
+What is missing, at the end, is not folded. So a group may take any 2^k neighbouring blocks that begin at a multiple of
+2^k: their fold is a node of the tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from gpuprims.core.counters import with_counters
+from gpuprims.core.device import Device
+from gpuprims.core.driver import Launch
+from gpuprims.core.kernel_spec import value_bytes
+from gpuprims.core.layout import Layout
+from gpuprims.core.variant import MOST_GROUPS
+from gpuprims.operators import Folding
+from gpuprims.primitives.fold_spec import FoldSpec
+from gpuprims.primitives.fold_variants import FoldVariant
+from gpuprims.primitives.near import groups_near
+
+RUN = 16
+# Lanes of values that have few bytes, and of others, for which a group needs less local memory. Elements of a lane that
+# CPUs load at once lie in different pages, because a page has one stream that is fetched ahead (rows: cpu_fixed).
+_LANES, _LANES_OF_MANY, _FEW_BYTES = 1024, 512, 24
+# Elements that one instruction of a GPU loads at most: as many as give each of a group's 128 work-items lanes.
+MOST_LOADED = 4
+
+Values = list[np.ndarray]
+Fold = Callable[..., Sequence[np.ndarray]]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FixedSpec(FoldSpec):
+    """The macros of a fold by the fixed tree, without contraction."""
+
+    contracted: ClassVar[bool] = False
+
+    def macros(self) -> dict[str, int | str]:
+        """See :class:`KernelSpec`."""
+        return super().macros() | {"LANES": lanes_of(value_bytes(self.values)), "RUN": RUN}
+
+    def headers(self) -> tuple[Path, ...]:
+        """See :class:`KernelSpec`."""
+        return (*super().headers(), Path(__file__).parent / "reduce" / "kernels" / "fixed.h")
+
+
+def lanes_of(nbytes: int) -> int:
+    """Return the lanes of a block of values of so many bytes."""
+    return _LANES if nbytes <= _FEW_BYTES else _LANES_OF_MANY
+
+
+def launch_fixed(
+    device: Device,
+    chosen: FoldVariant,
+    folding: Folding,
+    layout: Layout,
+    outputs: int,
+    count: int,
+    counted: int,
+    *,
+    commutative: bool,
+) -> Launch:
+    """Return the launch of a fold by the fixed tree; ``layout`` has the elements of an output in index order."""
+    able = device.capabilities
+    vector = min(layout.vector_width(), MOST_LOADED) if chosen.vectors and commutative else 1
+    tiles = max(-(-count // (chosen.block * chosen.items)), 1)
+    groups = chosen.groups(min(outputs * tiles, MOST_GROUPS), able)
+    if chosen.by_rows and len(folding.values) == 1:
+        read = sum([form.item for form in layout.forms[: len(layout.forms) - len(folding.outputs)]]) * outputs * count
+        groups = groups_near(groups, read, folding.map, folding.op)
+    parts, shift = shares(count, groups // outputs, lanes_of(value_bytes(folding.values)))
+    spec = FixedSpec.of(folding, layout, commutative=commutative, vector=vector)
+    launch = device.kernel(chosen, spec).prepare(
+        min(groups, outputs * parts), layout.pack(counted), outputs, count, parts, shift
+    )
+    counters, scratch = (outputs, outputs * parts * value_bytes(folding.values)) if parts > 1 else (1, 0)
+    unread = 0 if count else len(spec.inputs)
+    return with_counters(device, launch, counters, scratch, unread=unread, one_kernel=True)
+
+
+def shares(size: int, most: int, lanes: int) -> tuple[int, int]:
+    """Return how many parts an output of ``size`` elements has, ``most`` at most, and k, if each has 2^k blocks."""
+    blocks = max(-(-size // (lanes * RUN)), 1)
+    shift = max(-(-blocks // max(most, 1)) - 1, 0).bit_length()
+    return -(-blocks // (1 << shift)), shift
+
+
+def fold_fixed(op: Fold, values: Values, lanes: int, *, commutative: bool) -> Values:
+    """Fold rows, of one element or more, to one value each, as kernels of the fixed tree do."""
+    rows, n = values[0].shape
+    whole = n // (lanes * RUN) * lanes * RUN
+    blocks: list[Values] = []
+    if whole:
+        blocks.append([value[:, :whole].reshape(rows, -1, lanes * RUN) for value in values])
+    if whole < n:
+        blocks.append([value[:, np.newaxis, whole:] for value in values])
+    folded = [_fold_blocks(op, block, lanes, commutative) for block in blocks]
+    joined = [np.concatenate([block[k] for block in folded], axis=1) for k in range(len(values))]
+    return [value[:, 0] for value in _fold_neighbours(op, joined)]
+
+
+def _fold_blocks(op: Fold, values: Values, lanes: int, commutative: bool) -> Values:
+    """Fold the elements of blocks, along the last axis."""
+
+    def of_lanes(k: int) -> Values:
+        """Return element k of the lanes that have it."""
+        return [value[..., k * lanes : (k + 1) * lanes] if commutative else value[..., k::RUN] for value in values]
+
+    folded: Values = []
+    for k in range(0, RUN, 4):
+        a, b, c, d = (of_lanes(place) for place in range(k, k + 4))
+        four = _fold_some(op, _fold_some(op, a, b), _fold_some(op, c, d))
+        folded = _fold_some(op, folded, four) if k else four
+    if commutative:
+        half = lanes // 2
+        while half:
+            first, second = [value[..., :half] for value in folded], [value[..., half:] for value in folded]
+            folded, half = _fold_some(op, first, second), half // 2
+    else:
+        folded = _fold_neighbours(op, folded)
+    return [value[..., 0] for value in folded]
+
+
+def _fold_some(op: Fold, lanes: Values, others: Values) -> Values:
+    """Fold lanes with others, which the last ones may lack."""
+    have = others[0].shape[-1]
+    if not have:
+        return lanes
+    folded = op(*(lane[..., :have] for lane in lanes), *others)
+    return [np.concatenate([f, lane[..., have:]], axis=-1) for f, lane in zip(folded, lanes, strict=True)]
+
+
+def _fold_neighbours(op: Fold, values: Values) -> Values:
+    """Fold neighbours along the last axis until one value is left."""
+    while values[0].shape[-1] > 1:
+        first, second = [value[..., 0::2] for value in values], [value[..., 1::2] for value in values]
+        values = _fold_some(op, first, second)
+    return values

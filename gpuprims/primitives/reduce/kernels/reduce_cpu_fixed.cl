@@ -1,0 +1,106 @@
+/* reduce/cpu_fixed: each work-item folds blocks by a tree that is the same on every device, for devices whose work-items
+ * are CPU threads.
+ *
+ * in      INPUTS: n elements for each of `outputs` outputs
+ * out     OUTPUTS: one value for each
+ * scratch partials: WORDS for each part of each output; counters: one for each output, zero before and after
+ * launch  any number of groups of one work-item; each takes (output, part) pairs until none are left. A part has 2^shift
+ *         blocks
+ * host    ROW(o, j), ROW_END(j, last), MAP_ROW(row, j), OP(a, b), IDENTITY, STORE(o, j, value), COMMUTATIVE, LANES, RUN
+ * order   of fixed_trees.py, whatever `parts` is
+ */
+/* Loops stay rolled: Intel's compiler does not vectorise unrolled ones. */
+#define EACH_LANE(from, to) _Pragma("clang loop unroll(disable)") for (int lane = from; lane < (to); lane++)
+/* Element k of a lane's four, in a row that has them all, or in any rows. */
+#define IN_ROW(k) MAP_ROW(row, at + (k)*LANES + lane)
+#define ANYWHERE(k) MAP(o, at + (k)*LANES + lane)
+/* Fold the first ones of four of some lanes: the lanes' first ones, or further ones. */
+#define FOLD_FIRST(from, to, first)                                                                                    \
+    if (at == base)                                                                                                    \
+        EACH_LANE(from, to) SET_VALUE(lanes, [lane], first);                                                           \
+    else                                                                                                               \
+        EACH_LANE(from, to) SET_VALUE(lanes, [lane], OP(VALUE(lanes, [lane]), first));
+#define FOLD_FEW(from, to, count, E)                                                                                   \
+    if ((count) == 4) {                                                                                                \
+        FOLD_FIRST(from, to, FIRST_4(E))                                                                               \
+    } else if ((count) == 3) {                                                                                         \
+        FOLD_FIRST(from, to, FIRST_3(E))                                                                               \
+    } else if ((count) == 2) {                                                                                         \
+        FOLD_FIRST(from, to, FIRST_2(E))                                                                               \
+    } else if ((count) == 1) {                                                                                         \
+        FOLD_FIRST(from, to, FIRST_1(E))                                                                               \
+    }
+
+__kernel WORK_GROUP(1)
+void reduce_cpu_fixed(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 outputs,
+                      const i64 n, const i64 parts, const i64 shift)
+{
+    value_t levels[FIXED_LEVELS];
+#if COMMUTATIVE
+    VALUES(lanes, [LANES]);
+#endif
+
+    for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
+        const i64 o = task / parts, first = (task % parts << shift) * FIXED_BLOCK;
+        const i64 end = min(first + (FIXED_BLOCK << shift), n);
+        i64 nodes = 0;
+
+#if COMMUTATIVE
+        for (i64 base = first; base < end; base += FIXED_BLOCK) {
+            const i64 stop = min(base + FIXED_BLOCK, end);
+
+            /* 1. Fold the elements of each lane, by fours; at the end, the first lanes have one more than the others. */
+            for (i64 at = base; at < stop; at += 4 * LANES) {
+                const int most = (int)min(stop - at, (i64)4 * LANES), rows = most / LANES, more = most % LANES;
+                const row_t row = ROW(o, at);
+                if (ROW_END(at, stop) >= at + most) {
+                    FOLD_FEW(0, more, rows + 1, IN_ROW)
+                    FOLD_FEW(more, LANES, rows, IN_ROW)
+                } else {
+                    FOLD_FEW(0, more, rows + 1, ANYWHERE)
+                    FOLD_FEW(more, LANES, rows, ANYWHERE)
+                }
+            }
+
+            /* 2. Fold the lanes by halves. */
+            const int have = (int)min(stop - base, (i64)LANES);
+            int half_of = LANES / 2;
+            while (half_of >= have) half_of /= 2;
+            for (; half_of > 0; half_of /= 2) {
+                const int folds = min(half_of, have - half_of);
+                EACH_LANE(0, folds) SET_VALUE(lanes, [lane], OP(VALUE(lanes, [lane]), VALUE(lanes, [lane + half_of])));
+            }
+            gp_push(levels, nodes++, VALUE(lanes, [0]));
+        }
+#else
+        /* 1. Fold runs of elements in order, and the runs as a binary counter; blocks have a power of two of them. */
+        for (i64 base = first; base < end; base += RUN) {
+            const i64 stop = min(base + RUN, end);
+            value_t folded = IDENTITY;
+            for (i64 at = base; at < stop; at += 4) {
+                value_t four = MAP(o, at);
+                if (at + 1 < stop) four = OP(four, MAP(o, at + 1));
+                if (at + 2 < stop) {
+                    value_t later = MAP(o, at + 2);
+                    if (at + 3 < stop) later = OP(later, MAP(o, at + 3));
+                    four = OP(four, later);
+                }
+                folded = at == base ? four : OP(folded, four);
+            }
+            gp_push(levels, nodes++, folded);
+        }
+#endif
+
+        /* 3. Store; or leave the value, and the last part folds all of them. */
+        const value_t folded = nodes ? gp_fold_levels(levels, nodes) : IDENTITY;
+        if (parts == 1) {
+            STORE(o, 0, folded);
+        } else {
+            gp_leave(partials, task, folded);
+            if (gp_last_done(counters + o, parts)) {
+                for (i64 part = 0; part < parts; part++) gp_push(levels, part, gp_collect(partials, o * parts + part));
+                STORE(o, 0, gp_fold_levels(levels, parts));
+            }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+"""reduce at the levels "device" and "order": bits of each device against the reference's, and against exact sums."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_cases import as_it_stands
+
+import gpuprims
+from gpuprims.primitives.fixed_trees import RUN, lanes_of
+
+BLOCK = lanes_of(4) * RUN
+# On both sides of a lane's four, of the lanes, of a row of fours, of a block, and of parts of several blocks.
+SIZES = (0, 1, 3, 5, 1023, 1025, 3075, 4095, 4097, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 1030, 200_007)
+AFFINE = gpuprims.Op(lambda p, q: (p[0] * q[0], p[1] * q[0] + q[1]), identity=(1.0, 0.0))
+
+
+def bits(result: Any) -> tuple[bytes, ...]:
+    return tuple(np.asarray(one).tobytes() for one in (result if isinstance(result, tuple) else (result,)))
+
+
+def assert_same_bits(device: gpuprims.Device, *arrays: np.ndarray, **how: Any) -> Any:
+    """Compare a call with the reference, and return its result."""
+    got = gpuprims.reduce(*arrays, device=device, determinism="device", **how)
+    how.pop("variant", None)
+    assert bits(got) == bits(gpuprims.reduce(*arrays, device="reference", determinism="device", **how))
+    return got
+
+
+@pytest.fixture
+def variant(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str | None:
+    """The default kernel, or one for GPUs, which CPUs' compilers take as it stands."""
+    if request.param is not None:
+        as_it_stands(monkeypatch)
+    return request.param  # type: ignore[no-any-return]  # a name or None
+
+
+@pytest.mark.parametrize("variant", [None, "fixed"], indirect=True)
+def test_sums_have_the_same_bits_on_every_device(
+    device: gpuprims.Device, rng: np.random.Generator, variant: str | None
+) -> None:
+    for size in SIZES:
+        x = rng.standard_normal(size).astype(np.float32)
+        got = assert_same_bits(device, x, variant=variant)
+        np.testing.assert_allclose(got, np.sum(x, dtype=np.float64), rtol=1e-5, atol=1e-3)
+
+
+@pytest.mark.parametrize("variant", [None, "fixed"], indirect=True)
+def test_operands_stay_in_order(device: gpuprims.Device, rng: np.random.Generator, variant: str | None) -> None:
+    """Contracted, the products of an affine map would have other bits."""
+    for size in (1, 3, 17, BLOCK + 21, 3 * BLOCK + 1030):
+        slopes, offsets = rng.uniform(0.99, 1.01, (2, size)).astype(np.float32)
+        got = assert_same_bits(device, slopes, offsets, op=AFFINE, variant=variant)
+        np.testing.assert_allclose(got[0], np.prod(slopes, dtype=np.float64), rtol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("op", ["var", "mean", "std", "prod", "norm", "nansum", "nanvar", "max", "ptp"])
+def test_named_operators(device: gpuprims.Device, rng: np.random.Generator, op: str, dtype: str) -> None:
+    if dtype == "float64" and not device.capabilities.fp64:
+        pytest.skip("needs float64")
+    for size in (1, 2, 1500, 2 * BLOCK + 5):
+        assert_same_bits(device, rng.uniform(0.999, 1.001, size).astype(dtype), op=op)
+
+
+@pytest.mark.parametrize("axis", [(0, 2), 1, 0])
+def test_axes_and_layouts(device: gpuprims.Device, rng: np.random.Generator, axis: Any) -> None:
+    """Elements are taken in the order of their indices, wherever they lie."""
+    x = rng.standard_normal((1030, 3, 41)).astype(np.float32)
+    turned = np.ascontiguousarray(x.transpose(1, 2, 0)).transpose(2, 0, 1)
+    assert turned.strides != x.strides
+    assert bits(assert_same_bits(device, x, axis=axis)) == bits(assert_same_bits(device, turned, axis=axis))
+
+
+def test_nan_and_zeros_have_one_form() -> None:
+    quiet, other = np.array([0x7FC00000, 0xFFC00123], np.uint32).view(np.float32)
+    for x in ([other, 1], [np.inf, -np.inf], [other, quiet]):
+        assert bits(gpuprims.reduce(np.float32(x), device="reference", determinism="device")) == bits(quiet)
+    for zeros in ([0.0, -0.0], [-0.0, 0.0], [-0.0]):
+        for op in ("max", "min"):
+            got = gpuprims.reduce(np.float32(zeros), op=op, device="reference", determinism="device")
+            assert bits(got) == bits(np.float32(0))
+
+
+def extremes(rng: np.random.Generator, dtype: Any) -> list[np.ndarray]:
+    """Return arrays whose sums are hard: far exponents, cancellation, subnormals, overflow, infinities and NaN."""
+    limits = np.finfo(dtype)
+    wide = (rng.standard_normal(5000) * 2.0 ** rng.integers(limits.minexp - 30, limits.maxexp - 14, 5000)).astype(dtype)
+    least, most = limits.smallest_subnormal, limits.max
+    return [
+        *(rng.standard_normal(size).astype(dtype) for size in (0, 1, 17, 2047, 2049, 100_003)),
+        wide,
+        np.concatenate([wide, -wide[::-1], np.array([least], dtype)]),
+        (rng.integers(-900, 900, 300) * least).astype(dtype),
+        np.full(40, most, dtype),
+        np.array([most, most, -most, 1], dtype),
+        1 + np.arange(9000, dtype=dtype) * limits.eps,
+        *(np.array(one, dtype) for one in ([np.inf, 1, np.inf], [np.inf, 1, -np.inf], [np.nan, 1], [-0.0, -0.0])),
+    ]
+
+
+def nearest(x: np.ndarray) -> Any:
+    """Return the float nearest to the exact sum, the even one of two."""
+    if not np.isfinite(x).all():
+        return x.sum()
+    exact = sum(map(Fraction, x.astype(np.float64).tolist()), Fraction(0))
+    try:
+        near = x.dtype.type(float(exact))
+    except OverflowError:
+        near = x.dtype.type(math.inf if exact > 0 else -math.inf)
+    if x.dtype == np.float64 or not np.isfinite(near):
+        return near
+    beside = [near, np.nextafter(near, np.float32(np.inf)), np.nextafter(near, np.float32(-np.inf))]
+    return min(
+        filter(np.isfinite, beside), key=lambda one: (abs(Fraction(float(one)) - exact), int(one.view(np.uint32)) & 1)
+    )
+
+
+@pytest.mark.filterwarnings("ignore:overflow|invalid value:RuntimeWarning")
+@pytest.mark.parametrize("variant", [None, "exact"], indirect=True)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sums_in_any_order_are_exact(
+    device: gpuprims.Device, rng: np.random.Generator, dtype: Any, variant: str | None
+) -> None:
+    if not device.capabilities.fp64:
+        pytest.skip("exact sums need float64")
+    for x in extremes(rng, dtype):
+        expected = nearest(x)
+        for one in (x, rng.permutation(x)):
+            np.testing.assert_array_equal(
+                gpuprims.reduce(one, device=device, determinism="order", variant=variant), expected
+            )
+            np.testing.assert_array_equal(gpuprims.reduce(one, device="reference", determinism="order"), expected)
+
+
+def test_exact_sums_along_axes_of_maps_and_of_masks(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    if not device.capabilities.fp64:
+        pytest.skip("exact sums need float64")
+    x, y = rng.standard_normal((2, 40, 3, 50)).astype(np.float32)
+    mask = rng.random(x.shape) < 0.5
+    for op, axis in (("mean", (0, 2)), ("norm", 1)):
+        how = {"map": "x * y", "op": op, "axis": axis, "determinism": "order"}
+        got = gpuprims.reduce(x, y, device=device, **how)
+        turned = [one[::-1] if op == "mean" else one[:, ::-1] for one in (x, y)]
+        assert bits(got) == bits(gpuprims.reduce(*turned, device="reference", **how))
+    masked = gpuprims.reduce(x, where=mask, device=device, determinism="order")
+    assert masked == np.float32(math.fsum(x[mask].astype(np.float64)))
