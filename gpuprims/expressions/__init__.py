@@ -2,7 +2,7 @@
 
 :mod:`.trace` makes an :class:`Expr`, a list of instructions, from a Python function, and :mod:`.parse` from a string.
 :mod:`.typing` finds the dtype of every instruction, and :mod:`.indices` adds indices of elements. :mod:`.lifting` turns
-constants into parameters, and :mod:`.emit` writes C.
+constants into parameters, :mod:`.emit` writes C, and :mod:`.same_bits` puts in functions with the same bits everywhere.
 """
 
 from types import FunctionType
@@ -13,11 +13,12 @@ from gpuprims.expressions.expr import Expr, computable, part
 from gpuprims.expressions.indices import INDEX, along_axes, with_last
 from gpuprims.expressions.lifting import bind, lift, member
 from gpuprims.expressions.parse import parse
+from gpuprims.expressions.same_bits import as_portable
 from gpuprims.expressions.trace import trace
 from gpuprims.expressions.typing import TypedExpr, typed
 
 __all__ = [
-    "INDEX", "Expr", "TypedExpr", "along_axes", "bind", "c_type", "computable", "constant", "converted",
+    "INDEX", "Expr", "TypedExpr", "along_axes", "as_portable", "bind", "c_type", "computable", "constant", "converted",
     "emit_function", "expression", "lift", "member", "parse", "part", "trace", "typed", "with_last",
 ]  # fmt: skip
 

@@ -1,5 +1,9 @@
 /* NumPy's arithmetic where C's differs; compiled after the backend's prelude. */
 
+/* The float that has the given bits. */
+#define gp_float_u32(bits) gp_from_bits_f32(bits)
+#define gp_float_u64(bits) gp_from_bits_f64(bits)
+
 DEVICE i64 gp_floor_divide_i64(const i64 a, const i64 b)
 {
     if (b == 0) return 0;

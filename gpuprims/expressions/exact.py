@@ -8,12 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.expressions.functions import BITWISE, COMPARE, COMPUTED
+from gpuprims.expressions.functions import BITWISE, COMPARE, COMPUTED, PORTABLE
+from gpuprims.expressions.portable import CHOICES
 from gpuprims.expressions.typing import Node, TypedExpr
 
 # Rounded once, as IEEE 754 says, or not at all. Minima and maxima are not here: equal zeros may differ in their signs.
 _OF_FLOATS = frozenset(
-    ("add", "subtract", "multiply", "square", "divide", "sqrt", "negative", "positive", "absolute", "fabs")
+    (
+        *("add", "subtract", "multiply", "square", "divide", "sqrt", "negative", "positive", "absolute", "fabs"),
+        *(PORTABLE + name for name in CHOICES),
+    )
 )
 _OF_INTEGERS = frozenset(
     (

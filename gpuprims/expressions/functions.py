@@ -14,6 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from gpuprims.expressions.bits import bits_of, float_of
+from gpuprims.expressions.portable import DEFINITIONS
+
 # NumPy's name -> Python's, for operators.
 OPERATORS = {
     "add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv", "floor_divide": "floordiv",
@@ -162,9 +165,24 @@ PARTS: Mapping[str, Function] = {
     "angle": Function(np.angle, 1, {}),
 }
 FUNCTIONS: Mapping[str, Function] = {**UFUNCS, "where": WHERE, **PARTS}
+# Before the names of functions with the same bits on each device.
+PORTABLE = "portable_"
+
+
+def _portable() -> dict[str, Function]:
+    operands = {1: "{0}", 2: "{0}, {1}"}
+    return {
+        PORTABLE + name: Function(one, one.arity, {"f": f"gp_{PORTABLE}{name}_{{T}}({operands[one.arity]})"})
+        for name, one in DEFINITIONS.items()
+    }
+
+
 # All functions of a typed expression: also those that callers cannot name.
 COMPUTED: Mapping[str, Function] = {
     **FUNCTIONS,
+    **_portable(),
+    "bits_of": Function(bits_of, 1, {"f": "gp_bits_{T}({0})"}),
+    "float_of": Function(float_of, 1, {"u": "gp_float_{T}({0})"}),
     "cube": Function(lambda x: np.power(x, 3), 1, {"f": "gp_cube_{T}({0})"}),
     # Unlike floor_divide, by a divisor that a launch passes, and not 0.
     "index_quotient": Function(np.floor_divide, 2, {"u": "{0} / {1}"}),

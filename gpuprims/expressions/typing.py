@@ -121,6 +121,10 @@ class _Typist:
                 return self._constant(scalar) if isinstance(scalar, np.generic) else _Weak(scalar)
             case "cast":
                 return self._cast(self._widened(operands[0]), np.dtype(instruction.value))
+            case "bits_of" | "float_of" as name:
+                node = self.settled(operands[0])
+                kind, size = "u" if name == "bits_of" else "f", self.nodes[node].dtype.itemsize
+                return self._node(name, (node,), np.dtype(f"{kind}{size}"))
             case name if name in PARTS:
                 return self._part(name, self.settled(self._widened(operands[0])))
             case name:

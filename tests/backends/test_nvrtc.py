@@ -28,6 +28,9 @@ from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
 from gpuprims.errors import NoVariantError
+from gpuprims.expressions import as_portable
+from gpuprims.expressions.functions import UFUNCS
+from gpuprims.expressions.portable import DEFINITIONS
 from gpuprims.primitives.fold_variants import FoldVariant
 from gpuprims.tuning.cases import case_of
 
@@ -209,6 +212,24 @@ def test_map_rounds_a_product_before_its_sum(dtype: str, source: str) -> None:
     merging = dataclasses.replace(spec)
     object.__setattr__(merging, "contracted", True)  # of the class
     assert re.search(MERGED, ptx_of(variant, merging))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_portable_functions_are_not_contracted(dtype: str, pytestconfig: pytest.Config) -> None:
+    names = [name for name in DEFINITIONS if name in UFUNCS] if pytestconfig.getoption("whole") else ["exp", "sin"]
+    (variant,) = (variant for variant in VARIANTS if variant.entry == "map_grid")
+    x = resident(1000, dtype=dtype)
+    for name in names:
+        function, operands = UFUNCS[name].numpy, [x] * UFUNCS[name].arity
+        (spec,) = specs_of(variant, lambda f=function, xs=operands, **where: gpuprims.map(f, *xs, **where))
+        portable = dataclasses.replace(spec, map=as_portable(spec.map))
+        assert f"gp_portable_{name}_f{8 * x.dtype.itemsize}(const" in kernel_source(
+            portable, variant, PRELUDES["cuda"], 32
+        )
+        assert compile_cuda(variant, portable, 90) == ([], True)
+        apart = ptx_of(variant, portable)
+        assert not re.search(MERGED, apart), name
+        assert not re.search(r"\.(approx|ftz|full)\b", apart), name  # divisions and roots round once
 
 
 def test_folds_may_be_contracted() -> None:

@@ -33,7 +33,12 @@ typedef float f32;
 #define LOCAL_PARAMETER , LOCAL u64 *gp_dynamic
 #define LOCAL_MEMORY(type, name) LOCAL type *name = (LOCAL type *)gp_dynamic
 
+/* Portable functions are long, and CPUs' compilers make vectors only of loops that call nothing. */
+#if PORTABLE
+#define DEVICE static inline __attribute__((always_inline))
+#else
 #define DEVICE static inline
+#endif
 #define RESTRICT restrict
 #define ALIGNED __attribute__((aligned(16)))
 

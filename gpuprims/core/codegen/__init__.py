@@ -1,8 +1,8 @@
 """Write the text that a vendor's compiler gets, the same C for CUDA and OpenCL.
 
-The parts, in order: constants, the backend's prelude, integers as bits, NumPy's arithmetic, complex arithmetic if
-needed, the types of the call, its functions ``MAP`` and ``STORE``, those of rows if the variant takes rows, its
-primitive's macros, functions and headers, and the kernel file.
+The parts, in order: constants, the backend's prelude, integers as bits, NumPy's arithmetic, portable functions and
+complex arithmetic if needed, the types of the call, its functions ``MAP`` and ``STORE``, those of rows if the variant
+takes rows, its primitive's macros, functions and headers, and the kernel file.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from gpuprims.core.kernel_spec import DOUBLES, KernelSpec, value_words
 from gpuprims.core.variant import Variant
 from gpuprims.expressions import c_type, part
 from gpuprims.expressions.narrow import is_storage
+from gpuprims.expressions.same_bits import portable_names, portable_text
 
 # Headers: integers as bits; functions that exchange values between lanes and between groups.
 _BITS, _SHUFFLING = (Path(__file__).parents[1] / "kernels" / name for name in ("bits.h", "shuffling.h"))
@@ -28,13 +29,15 @@ def kernel_source(spec: KernelSpec, variant: Variant, prelude: Path, warp: int) 
     ``prelude`` has the backend's address spaces, barriers, vectors, shuffles and atomics. ``warp`` is the number of
     lanes of a warp; 0 without shuffles.
     """
+    portable = portable_names(spec.functions)
     constants: dict[str, int | str] = {
         "BLOCK": variant.block,
         "RESIDENT": variant.resident,
         "ITEMS": max(variant.items, spec.vector),
         "VECTOR": spec.vector,
         "ACROSS": spec.vector_across,
-        "CONTRACTED": int(spec.contracted),
+        "CONTRACTED": int(spec.contracted and not portable),
+        "PORTABLE": int(bool(portable)),
         "WARP": warp,
         "WORDS": value_words(spec.values),
     }
@@ -46,6 +49,7 @@ def kernel_source(spec: KernelSpec, variant: Variant, prelude: Path, warp: int) 
             prelude.read_text(),
             _BITS.read_text(),
             files("gpuprims.expressions").joinpath("arithmetic.h").read_text(),
+            *portable_text(portable),
             *_complex(spec),
             *_narrow(spec),
             *types_text(spec),

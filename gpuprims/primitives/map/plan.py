@@ -22,7 +22,7 @@ from gpuprims.core.shapes import broadcast_shapes
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, ExpressionError, did_you_mean, quoted, shortened
-from gpuprims.expressions import INDEX, Expr, TypedExpr, along_axes, expression, trace, typed, with_last
+from gpuprims.expressions import INDEX, Expr, TypedExpr, along_axes, as_portable, expression, trace, typed, with_last
 from gpuprims.primitives.axes import in_fortran_order
 from gpuprims.primitives.by_rows import by_rows
 from gpuprims.primitives.map.blocks import Blocks
@@ -49,6 +49,8 @@ class MapRequest(NamedTuple):
     in_place: bool = False
     # None without an index, 0 with the index in C order, else the number of axes.
     indices: int | None = None
+    # The same bits on each device: portable functions.
+    portable: bool = False
 
     @property
     def result_axis(self) -> int | None:
@@ -67,9 +69,9 @@ class MapRequest(NamedTuple):
             indexed = trace(lambda *given: self.expr(*given[:-1]), len(self.expr.parameters) + 1)
         arguments = (*dtypes, *[INDEX] * max(self.indices or 0, 1))
         function = typed(indexed, arguments)
-        if self.result_axis is None:
-            return function
-        return typed(indexed, arguments, [np.result_type(*function.dtypes)] * len(function.dtypes))
+        if self.result_axis is not None:
+            function = typed(indexed, arguments, [np.result_type(*function.dtypes)] * len(function.dtypes))
+        return as_portable(function) if self.portable else function
 
     def results(self, dtypes: Dtypes, shape: tuple[int, ...], alignment: int = 1) -> tuple[Form, ...]:
         """Return the results: one for each dtype, or all of them side by side along the vector axis."""

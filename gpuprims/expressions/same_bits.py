@@ -1,0 +1,96 @@
+"""Expressions with the same bits on each device: portable functions instead of compilers' and NumPy's.
+
+:mod:`.portable` has the functions. Kernels get them as C, in which products and sums are not contracted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache
+from inspect import getdoc, getmodule
+from textwrap import wrap
+
+import numpy as np
+
+from gpuprims.errors import DtypeError
+from gpuprims.expressions.emit import c_type, emit_function
+from gpuprims.expressions.functions import COMPARE, LOGICAL, PORTABLE
+from gpuprims.expressions.narrow import register
+from gpuprims.expressions.portable import DEFINITIONS
+from gpuprims.expressions.portable.formats import FORMATS
+from gpuprims.expressions.trace import trace
+from gpuprims.expressions.typing import Node, TypedExpr, typed
+
+# What complex numbers are computed by that rounds each part once, or not at all.
+_OF_COMPLEX = frozenset(
+    (
+        *("argument", "constant", "parameter", "cast", "add", "subtract", "negative", "positive", "conjugate"),
+        *("real", "imag", "where", "isnan", "isinf", "isfinite", "logical_xor", "logical_not", *LOGICAL, *COMPARE),
+    )
+)
+
+
+def as_portable(function: TypedExpr) -> TypedExpr:
+    """Return a function with the same bits on each device, those of NaN among them.
+
+    Raises :class:`DtypeError` for functions of complex numbers that have no portable form.
+    """
+    nodes = [_portable(node, [function.nodes[k].dtype for k in node.operands]) for node in function.nodes]
+    results = list[int]()
+    for k in function.results:
+        if nodes[k].dtype.kind == "f" and nodes[k].name not in ("argument", "constant", PORTABLE + "plain"):
+            nodes.append(Node(PORTABLE + "plain", (k,), dtype=nodes[k].dtype))
+            results.append(len(nodes) - 1)
+        else:
+            results.append(k)
+    return replace(function, nodes=tuple(nodes), results=tuple(results))
+
+
+def _portable(node: Node, operands: list[np.dtype]) -> Node:
+    if any(dtype.kind == "c" for dtype in (node.dtype, *operands)) and node.name not in _OF_COMPLEX:
+        raise DtypeError(
+            f"{node.name} with the same bits on each device: real numbers; got {operands[0]}"
+            " (compute with the real and the imaginary part)"
+        )
+    floats = bool(operands) and operands[0].kind == "f"
+    return replace(node, name=PORTABLE + node.name) if floats and node.name in DEFINITIONS else node
+
+
+def portable_names(functions: Iterable[TypedExpr | None]) -> list[tuple[str, str]]:
+    """Return the portable functions that others call, by name and format."""
+    found = {
+        (node.name.removeprefix(PORTABLE), register(function.nodes[node.operands[0]].dtype).name)
+        for function in functions
+        if function
+        for node in function.nodes
+        if node.name.startswith(PORTABLE)
+    }
+    return sorted(found)
+
+
+def portable_text(names: Iterable[tuple[str, str]]) -> list[str]:
+    """Write portable functions as C, each with a paragraph on how it computes."""
+    lines, told = list[str](), set[str]()
+    for name, form in names:
+        about = getdoc(getmodule(DEFINITIONS[name].text)) or ""
+        if about not in told:
+            lines += _comment(about)
+            told.add(about)
+        lines += [*_comment(getdoc(DEFINITIONS[name].text) or ""), _definition(name, form)]
+    return lines
+
+
+def _comment(text: str) -> list[str]:
+    return ["/* " + "\n * ".join(wrap(" ".join(text.split()), 110)) + " */"]
+
+
+@cache
+def _definition(name: str, form: str) -> str:
+    found, dtype = DEFINITIONS[name], np.dtype(form)
+    arguments = ("x", "y")[: found.arity]
+    function = typed(trace(found.of(FORMATS[form]), found.arity), [dtype] * found.arity)
+    (result,) = function.dtypes
+    parameters = ", ".join(f"const {c_type(dtype)} {argument}" for argument in arguments)
+    head = f"DEVICE {c_type(result)} gp_{PORTABLE}{name}_{c_type(dtype)}({parameters})"
+    return emit_function(head, function, arguments, "return {};".format)
