@@ -59,6 +59,8 @@ class Capabilities:
         each other's writes. It is called at most once. The answer must be the same in every process.
     bulk_copies : bool, default False
         True if local memory has copies of whole tiles that run by themselves, and barriers that count their bytes.
+    exact_float32 : bool, default True
+        True if quotients and square roots of float32 are rounded once, and denormals kept, as IEEE 754 says.
     """
 
     kind: str
@@ -80,6 +82,7 @@ class Capabilities:
     int64_atomics: bool
     tries_progress: Callable[[], bool | Progress] = field(compare=False)
     bulk_copies: bool = False
+    exact_float32: bool = True
 
     @cached_property
     def progress(self) -> Progress:

@@ -8,12 +8,17 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, Self
 
+import numpy as np
+
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.determinism import Level, reaches
 from gpuprims.core.geometry import Geometry, Refusal, Tunable, first_refusal
 from gpuprims.core.traits import CallTraits
 from gpuprims.errors import NoVariantError, RegistryError
+from gpuprims.expressions.narrow import register
 
+# Dtypes that are computed in float32.
+_IN_FLOAT32 = frozenset({np.dtype(np.float32), np.dtype(np.complex64)})
 MOST_GROUPS = 2**30  # a grid's first dimension holds 2^31 - 1 in CUDA; groups take further tiles in a loop
 
 
@@ -103,7 +108,13 @@ class Variant:
         """Return why the variant cannot run a call, or does not reach the level that it asks for; None if it does."""
         if (reason := self.refuse(able, call)) is not None:
             return reason
-        if call.level is None or reaches(level := self.level_for(call), call.level):
+        if call.level is None:
+            return None
+        exact = able.exact_float32 or _IN_FLOAT32.isdisjoint(map(register, call.dtypes))
+        if not exact and reaches(call.level, "device"):
+            rule = f"needs quotients, roots and denormals of float32 as in IEEE 754 for the level {call.level!r}"
+            return f"{rule}; {able.name} has others"
+        if reaches(level := self.level_for(call), call.level):
             return None
         why = (
             " here, because functions of this call have other bits on other devices" if self.level == call.level else ""

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from inspect import getdoc, getmodule
@@ -13,11 +13,12 @@ from textwrap import wrap
 
 import numpy as np
 
-from gpuprims.errors import DtypeError
+from gpuprims.errors import NoVariantError
 from gpuprims.expressions.emit import c_type, emit_function
+from gpuprims.expressions.expr import Dtype
 from gpuprims.expressions.functions import COMPARE, LOGICAL, PORTABLE
-from gpuprims.expressions.narrow import register
-from gpuprims.expressions.portable import DEFINITIONS
+from gpuprims.expressions.narrow import is_storage, narrow, register
+from gpuprims.expressions.portable import CHOICES, DEFINITIONS
 from gpuprims.expressions.portable.formats import FORMATS
 from gpuprims.expressions.trace import trace
 from gpuprims.expressions.typing import Node, TypedExpr, typed
@@ -31,30 +32,42 @@ _OF_COMPLEX = frozenset(
 )
 
 
-def as_portable(function: TypedExpr) -> TypedExpr:
+def as_portable(function: TypedExpr, *, settled: bool = True, chooses: bool = True) -> TypedExpr:
     """Return a function with the same bits on each device, those of NaN among them.
 
-    Raises :class:`DtypeError` for functions of complex numbers that have no portable form.
+    Folds settle the NaN of their results, so their functions need not be ``settled``. With ``chooses=False``, for their
+    operators, maxima and minima stay as they are. Raises :class:`NoVariantError` for functions of complex numbers that
+    have no portable form.
     """
-    nodes = [_portable(node, [function.nodes[k].dtype for k in node.operands]) for node in function.nodes]
-    results = list[int]()
-    for k in function.results:
-        if nodes[k].dtype.kind == "f" and nodes[k].name not in ("argument", "constant", PORTABLE + "plain"):
-            nodes.append(Node(PORTABLE + "plain", (k,), dtype=nodes[k].dtype))
-            results.append(len(nodes) - 1)
-        else:
-            results.append(k)
+    nodes = list[Node]()
+    for node in function.nodes:
+        operands = [function.nodes[k].dtype for k in node.operands]
+        _refuse_complex(node, operands)
+        known = node.name in DEFINITIONS and (chooses or node.name not in CHOICES)
+        named = known and operands[0].kind == "f"
+        nodes.append(replace(node, name=PORTABLE + node.name) if named else node)
+    results = [_settled(nodes, k) if settled else k for k in function.results]
     return replace(function, nodes=tuple(nodes), results=tuple(results))
 
 
-def _portable(node: Node, operands: list[np.dtype]) -> Node:
-    if any(dtype.kind == "c" for dtype in (node.dtype, *operands)) and node.name not in _OF_COMPLEX:
-        raise DtypeError(
+def _settled(nodes: list[Node], k: int) -> int:
+    """Return the node of a result in which each NaN has the same bits."""
+    node = nodes[k]
+    if is_storage(node.dtype) and node.name == "cast":  # from float32, of which NaN is settled
+        nodes.append(replace(node, operands=(_settled(nodes, node.operands[0]),)))
+    elif node.dtype.kind != "f" or node.name == "constant" or (node.name == "argument" and not narrow(node.dtype)):
+        return k  # a copy, but registers hold no float16
+    else:
+        nodes.append(Node(PORTABLE + "plain", (k,), dtype=node.dtype))
+    return len(nodes) - 1
+
+
+def _refuse_complex(node: Node, operands: Sequence[Dtype]) -> None:
+    if node.name not in _OF_COMPLEX and any(dtype.kind == "c" for dtype in (node.dtype, *operands)):
+        raise NoVariantError(
             f"{node.name} with the same bits on each device: real numbers; got {operands[0]}"
             " (compute with the real and the imaginary part)"
         )
-    floats = bool(operands) and operands[0].kind == "f"
-    return replace(node, name=PORTABLE + node.name) if floats and node.name in DEFINITIONS else node
 
 
 def portable_names(functions: Iterable[TypedExpr | None]) -> list[tuple[str, str]]:

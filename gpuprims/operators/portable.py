@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.expressions import TypedExpr, trace, typed
+from gpuprims.expressions import TypedExpr, as_portable, trace, typed
 from gpuprims.expressions.exact import is_exact
-from gpuprims.expressions.functions import SELECTIONS
+from gpuprims.expressions.functions import PORTABLE, SELECTIONS
 from gpuprims.operators.dtypes import FLOAT32, FLOAT64, INT64
 from gpuprims.operators.folding import Folding
 
@@ -21,8 +21,9 @@ def is_portable(folding: Folding) -> bool:
 
 
 def _is_portable(function: TypedExpr) -> bool:
-    # A selection, like where, returns an operand as it is.
-    nodes = [replace(node, name="where") if node.name in SELECTIONS else node for node in function.nodes]
+    # A selection, like where, returns an operand as it is, and portable functions are made of exact operations.
+    exact = [node.name in SELECTIONS or node.name.startswith(PORTABLE) for node in function.nodes]
+    nodes = [replace(node, name="where") if one else node for node, one in zip(function.nodes, exact, strict=True)]
     return is_exact(replace(function, nodes=tuple(nodes)))
 
 
@@ -44,8 +45,15 @@ def adds(folding: Folding) -> bool:
 def settled(folding: Folding) -> Folding:
     """Return a folding without the freedom that IEEE 754 leaves: one payload of NaN, and a zero that a fold picks is 0.
 
-    Processors give NaN different payloads, and of two zeros that compare equal either may be the larger one.
+    Its functions are portable. Processors give NaN different payloads, and of two zeros that compare equal either may be
+    the larger one.
     """
+    folding = replace(
+        folding,
+        map=as_portable(folding.map, settled=False),
+        op=as_portable(folding.op, settled=False, chooses=False),
+        finish=as_portable(folding.finish, settled=False),
+    )
     if not any(output.kind == "f" for output in folding.outputs):
         return folding
     picks = not rounds(folding)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from kernel_cases import need
 from portable_errors import inputs
 
 import gpuprims
-from gpuprims.core.launch_plan import find_plan
-from gpuprims.errors import DtypeError
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.traits import CallTraits
+from gpuprims.errors import NoVariantError
 from gpuprims.expressions import as_portable, expression, typed
 from gpuprims.expressions.functions import FLOATING, UFUNCS
-from gpuprims.primitives.map.plan import bind, plan_call
+from gpuprims.expressions.portable import DEFINITIONS
 
 # Functions that share a kernel, since compiling is what takes time. A default run takes the first ones alone.
 USUAL = ("exp", "log", "tanh", "sin", "power")
@@ -22,15 +26,9 @@ OTHERS = [name for name in (*FLOATING, "maximum", "minimum", "fmax", "fmin", "si
 ARITHMETIC = "a*b + c, c - a*b, a*a + b*b, a/b - c, sqrt(abs(a)), (a + b)*c - a*c, a**3, a**4, a**b, 1/(1 + exp(-a))"
 
 
-def portable_map(function: Any, *arrays: np.ndarray, device: gpuprims.Device | str) -> Any:
-    """Return the results of a map with portable functions."""
-    operands, request, out, variant = bind((function, *arrays), device=device)
-    return find_plan(plan_call, operands, request._replace(portable=True), out, variant).run(operands, out)
-
-
 def same_bits(function: Any, *arrays: np.ndarray, device: gpuprims.Device) -> None:
     """Compare the bits of results on a device with those on the reference."""
-    results = [portable_map(function, *arrays, device=one) for one in (device, "reference")]
+    results = [gpuprims.map(function, *arrays, device=one, determinism="device") for one in (device, "reference")]
     for k, (got, wanted) in enumerate(zip(*results, strict=True)):
         bits = f"u{got.itemsize}"
         np.testing.assert_array_equal(got.view(bits), wanted.view(bits), err_msg=f"result {k}")
@@ -70,16 +68,21 @@ def test_products_are_rounded_before_their_sums(device: gpuprims.Device, rng: np
 
 def test_nan_has_the_bits_of_numpys(device: gpuprims.Device) -> None:
     x = np.array([np.nan, -np.nan, np.inf, -1.0], np.float32)
-    results = portable_map("x - x, sqrt(x), log(x), maximum(x, x), copysign(1, x), signbit(x)", x, device=device)
+    source = "x - x, sqrt(x), log(x), maximum(x, x), copysign(1, x), signbit(x)"
+    results = gpuprims.map(source, x, device=device, determinism="device")
     for got in results[:4]:
         assert set(got[np.isnan(got)].view("u4").tolist()) == {0x7FC00000}
     assert results[4].tolist() == [1, 1, 1, -1]
     assert results[5].tolist() == [False, False, False, True]
+    halves = np.array([0xFE01, 0x7C01, 0x7FFF, 0x3C00], np.uint16).view(np.float16)
+    same_bits("x, x - x, sqrt(-x)", halves, device=device)
+    brains = x.astype(ml_dtypes.bfloat16)
+    same_bits("x - x, sqrt(x)", brains, device=device)
 
 
 def test_functions_of_complex_numbers_raise() -> None:
     for source in ("exp(x)", "x * x", "abs(x)"):
-        with pytest.raises(DtypeError, match="same bits on each device: real numbers; got complex64"):
+        with pytest.raises(NoVariantError, match="same bits on each device: real numbers; got complex64"):
             as_portable(typed(expression(source), [np.dtype(np.complex64)]))
     as_portable(typed(expression("x + conj(x)"), [np.dtype(np.complex64)]))
 
@@ -88,3 +91,36 @@ def test_integers_and_arguments_stay_as_they_are() -> None:
     function = typed(expression("x**3 + maximum(x, 2), x"), [np.dtype(np.int32)])
     assert as_portable(function) == function
     assert as_portable(typed(expression("x"), [np.dtype(np.float32)])).nodes[-1].name == "argument"
+
+
+def test_folds_call_portable_functions(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    x = inputs(rng, "float32", 300)
+    x = x[np.abs(x) < 50]
+    for op, source in (("sum", "exp(x)"), ("min", "1 / maximum(x, 0)")):
+        how = {"op": op, "map": source, "determinism": "device"}
+        got, wanted = (gpuprims.reduce(x, device=one, **how) for one in (device, "reference"))
+        assert got.tobytes() == wanted.tobytes()
+    exact = gpuprims.reduce(x, map="exp(x)", device=device, determinism="order")
+    terms = gpuprims.map("exp(x)", x, device="reference", determinism="device")
+    assert exact == np.float32(math.fsum(terms.tolist()))
+
+
+def test_a_block_asks_for_the_level(rng: np.random.Generator) -> None:
+    x = rng.standard_normal(1000, np.float32)
+    wanted = DEFINITIONS["exp"](x)
+    with gpuprims.use_determinism("device"):
+        plan = gpuprims.plan("map", "exp(x)", x)
+        np.testing.assert_array_equal(gpuprims.map(np.exp, x), wanted)
+        np.testing.assert_array_equal(gpuprims.xp.exp(x), wanted)
+    np.testing.assert_array_equal(plan(x), wanted)
+    with pytest.raises(NoVariantError, match="multiply with the same bits on each device"):
+        gpuprims.map("x * x", x * 1j, determinism="order")
+
+
+def test_a_device_without_ieee_754_refuses() -> None:
+    able = dataclasses.replace(gpuprims.Device("reference").capabilities, exact_float32=False, name="Example GPU")
+    (variant,) = (one for one in REGISTRY.variants("map", "opencl") if one.name == "grid")
+    call = CallTraits((np.dtype(np.float32),), 1, rounds=False, portable=True, level="device")
+    assert "as in IEEE 754 for the level 'device'; Example GPU has others" in str(variant.refuses(able, call))
+    assert variant.refuses(able, dataclasses.replace(call, level="run")) is None
+    assert variant.refuses(able, dataclasses.replace(call, dtypes=(np.dtype(np.float64), np.dtype(np.int32)))) is None

@@ -41,7 +41,15 @@ def capabilities_of(queue: cl.CommandQueue) -> Capabilities:
         fp16="cl_khr_fp16" in extensions,
         int64_atomics="cl_khr_int64_base_atomics" in extensions,
         tries_progress=partial(groups_run_together, queue),
+        exact_float32=_rounds_once(device),
     )
+
+
+def _rounds_once(device: cl.Device) -> bool:
+    """Return True if float32 is IEEE 754's. CPUs divide by an instruction, whatever Intel's runtime promises."""
+    flags = cl.device_fp_config
+    wanted = flags.DENORM | flags.CORRECTLY_ROUNDED_DIVIDE_SQRT
+    return bool(device.type & cl.device_type.CPU) or device.single_fp_config & wanted == wanted
 
 
 def kind_of(device: cl.Device) -> str:

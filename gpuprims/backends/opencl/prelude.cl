@@ -149,6 +149,9 @@ DEVICE u16 gp_half_bits(const f32 value)
 {
     u16 bits;
     vstore_half_rte(value, 0, (half *)&bits);
+#if PORTABLE
+    if (bits == 0x7fff) return 0x7e00; /* NaN of NVIDIA's GPUs, with NumPy's bits */
+#endif
     return bits;
 }
 #endif

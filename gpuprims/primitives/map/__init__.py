@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, overload
 
+from gpuprims.core.determinism import Level, at_level
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.lazy import call_by_chunks
@@ -42,6 +43,7 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
     index: str | tuple[str, ...] | None = None,
     device: str | Device | None = None,
     variant: str | None = None,
+    determinism: Level | None = None,
     **named: Host,
 ) -> HostArray: ...
 @overload
@@ -54,6 +56,7 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
     index: str | tuple[str, ...] | None = None,
     device: str | Device | None = None,
     variant: str | None = None,
+    determinism: Level | None = None,
     **named: Array | complex,
 ) -> Array: ...
 @overload
@@ -66,6 +69,7 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
     index: str | tuple[str, ...] | None = None,
     device: str | Device | None = None,
     variant: str | None = None,
+    determinism: Level | None = None,
     **named: Any,
 ) -> Out: ...
 @overload
@@ -78,6 +82,7 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
     index: str | tuple[str, ...] | None = None,
     device: str | Device | None = None,
     variant: str | None = None,
+    determinism: Level | None = None,
     **named: Any,
 ) -> Any: ...
 
@@ -91,6 +96,7 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
     index: str | tuple[str, ...] | None = None,
     device: str | Device | None = None,
     variant: str | None = None,
+    determinism: Level | None = None,
     **named: Any,
 ) -> Any:
     """Apply a function to each element.
@@ -116,6 +122,9 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
         Where to compute, for host arrays.
     variant : str, optional
         The kernel to use, instead of the best one.
+    determinism : {"none", "run", "device", "order"}, optional
+        What the call promises about the bits of floats, as :func:`gpuprims.use_determinism`. ``"device"``: the same
+        bits on every device, by functions within one unit in the last place of the nearest number.
     **named : array_like
         Arrays bound to the parameters of these names.
 
@@ -170,6 +179,9 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
     array([[245, 235, 225, 255],
            [255, 127,   0, 255]], dtype=uint8)
     """
+    if determinism is not None:
+        how = {"out": out, "vector_axis": vector_axis, "index": index, "device": device, "variant": variant, **named}
+        return at_level("map", determinism, map, fn, *arrays, **how)
     key = None
     if arrays and not named and vector_axis is None and (index is None or type(index) in (str, tuple)):
         if type(fn) is not str:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpuprims.core.determinism import asks_for_device
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import unchanged, value_words
@@ -111,7 +112,8 @@ def bind(
     asked = None if variant is None else asked_by_name("map", variant)
     result = as_out(operands, out, in_place=True)
     in_place = shares_elements(operands, result)
-    return operands, MapRequest(expr, vector_axis, in_place=in_place, indices=indices), result, asked
+    request = MapRequest(expr, vector_axis, in_place=in_place, indices=indices, portable=asks_for_device())
+    return operands, request, result, asked
 
 
 def plan_map(arrays: tuple[Any, ...], keywords: dict[str, Any]) -> Planned:
@@ -147,7 +149,7 @@ def _bound(expr: Expr, arrays: tuple[Any, ...], named: dict[str, Any], indices: 
     left = [name for name in parameters if name not in named]
     unknown = [name for name in named if name not in parameters]
     if unknown:
-        known = (*("out", "vector_axis", "index", "device", "variant"), *parameters)
+        known = (*("out", "vector_axis", "index", "device", "variant", "determinism"), *parameters)
         refuse_keywords("map", known, dict.fromkeys(unknown))
     if len(left) != len(arrays):
         hint = ""
@@ -255,6 +257,8 @@ def plan_call(
         value_bytes=4 * value_words(function.dtypes),
         tile_bytes=0 if tiling is None else tiling.tile_bytes,
         in_blocks=blocks is not None,
+        rounds=False,  # each result is of one element of each array
+        portable=request.portable,
     )
     plan = LaunchPlan(
         device, "map", traits, results, compiling, asked=variant, inputs=sources, outputs=places, single=request.single
@@ -267,4 +271,5 @@ def plan_call(
 def sample(call: Sample) -> LaunchPlan:
     """Return the plan of a map of so many elements."""
     forms = (contiguous(call.dtype, (call.size,), 16),)
-    return plan_call(MapRequest(expression("x")), forms, None, 16, call.device, None, 0)
+    request = MapRequest(expression("x"), portable=asks_for_device())
+    return plan_call(request, forms, None, 16, call.device, None, 0)
