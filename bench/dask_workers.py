@@ -1,12 +1,14 @@
 """Workers of Dask on this machine: ``python -m bench.dask_workers``.
 
 A pass is a call of each worker in a fit of few samples, so its time is that of the messages. Sums of many chunks are
-timed on one worker and on several in turn, each with as many threads; the median of the runs counts.
+timed on one worker and on several in turn, each with a core of its own; the median of the runs counts. Without cores of
+their own, one worker's OpenCL device computes on all cores already, whatever the number of Dask's threads.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,14 +23,23 @@ from gpuprims.distributed import LogReg
 
 
 @contextmanager
-def workers_of(count: int, threads: int) -> Iterator[Any]:
+def workers_of(count: int, threads: int, *, pinned: bool) -> Iterator[Any]:
     """Start workers, each a process, and a client of them."""
     from dask.distributed import Client, LocalCluster
 
     how: dict[str, Any] = {"threads_per_worker": threads, "dashboard_address": None, "memory_limit": 0}
     with LocalCluster(n_workers=count, **how) as cluster, Client(cluster, set_as_default=False) as client:
         client.wait_for_workers(count)
+        if pinned:
+            for core, worker in enumerate(sorted(client.nthreads())):
+                client.run(_pin, core, workers=[worker])
         yield client
+
+
+def _pin(core: int) -> None:
+    """Keep all threads of this process, and those that they begin, on a core."""
+    for thread in os.listdir("/proc/self/task"):
+        os.sched_setaffinity(int(thread), {core % (os.cpu_count() or 1)})
 
 
 def passes_of(client: Any, features: int) -> tuple[list[float], list[float]]:
@@ -105,15 +116,17 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=1 << 28, help="elements of the sum")
     parser.add_argument("--chunks", type=int, default=64)
     parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--shared", action="store_true", help="all workers on all cores")
     asked = parser.parse_args()
-    with workers_of(asked.workers, asked.threads) as several:
+    pinned = not asked.shared
+    with workers_of(asked.workers, asked.threads, pinned=pinned) as several:
         for features in (10, 1_000):
             taken, alone = passes_of(several, features)
             print(
                 f"pass of {features} features: {1e3 * median(taken):.2f} ms, of which computing"
                 f" {1e3 * median(alone):.2f} ms; least {1e3 * min(taken):.2f} ms, of {len(taken)}"
             )
-        with workers_of(1, asked.threads) as one:
+        with workers_of(1, asked.threads, pinned=pinned) as one:
             clients = {1: one, asked.workers: several}
             arrays = {n: numbers_of(client, asked.count, asked.chunks) for n, client in clients.items()}
             sums: dict[str, Callable[[Any], Any]] = {"gpuprims": gpuprims.reduce, "dask.array": lambda x: x.sum()}
