@@ -61,6 +61,8 @@ class Capabilities:
         True if local memory has copies of whole tiles that run by themselves, and barriers that count their bytes.
     exact_float32 : bool, default True
         True if quotients and square roots of float32 are rounded once, and denormals kept, as IEEE 754 says.
+    vector_lanes : int, default 0
+        Numbers of 32 bits in a vector register of a CPU; 0 if the driver does not tell.
     """
 
     kind: str
@@ -83,6 +85,7 @@ class Capabilities:
     tries_progress: Callable[[], bool | Progress] = field(compare=False)
     bulk_copies: bool = False
     exact_float32: bool = True
+    vector_lanes: int = 0
 
     @cached_property
     def progress(self) -> Progress:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.layout import Layout
 from gpuprims.expressions import TypedExpr
 from gpuprims.expressions.functions import FLOATING
@@ -10,6 +11,12 @@ from gpuprims.expressions.functions import FLOATING
 _LIBRARY = {*FLOATING, "power", "remainder", "floor_divide", "fmod"} - {"fabs", "sqrt", "hypot"}
 # Bytes of complex128.
 _LARGE = 16
+
+
+def lanes_joined(capabilities: Capabilities) -> int:
+    """Return how many work-items of a group a CPU's compiler joins in a vector register (rows: cpu_chunks-lanes)."""
+    warp = max(capabilities.warp, 1)
+    return min(warp, capabilities.vector_lanes or warp)
 
 
 def scalar_in_loops(*functions: TypedExpr) -> bool:

@@ -162,7 +162,7 @@ def test_paths_are_opened_by_the_library_of_their_files(tmp_path, rng) -> None:
     paths = [tmp_path / "x.npy", str(tmp_path / "x.npy")]
     for path in paths:
         np.testing.assert_allclose(gpuprims.stream(path, chunk=64, device=HERE).reduce(op="std"), x.std(), rtol=1e-11)
-    with pytest.raises(ArgumentError, match=r"a file that exists; got '.*/none\.npy'"):
+    with pytest.raises(ArgumentError, match="a file that exists; got '"):
         gpuprims.stream(tmp_path / "none.npy")
     with pytest.raises(ArgumentError, match=r"a path that ends in one of \.npy, .*; got 'x\.csv'"):
         gpuprims.stream("x.csv")

@@ -42,6 +42,7 @@ def capabilities_of(queue: cl.CommandQueue) -> Capabilities:
         int64_atomics="cl_khr_int64_base_atomics" in extensions,
         tries_progress=partial(groups_run_together, queue),
         exact_float32=_rounds_once(device),
+        vector_lanes=device.native_vector_width_int if kind_of(device) == "cpu" else 0,
     )
 
 

@@ -19,7 +19,7 @@ from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.expressions import TypedExpr
 from gpuprims.primitives.by_rows import SHORT_ROW, by_rows
-from gpuprims.primitives.joined import scalar_in_loops
+from gpuprims.primitives.joined import lanes_joined, scalar_in_loops
 from gpuprims.primitives.map.spec import MapSpec
 from gpuprims.primitives.map.tiles import MapTraits, finest_axis, lies_across
 
@@ -67,7 +67,7 @@ class Blocks(NamedTuple):
 
     def prepare(self, device: Device, variant: Variant, spec: MapSpec, function: TypedExpr) -> Launch:
         """Return the launch, given the spec of a map in this layout."""
-        block = max(device.capabilities.warp, 1) if scalar_in_loops(function) else 1
+        block = lanes_joined(device.capabilities) if scalar_in_loops(function) else 1
         fitted = variant.resized(block=block, items=max(variant.tile // block, 1))
         n = math.prod(self.layout.reduced)
         groups = fitted.groups(-(-n // fitted.tile), device.capabilities)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.layout import Layout
 from gpuprims.expressions import TypedExpr
-from gpuprims.primitives.joined import scalar_in_loops, widens
+from gpuprims.primitives.joined import lanes_joined, scalar_in_loops, widens
 from gpuprims.primitives.map.tiles import MapVariant
 
 
@@ -20,5 +20,5 @@ def joined(variant: MapVariant, layout: Layout, function: TypedExpr, capabilitie
         for form, strides in zip(layout.forms, layout.reduced_strides, strict=True)
     )
     joins = scalar_in_loops(function) or (dense and not widens(function))
-    block = max(capabilities.warp, 1) if joins else 1
+    block = lanes_joined(capabilities) if joins else 1
     return variant.resized(block=block, items=max(variant.tile // block, 1))
