@@ -32,6 +32,7 @@ from gpuprims.expressions import as_portable
 from gpuprims.expressions.functions import UFUNCS
 from gpuprims.expressions.portable import DEFINITIONS
 from gpuprims.primitives.fold_variants import FoldVariant
+from gpuprims.profiling import probe
 from gpuprims.tuning.cases import case_of
 
 VARIANTS = [variant for name in REGISTRY.primitive_names for variant in REGISTRY.variants(name, "cuda")]
@@ -136,6 +137,12 @@ def test_folds_of_histograms_compile(bins: int, pytestconfig: pytest.Config) -> 
     for variant, spec in folds:
         for architecture in ends:
             assert compile_cuda(variant, spec, architecture) == ([], True)
+
+
+@pytest.mark.parametrize("operation", probe._OPERATIONS)
+def test_the_loops_of_a_probe_compile(operation: str) -> None:
+    variant, spec, _ = probe.kernel_of(operation, "cuda", 256, 4096)
+    assert compile_cuda(variant, spec, ARCHITECTURES[-1]) == ([], True)
 
 
 TUNABLE = [variant for variant in VARIANTS if variant.tunable is not None]
