@@ -52,7 +52,7 @@ VARIANTS = (
         "warp_atomic",
         rank=20,
         whole=32,
-        deterministic=False,
+        level="none",
         refuse=lambda at: first_refusal(double_precision, group_fits(at.block), number_atomics),
         yields=_asked,
         **_TURNS,
