@@ -45,8 +45,8 @@ def adds(folding: Folding) -> bool:
 def settled(folding: Folding) -> Folding:
     """Return a folding without the freedom that IEEE 754 leaves: one payload of NaN, and a zero that a fold picks is 0.
 
-    Its functions are portable. Processors give NaN different payloads, and of two zeros that compare equal either may be
-    the larger one.
+    Its functions are portable. Processors give NaN different payloads, and of two zeros that compare equal either may
+    be the larger one.
     """
     folding = replace(
         folding,

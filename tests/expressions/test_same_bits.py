@@ -97,7 +97,7 @@ def test_folds_call_portable_functions(device: gpuprims.Device, rng: np.random.G
     x = inputs(rng, "float32", 300)
     x = x[np.abs(x) < 50]
     for op, source in (("sum", "exp(x)"), ("min", "1 / maximum(x, 0)")):
-        how = {"op": op, "map": source, "determinism": "device"}
+        how: Any = {"op": op, "map": source, "determinism": "device"}
         got, wanted = (gpuprims.reduce(x, device=one, **how) for one in (device, "reference"))
         assert got.tobytes() == wanted.tobytes()
     exact = gpuprims.reduce(x, map="exp(x)", device=device, determinism="order")
