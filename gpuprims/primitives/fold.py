@@ -23,7 +23,7 @@ from gpuprims.primitives.exact_sums import launch_exact
 from gpuprims.primitives.fixed_trees import launch_fixed
 from gpuprims.primitives.fold_spec import FoldSpec, Packed, ScanSpec, peeled_width
 from gpuprims.primitives.fold_variants import FoldVariant, ScanVariant
-from gpuprims.primitives.joined import large_apart, scalar_in_loops
+from gpuprims.primitives.joined import lanes_joined, large_apart, scalar_in_loops
 from gpuprims.primitives.lane_rows import LaneRows, LaneRowsSpec
 from gpuprims.primitives.near import groups_near
 from gpuprims.primitives.queue_spec import QueueSpec, plan_queue
@@ -130,12 +130,13 @@ def plan_fold(
             groups = groups_near(groups, read, folding.map, folding.op)
         apart = large_apart(read_by, len(forms)) if chosen.joins else None
         loads = {"vector": vector, "vector_across": across, "peeled": vector > aligned, "apart": apart}
+        loads["narrow"] = 0 < able.vector_lanes < _MOST_JOINED if chosen.block == 1 else None  # kernels of CPUs
         spec = FoldSpec.of(folding, read_by, better=folding.better, commutative=commutative, **loads)
         packed = read_by.pack(finished)
         side_by_side = count <= _FEW and len(folding.values) > 1  # rows: cpu_chunks-few
         joins = side_by_side or scalar_in_loops(folding.map, folding.op)
         if chosen.joins and commutative and joins:
-            chosen = chosen.resized(block=min(max(able.warp, 1), _MOST_JOINED))
+            chosen = chosen.resized(block=min(lanes_joined(able), _MOST_JOINED))
         numbers = (outputs, count, parts, width) if chosen.narrows else (outputs, count, parts)
         words = max(across * min(item, _WORD) // _WORD, 1)  # that a work-item loads of each row
         fitted = chosen

@@ -45,6 +45,8 @@ class FoldSpec(KernelSpec):
     peeled: bool = False
     # Elements lie apart, and are too large to load in vectors; None for kernels that do not ask.
     apart: bool | None = None
+    # Vector registers of a CPU hold fewer than 16 numbers of 32 bits; None for kernels of other devices.
+    narrow: bool | None = None
 
     stores_vectors: ClassVar[bool] = False
     scratch_pointers: ClassVar[int] = 2
@@ -80,6 +82,8 @@ class FoldSpec(KernelSpec):
         }
         if self.apart is not None:
             macros |= {"APART": int(self.apart), "SEVERAL": int(len(self.inputs) > 1)}
+        if self.narrow is not None:
+            macros |= {"NARROW": int(self.narrow), "COMPONENTS": len(self.values)}
         searched = self.better is not None and len(self.values) > 1 and (self.index is None or len(self.index) == 1)
         macros["SEARCHED"] = int(searched)
         if self.better:

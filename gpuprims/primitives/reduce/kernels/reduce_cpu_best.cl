@@ -6,7 +6,7 @@
  * scratch partials: WORDS for each part of each output; counters: one for each output, zero before and after
  * launch  any number of groups of one work-item; each takes (output, part) pairs until none are left
  * host    MAP(o, j), ROW(o, j), ROW_END(j, last), MAP_ROW(row, j), OP(a, b), IDENTITY, STORE(o, j, value); LEAD(value),
- *         its first component, and BETTER(a, b) of two leads; IN_ORDER, INDEX_FALLS
+ *         its first component, and BETTER(a, b) of two leads; IN_ORDER, INDEX_FALLS, NARROW
  * order   among equally good values the first wins
  *
  * Only first components are compared, a span at a time. The other components, such as the index of an argmax, are read
@@ -21,7 +21,7 @@
  */
 #define BEATS(a, b) (BETTER(a, b) && !BETTER(b, b))
 #define AS_GOOD(a, b) (BETTER(a, a) | !BETTER(b, a)) /* neither test waits for the other (rows: cpu_best-nan) */
-#define LANES ((int)(sizeof(lead_t) == 8 ? 16 : 32))
+#define LANES ((int)(sizeof(lead_t) == 8 ? 16 : 32) >> NARROW) /* rows: cpu_best-narrow */
 #define EACH_OF(lanes) _Pragma("clang loop unroll(disable)") for (int lane = 0; lane < lanes; lane++)
 #define EACH_LANE EACH_OF(LANES)
 #define SPAN 2048 /* rows: cpu_best */
