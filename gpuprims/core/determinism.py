@@ -52,7 +52,9 @@ def as_level(label: str, level: Any) -> Level:
 
 
 def at_level(label: str, level: Any, call: Callable[..., T], *arrays: Any, **keywords: Any) -> T:
-    """Return the result of a call, which is asked for a level by its caller."""
+    """Return the result of a call, which is asked for a level by its caller; None asks for no other one."""
+    if level is None:
+        return call(*arrays, **keywords)
     level, Asked.ever = as_level(label, level), True
     with CHOSEN.within(level):
         return call(*arrays, **keywords)

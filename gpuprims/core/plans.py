@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter, Signature, signature
 from typing import Any
 
+from gpuprims.core.determinism import at_level
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, refuse_keywords
 from gpuprims.core.launch_plan import LaunchPlan, find_plan
@@ -146,7 +147,8 @@ def plan(primitive: str, *arrays: Any, **keywords: Any) -> Plan:
         The arguments of the call, function included; the plan is for arrays of the same dtype, shape, strides and
         device.
     **keywords
-        As of the function. Calls of the plan take the arrays alone, and ``out=`` where the function does.
+        As of the function, and ``determinism=``; see :func:`gpuprims.use_determinism`. Calls of the plan take the
+        arrays alone, and ``out=`` where the function does.
 
     Returns
     -------
@@ -183,6 +185,8 @@ def plan(primitive: str, *arrays: Any, **keywords: Any) -> Plan:
     >>> rows(x + 1)
     array([ 3., 12.], dtype=float32)
     """
+    if "determinism" in keywords:
+        return at_level(f"plan of {primitive}", keywords.pop("determinism"), plan, primitive, *arrays, **keywords)
     if (found := _planner(primitive)) is None:
         _refuse_unplanned(primitive)
         return Plan(planned_call(primitive, arrays, keywords))

@@ -252,7 +252,7 @@ def test_what_no_plan_can_have_is_refused(name: str) -> None:
 
 NO_CALLS = {
     *("explain", "plan", "profile", "devices", "register", "unregister", "hash_counts"),
-    *("use_device", "use_stream", "current_stream", "stream"),
+    *("use_determinism", "use_device", "use_stream", "current_stream", "stream"),
 }
 MODULES = {"datasets", "distributed", "errors", "models", "ndimage", "xp"}
 FUNCTIONS = {name for name in gpuprims.__all__ if name.islower()} - NO_CALLS - MODULES
