@@ -68,7 +68,7 @@ class ExactSpec(FoldSpec):
             "ADDEND(value)": "(f64)(value)",
             "SUM_OF_F64(number)": f"gp_pack(({kind})(number))",
             "SUM_OF_BITS(bits)": f"gp_pack(gp_from_bits_{kind}(({word})(bits)))",
-            "LOWEST": f"({form.lowest})",
+            "LOWEST_POWER": f"({form.lowest})",
             "MANTISSA": form.mantissa,
             "INFINITE": f"{form.infinite:#x}UL",
             "LIMBS": form.limbs,

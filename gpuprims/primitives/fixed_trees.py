@@ -51,7 +51,7 @@ class FixedSpec(FoldSpec):
 
     def macros(self) -> dict[str, int | str]:
         """See :class:`KernelSpec`."""
-        return super().macros() | {"LANES": lanes_of(value_bytes(self.values)), "RUN": RUN}
+        return super().macros() | {"TREE_LANES": lanes_of(value_bytes(self.values)), "TREE_RUN": RUN}
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""

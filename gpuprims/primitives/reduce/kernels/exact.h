@@ -1,17 +1,17 @@
-/* Exact sums of floats (exact_sums.py): LIMBS integers, of which number k counts 2^(32 k + LOWEST). A limb has 32 bits and room for
+/* Exact sums of floats (exact_sums.py): LIMBS integers, of which number k counts 2^(32 k + LOWEST_POWER). A limb has 32 bits and room for
  * carries, and may be negative. */
 
 /* Powers of two between windows of a block, and the highest power of two whose window fits in an f64. */
 #define WINDOW_BITS 40
 #define HIGHEST_WINDOW 1000
 
-/* Add a finite number, a multiple of 2^LOWEST. */
+/* Add a finite number, a multiple of 2^LOWEST_POWER. */
 DEVICE void gp_deposit(i64 *limbs, const f64 number)
 {
     const u64 bits = gp_bits_f64(number), one = 1;
     const int field = (int)(bits >> 52 & 0x7ff);
     u64 whole = (bits & ((one << 52) - 1)) | (field ? one << 52 : 0);
-    int place = (field ? field - 1 : 0) - 1074 - (LOWEST);
+    int place = (field ? field - 1 : 0) - 1074 - (LOWEST_POWER);
     if (whole == 0) return;
     if (place < 0) { /* the bits below are zero */
         whole >>= -place;
@@ -25,7 +25,7 @@ DEVICE void gp_deposit(i64 *limbs, const f64 number)
 }
 
 /* Carry, so that all limbs but the last one, which has the sign, are from 0 to 2^32 - 1. */
-DEVICE void gp_carry(i64 *limbs)
+DEVICE void gp_carry_limbs(i64 *limbs)
 {
     for (int limb = 0; limb < LIMBS - 1; limb++) {
         limbs[limb + 1] += limbs[limb] >> 32;
@@ -36,11 +36,11 @@ DEVICE void gp_carry(i64 *limbs)
 /* The nearest float, as bits; of two, the even one. */
 DEVICE u64 gp_rounded(i64 *limbs)
 {
-    gp_carry(limbs);
+    gp_carry_limbs(limbs);
     const int negative = limbs[LIMBS - 1] < 0;
     if (negative) {
         for (int limb = 0; limb < LIMBS; limb++) limbs[limb] = -limbs[limb];
-        gp_carry(limbs);
+        gp_carry_limbs(limbs);
     }
     int top = LIMBS - 1;
     while (top > 0 && limbs[top] == 0) top--;
@@ -70,7 +70,7 @@ DEVICE f64 gp_rounder(const int exponent)
 DEVICE void gp_leave_limbs(GLOBAL u32 *partials, const i64 part, i64 *limbs, const f64 special)
 {
     GLOBAL u32 *words = partials + part * (2 * LIMBS + 2);
-    gp_carry(limbs);
+    gp_carry_limbs(limbs);
     for (int limb = 0; limb <= LIMBS; limb++) {
         const u64 bits = limb < LIMBS ? (u64)limbs[limb] : gp_bits_f64(special);
         gp_write_word(words + 2 * limb, (u32)bits);

@@ -1,7 +1,7 @@
 /* Steps of folds by a fixed tree (fixed_trees.py), whose operations do not depend on the device. */
 
 /* Elements of an output that make a block, and levels of the tree above blocks. */
-#define FIXED_BLOCK ((i64)LANES * RUN)
+#define FIXED_BLOCK ((i64)TREE_LANES * TREE_RUN)
 #define FIXED_LEVELS 48
 
 /* A lane folds its elements by fours. These are the folds of the first ones of four, of which E(k) is number k. */

@@ -6,14 +6,14 @@
  * scratch partials: WORDS for each part of each output; counters: one for each output, zero before and after
  * launch  any number of groups of one work-item; each takes (output, part) pairs until none are left. A part has 2^shift
  *         blocks
- * host    ROW(o, j), ROW_END(j, last), MAP_ROW(row, j), OP(a, b), IDENTITY, STORE(o, j, value), COMMUTATIVE, LANES, RUN
+ * host    ROW(o, j), ROW_END(j, last), MAP_ROW(row, j), OP(a, b), IDENTITY, STORE(o, j, value), COMMUTATIVE, TREE_LANES, TREE_RUN
  * order   of fixed_trees.py, whatever `parts` is
  */
 /* Loops stay rolled: Intel's compiler does not vectorise unrolled ones. */
 #define EACH_LANE(from, to) _Pragma("clang loop unroll(disable)") for (int lane = from; lane < (to); lane++)
 /* Element k of a lane's four, in a row that has them all, or in any rows. */
-#define IN_ROW(k) MAP_ROW(row, at + (k)*LANES + lane)
-#define ANYWHERE(k) MAP(o, at + (k)*LANES + lane)
+#define IN_ROW(k) MAP_ROW(row, at + (k)*TREE_LANES + lane)
+#define ANYWHERE(k) MAP(o, at + (k)*TREE_LANES + lane)
 /* Fold the first ones of four of some lanes: the lanes' first ones, or further ones. */
 #define FOLD_FIRST(from, to, first)                                                                                    \
     if (at == base)                                                                                                    \
@@ -37,7 +37,7 @@ void reduce_cpu_fixed(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counter
 {
     value_t levels[FIXED_LEVELS];
 #if COMMUTATIVE
-    VALUES(lanes, [LANES]);
+    VALUES(lanes, [TREE_LANES]);
 #endif
 
     for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
@@ -50,21 +50,21 @@ void reduce_cpu_fixed(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counter
             const i64 stop = min(base + FIXED_BLOCK, end);
 
             /* 1. Fold the elements of each lane, by fours; at the end, the first lanes have one more than the others. */
-            for (i64 at = base; at < stop; at += 4 * LANES) {
-                const int most = (int)min(stop - at, (i64)4 * LANES), rows = most / LANES, more = most % LANES;
+            for (i64 at = base; at < stop; at += 4 * TREE_LANES) {
+                const int most = (int)min(stop - at, (i64)4 * TREE_LANES), rows = most / TREE_LANES, more = most % TREE_LANES;
                 const row_t row = ROW(o, at);
                 if (ROW_END(at, stop) >= at + most) {
                     FOLD_FEW(0, more, rows + 1, IN_ROW)
-                    FOLD_FEW(more, LANES, rows, IN_ROW)
+                    FOLD_FEW(more, TREE_LANES, rows, IN_ROW)
                 } else {
                     FOLD_FEW(0, more, rows + 1, ANYWHERE)
-                    FOLD_FEW(more, LANES, rows, ANYWHERE)
+                    FOLD_FEW(more, TREE_LANES, rows, ANYWHERE)
                 }
             }
 
             /* 2. Fold the lanes by halves. */
-            const int have = (int)min(stop - base, (i64)LANES);
-            int half_of = LANES / 2;
+            const int have = (int)min(stop - base, (i64)TREE_LANES);
+            int half_of = TREE_LANES / 2;
             while (half_of >= have) half_of /= 2;
             for (; half_of > 0; half_of /= 2) {
                 const int folds = min(half_of, have - half_of);
@@ -74,8 +74,8 @@ void reduce_cpu_fixed(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counter
         }
 #else
         /* 1. Fold runs of elements in order, and the runs as a binary counter; blocks have a power of two of them. */
-        for (i64 base = first; base < end; base += RUN) {
-            const i64 stop = min(base + RUN, end);
+        for (i64 base = first; base < end; base += TREE_RUN) {
+            const i64 stop = min(base + TREE_RUN, end);
             value_t folded = IDENTITY;
             for (i64 at = base; at < stop; at += 4) {
                 value_t four = MAP(o, at);

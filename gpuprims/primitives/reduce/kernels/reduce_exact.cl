@@ -98,7 +98,7 @@ void reduce_exact(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, c
             for (int limb = 0; limb < LIMBS; limb++) shared[limb] = 0;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        gp_carry(limbs);
+        gp_carry_limbs(limbs);
         for (int turn = 0; turn < BLOCK; turn++) {
             if (turn == tid) {
                 shared_special += special;

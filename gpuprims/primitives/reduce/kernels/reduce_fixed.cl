@@ -4,18 +4,18 @@
  * out     OUTPUTS: one value for each
  * scratch partials: WORDS for each part of each output; counters: one for each output, zero before and after
  * launch  any number of groups of BLOCK; each takes (output, part) pairs until none are left. A part has 2^shift blocks
- * host    MAP(o, j), MAP_VECTOR(o, j, values), OP(a, b), IDENTITY, STORE(o, j, value), COMMUTATIVE, LANES, RUN
+ * host    MAP(o, j), MAP_VECTOR(o, j, values), OP(a, b), IDENTITY, STORE(o, j, value), COMMUTATIVE, TREE_LANES, TREE_RUN
  * order   of fixed_trees.py, whatever BLOCK, VECTOR and `parts` are
  */
-#define HELD (LANES / (BLOCK * VECTOR)) /* vectors of lanes that a work-item folds, one after the other */
+#define HELD (TREE_LANES / (BLOCK * VECTOR)) /* vectors of lanes that a work-item folds, one after the other */
 #define LANE(held) (((held)*BLOCK + tid) * VECTOR)
 #define LOADED(k) values[k][item]
 /* The first element of a block that a lane takes, and the distance of the next one. In order, these are neighbours. */
 #if COMMUTATIVE
 #define LANE_FIRST(lane) (lane)
-#define LANE_STEP LANES
+#define LANE_STEP TREE_LANES
 #else
-#define LANE_FIRST(lane) ((lane)*RUN)
+#define LANE_FIRST(lane) ((lane)*TREE_RUN)
 #define LANE_STEP 1
 #endif
 
@@ -23,7 +23,7 @@ __kernel WORK_GROUP(BLOCK)
 void reduce_fixed(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 outputs,
                   const i64 n, const i64 parts, const i64 shift)
 {
-    __local value_t partial[LANES];
+    __local value_t partial[TREE_LANES];
     __local int last;
     const int tid = get_local_id(0);
     value_t levels[FIXED_LEVELS];
@@ -43,9 +43,9 @@ void reduce_fixed(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, c
                 if (most == FIXED_BLOCK) {
                     value_t values[4][VECTOR], folded[VECTOR];
 #pragma unroll
-                    for (int row = 0; row < RUN; row += 4) {
+                    for (int row = 0; row < TREE_RUN; row += 4) {
 #pragma unroll
-                        for (int k = 0; k < 4; k++) MAP_VECTOR(o, base + (row + k) * LANES + lane, values[k]);
+                        for (int k = 0; k < 4; k++) MAP_VECTOR(o, base + (row + k) * TREE_LANES + lane, values[k]);
 #pragma unroll
                         for (int item = 0; item < VECTOR; item++)
                             folded[item] = row ? OP(folded[item], FIRST_4(LOADED)) : FIRST_4(LOADED);
@@ -57,7 +57,7 @@ void reduce_fixed(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, c
 #endif
                 for (int item = 0; item < VECTOR; item++) {
                     const int first_at = LANE_FIRST(lane + item);
-                    for (int row = 0; row < RUN; row += 4) {
+                    for (int row = 0; row < TREE_RUN; row += 4) {
                         const int at = first_at + row * LANE_STEP;
                         if (at >= most) break;
                         value_t four = MAP(o, base + at);
@@ -74,10 +74,10 @@ void reduce_fixed(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, c
             barrier(CLK_LOCAL_MEM_FENCE);
 
             /* 2. Fold the lanes that have elements: commutative ones by halves, else neighbours. */
-            const int lanes = COMMUTATIVE ? min(most, LANES) : (most + RUN - 1) / RUN;
-            for (int level = 1; level < LANES; level *= 2) {
-                const int stride = COMMUTATIVE ? LANES / 2 / level : level;
-                for (int k = tid; k * level * 2 < LANES; k += BLOCK) {
+            const int lanes = COMMUTATIVE ? min(most, TREE_LANES) : (most + TREE_RUN - 1) / TREE_RUN;
+            for (int level = 1; level < TREE_LANES; level *= 2) {
+                const int stride = COMMUTATIVE ? TREE_LANES / 2 / level : level;
+                for (int k = tid; k * level * 2 < TREE_LANES; k += BLOCK) {
                     const int at = COMMUTATIVE ? k : 2 * stride * k;
                     if (at + stride < lanes) partial[at] = OP(partial[at], partial[at + stride]);
                 }
