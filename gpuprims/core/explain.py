@@ -61,7 +61,7 @@ def explain(
     >>> import gpuprims
     >>> print(gpuprims.explain("reduce", "reference"))  # doctest: +ELLIPSIS
     reduce on <gpuprims.Device reference:0 ...>:
-      chosen  numpy          rank 0   Fold neighbours until one value is left of each row, ...
+      chosen  numpy          rank 0   device Fold lanes of fixed blocks, ...
     """
     known = REGISTRY.primitive(computed_by(primitive))
     if known is None:
