@@ -52,10 +52,9 @@ def settled(folding: Folding) -> Folding:
         folding,
         map=as_portable(folding.map, settled=False),
         op=as_portable(folding.op, settled=False, chooses=False),
-        finish=as_portable(folding.finish, settled=False),
     )
     if not any(output.kind == "f" for output in folding.outputs):
-        return folding
+        return replace(folding, finish=as_portable(folding.finish, settled=False))
     picks = not rounds(folding)
 
     def finish(*given: Any) -> Any:
@@ -66,7 +65,8 @@ def settled(folding: Folding) -> Folding:
     arguments = {int(node.value): node.dtype for node in nodes if node.name == "argument"}
     count = arguments.get(len(folding.values), INT64)
     dtypes = (*folding.values, count)
-    return replace(folding, finish=typed(trace(finish, len(dtypes)), dtypes, folding.outputs))
+    finished = typed(trace(finish, len(dtypes)), dtypes, folding.outputs)
+    return replace(folding, finish=as_portable(finished, settled=False))
 
 
 def _settled(result: Any, picks: bool) -> Any:
