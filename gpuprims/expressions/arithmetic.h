@@ -2,7 +2,9 @@
 
 /* The float that has the given bits. */
 #define gp_float_u32(bits) gp_from_bits_f32(bits)
+#ifdef HAS_F64
 #define gp_float_u64(bits) gp_from_bits_f64(bits)
+#endif
 
 DEVICE i64 gp_floor_divide_i64(const i64 a, const i64 b)
 {

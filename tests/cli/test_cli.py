@@ -160,7 +160,7 @@ def test_explain_lists_who_was_chosen(capsys: pytest.CaptureFixture[str]) -> Non
     status, out, _ = run(capsys, *asked, "-v")
     assert status == 0
     assert re.search(r"^chosen +numpy +0  ", out, re.MULTILINE)
-    assert re.search(r"^reduce +numpy +1 of 1  Fold neighbours", run(capsys, *asked)[1], re.MULTILINE)
+    assert re.search(r"^reduce +numpy +1 of 2  Fold lanes of fixed blocks", run(capsys, *asked)[1], re.MULTILINE)
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_explain_tells_each_kernel_in_a_sentence(capsys: pytest.CaptureFixture[s
     status, out, _ = run(capsys, "explain", "-v", "--device", "reference")
     assert status == 0
     assert "map on" in out
-    assert re.search(r"^chosen +numpy +0  Fold neighbours until one value is left of each row", out, re.MULTILINE)
+    assert re.search(r"^chosen +numpy +0  Fold lanes of fixed blocks, and then neighbours, by the tree", out, re.MULTILINE)
 
 
 @pytest.mark.parametrize(("function", "primitive"), [("argsort", "sort"), ("random", "philox"), ("cumsum", "scan")])

@@ -112,4 +112,4 @@ def test_what_is_exact_reaches_every_level_by_the_default_kernel(device: gpuprim
 def test_explain_lists_the_level_of_each_variant() -> None:
     told = str(gpuprims.explain("reduce", "reference", determinism="order"))
     assert "refused numpy          rank 0   device " in told
-    assert "chosen  exact          rank -1  order " in told
+    assert "chosen  exact          rank -2  order " in told

@@ -13,6 +13,7 @@ from kernel_cases import need
 from portable_errors import inputs
 
 import gpuprims
+from gpuprims.cli.text_driver import usual_device
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import CallTraits
 from gpuprims.errors import NoVariantError
@@ -118,7 +119,7 @@ def test_a_block_asks_for_the_level(rng: np.random.Generator) -> None:
 
 
 def test_a_device_without_ieee_754_refuses() -> None:
-    able = dataclasses.replace(gpuprims.Device("reference").capabilities, exact_float32=False, name="Example GPU")
+    able = dataclasses.replace(usual_device("gpu", 32), exact_float32=False, name="Example GPU")
     (variant,) = (one for one in REGISTRY.variants("map", "opencl") if one.name == "grid")
     call = CallTraits((np.dtype(np.float32),), 1, rounds=False, portable=True, level="device")
     assert "as in IEEE 754 for the level 'device'; Example GPU has others" in str(variant.refuses(able, call))

@@ -203,6 +203,6 @@ VARIANTS = (
     ),
     _REDUCE.numpy(reduce_numpy, level="device", folds="fixed tree"),
     _REDUCE.numpy(
-        reduce_exactly, name="exact", rank=-1, level="order", folds="exactly", refuse=first_refusal(adds_floats)
+        reduce_exactly, name="exact", rank=-2, level="order", folds="exactly", refuse=first_refusal(adds_floats)
     ),
 )
