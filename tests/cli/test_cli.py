@@ -208,7 +208,9 @@ def test_explain_tells_each_kernel_in_a_sentence(capsys: pytest.CaptureFixture[s
     status, out, _ = run(capsys, "explain", "-v", "--device", "reference")
     assert status == 0
     assert "map on" in out
-    assert re.search(r"^chosen +numpy +0  Fold lanes of fixed blocks, and then neighbours, by the tree", out, re.MULTILINE)
+    assert re.search(
+        r"^chosen +numpy +0  Fold lanes of fixed blocks, and then neighbours, by the tree", out, re.MULTILINE
+    )
 
 
 @pytest.mark.parametrize(("function", "primitive"), [("argsort", "sort"), ("random", "philox"), ("cumsum", "scan")])
