@@ -123,7 +123,7 @@ def main() -> None:
         for features in (10, 1_000):
             taken, alone = passes_of(several, features)
             print(
-                f"pass of {features} features: {1e3 * median(taken):.2f} ms, of which computing"
+                f"pass of {features} features: {1e3 * median(taken):.2f} ms, computing"
                 f" {1e3 * median(alone):.2f} ms; least {1e3 * min(taken):.2f} ms, of {len(taken)}"
             )
         with workers_of(1, asked.threads, pinned=pinned) as one:

@@ -260,7 +260,7 @@ def kernels_stand_as_they_are(request: pytest.FixtureRequest, monkeypatch: pytes
     """Compile kernels for CPUs without optimisation, but for tests of a CPU's kernel by name, and those marked so.
 
     The marked ones, as ``optimised``, are what runs for longer than it compiles, and some sizes around boundaries in
-    each file. Compiling as users do, the tests took 45 minutes of two cores, most of it in Intel's compiler
+    each file. Compiling as users do, the tests took 40 minutes of two cores, most of it in Intel's compiler
     (2026-11-26). A whole run compiles as users do, but for guests.
     """
     if not _is_optimised(request.node) and (_guests(request.node) or not request.config.getoption("whole")):

@@ -1,4 +1,4 @@
-"""The benchmarks on a OpenCL device: ``python -m pytest bench/suite/test_opencl.py --benchmark-only``."""
+"""The benchmarks on an OpenCL device: ``python -m pytest bench/suite/test_opencl.py --benchmark-only``."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def numbers_counted(group: Devices, x: Any, weights: Any, minlength: Any, determ
 
 
 def _added(counts: list[np.ndarray]) -> np.ndarray:
-    """Return the sum of counts, of which some may have fewer bins."""
+    """Return the sum of counts; some may have fewer bins."""
     total: np.ndarray = np.zeros(max(map(len, counts)), counts[0].dtype)
     for one in counts:
         total[: len(one)] += one

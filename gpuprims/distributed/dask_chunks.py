@@ -138,7 +138,7 @@ class Count:
         return on_host(histogram(x, np.asarray(self.bins), **how)[0])
 
     def join(self, values: Any, axis: Any, keepdims: Any) -> np.ndarray:
-        """Add the counts of a nested list, of which some may have fewer numbers."""
+        """Add the counts of a nested list; some may have fewer numbers."""
         counts = list(_flat(values))
         total = np.zeros(max(map(len, counts)), np.result_type(*counts))
         for one in counts:

@@ -38,7 +38,7 @@ class Facts:
 
     @staticmethod
     def join(found: Sequence[Facts | None]) -> Facts:
-        """Return the facts of several parts, of which some may have no samples."""
+        """Return the facts of several parts; some may have no samples."""
         parts = [one for one in found if one is not None]
         if not parts:
             raise ShapeError(f"{LABEL}: X of shape (n_samples, n_features), neither of them 0; got no samples")

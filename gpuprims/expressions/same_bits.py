@@ -53,7 +53,7 @@ def as_portable(function: TypedExpr, *, settled: bool = True, chooses: bool = Tr
 def _settled(nodes: list[Node], k: int) -> int:
     """Return the node of a result in which each NaN has the same bits."""
     node = nodes[k]
-    if is_storage(node.dtype) and node.name == "cast":  # from float32, of which NaN is settled
+    if is_storage(node.dtype) and node.name == "cast":  # from float32, whose NaN is settled
         nodes.append(replace(node, operands=(_settled(nodes, node.operands[0]),)))
     elif node.dtype.kind != "f" or node.name == "constant" or (node.name == "argument" and not narrow(node.dtype)):
         return k  # a copy, but registers hold no float16

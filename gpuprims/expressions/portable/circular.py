@@ -88,7 +88,7 @@ def _window(first: Any, form: Format) -> list[Any]:
 
 
 def _pieces(words: list[Any], form: Format) -> list[Any]:
-    """Return a fraction of a few words as exact floats, of which the sum is the fraction."""
+    """Return a fraction of a few words as exact floats that add up to it."""
     if form.bits == 32:
         first, second = words[:2]
         integers = [first >> 8, (first & 0xFF) << 15 | second >> 17, second & 0x1FFFF]
@@ -96,7 +96,7 @@ def _pieces(words: list[Any], form: Format) -> list[Any]:
     else:
         integers = [word.astype(np.uint64) for word in words[:4]]
         places = (32, 64, 96, 128)
-    lead = form.bias + form.shift << form.shift  # the bits of 2**shift, of which integers become the last
+    lead = form.bias + form.shift << form.shift  # the bits of 2**shift; an integer takes the last ones
     floats = [float_of(one | lead) - 2.0**form.shift for one in integers]
     return [one * 2.0**-place for one, place in zip(floats, places, strict=True)]
 

@@ -1,4 +1,4 @@
-/* Exact sums of floats (exact_sums.py): LIMBS integers, of which number k counts 2^(32 k + LOWEST_POWER). A limb has 32 bits and room for
+/* Exact sums of floats (exact_sums.py): LIMBS integers, where number k counts 2^(32 k + LOWEST_POWER). A limb has 32 bits and room for
  * carries, and may be negative. */
 
 /* Powers of two between windows of a block, and the highest power of two whose window fits in an f64. */
