@@ -30,6 +30,8 @@ PAGES = {
 # What computes for longer than its kernels compile with optimisation.
 LONG = {f"plot_{name}" for name in ("game_of_life", "heat_equation", "bifurcations", "mandelbrot")}
 LONG |= {"docs/howto/profile", "docs/composed"}
+# Of the gallery, which the site's build runs whole, those of more than ten seconds wait for a whole run.
+WAITING = {"plot_game_of_life", "plot_heat_equation", "plot_few_shot"}
 # Runs each of its arguments as a program of its own, under the name of the one before.
 EACH = """
 import sys
@@ -57,6 +59,9 @@ def pytest_generate_tests(metafunc):
         most = len(specs) if metafunc.config.getoption("whole") else 1
         pairs = [(path, specs[(k + n - 1) % len(specs)]) for k, path in enumerate(PROGRAMS) for n in range(most)]
         metafunc.parametrize(("program", "spec"), pairs, ids=[f"{path.stem}-{spec}" for path, spec in pairs])
+    if "drawing" in metafunc.fixturenames:
+        waiting = set() if metafunc.config.getoption("whole") else WAITING
+        metafunc.parametrize("drawing", [perhaps_long(path, path.stem) for path in GALLERY if path.stem not in waiting])
 
 
 def test_an_example_runs_and_prints(program, spec):
@@ -65,7 +70,6 @@ def test_an_example_runs_and_prints(program, spec):
     assert done.stdout.strip()
 
 
-@pytest.mark.parametrize("drawing", [perhaps_long(path, path.stem) for path in GALLERY])
 def test_a_program_of_the_gallery_runs(drawing):
     """The site's build draws; here matplotlib's backend "template" does not."""
     device = next(iter(gpuprims.devices()), gpuprims.Device("reference"))

@@ -68,7 +68,7 @@ def test_a_scan_by_an_operator_that_does_not_commute(
 
 
 @each(SCANS)
-@pytest.mark.parametrize(("shape", "axis"), [((3, 550), 1), ((300, 5), 0), ((5, 70, 3), 1)])
+@pytest.mark.parametrize(("shape", "axis"), [((3, 550), 1), ((5, 70, 3), 1)])
 def test_a_scan_of_several_lines(kernel: Kernel, rng: np.random.Generator, shape: tuple[int, ...], axis: int) -> None:
     x = random_values(rng, np.int16, shape)
     assert_equal(kernel.scan(x, axis=axis), np.cumsum(x, axis=axis))
