@@ -86,6 +86,11 @@ class KernelSpec:
     exchanges: ClassVar[bool] = False  # work-items exchange values, by the functions of shuffling.h
 
     @property
+    def contracts(self) -> bool:
+        """True if compilers may merge a product with a sum."""
+        return self.contracted
+
+    @property
     def aliases(self) -> bool:
         """True if an output may lie in the memory of an input."""
         return False

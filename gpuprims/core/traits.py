@@ -41,6 +41,8 @@ class CallTraits:
         False if results do not depend on the order of operations, as those of integers, or of elements that are moved.
     portable : bool, default False
         True if the functions of the call have only operations that give the same bits on every device.
+    grouped : bool, default False
+        True if elements are folded in segments, by an operator that would commute without them.
     level : str, optional
         The level of determinism that the call asks for; by default the one asked for where the traits are made.
     """
@@ -57,6 +59,7 @@ class CallTraits:
     begins_whole: bool = False
     rounds: bool = field(default=True, kw_only=True)
     portable: bool = field(default=False, kw_only=True)
+    grouped: bool = field(default=False, kw_only=True)
     level: Level | None = field(default_factory=asked_level, kw_only=True)
 
     @property
@@ -69,4 +72,6 @@ class CallTraits:
         return not measured
 
 
+# Facts about calls that move elements or compare them, and compute nothing.
+MOVES: Mapping[str, bool] = {"rounds": False, "portable": True}
 Call = CallTraits

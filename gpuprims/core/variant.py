@@ -101,7 +101,7 @@ class Variant:
         if not call.portable:
             return "run" if self.deterministic or not call.rounds else "none"
         if not call.rounds:
-            return "order" if call.commutative else "device"
+            return "order" if call.commutative or call.grouped else "device"
         return self.level
 
     def refuses(self, able: Capabilities, call: CallTraits) -> str | None:

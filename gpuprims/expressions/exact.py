@@ -36,6 +36,15 @@ def is_exact(function: TypedExpr) -> bool:
     return all(_is_exact(node, [function.nodes[k] for k in node.operands]) for node in function.nodes)
 
 
+def computes_integers(function: TypedExpr) -> bool:
+    """Return True if a function computes integers and bools, and leaves other elements as they are."""
+    for node in function.nodes:
+        of_floats = node.name == "cast" and function.nodes[node.operands[0]].dtype.kind not in "biu"
+        if node.name not in ("argument", "constant", "where") and (node.dtype.kind not in "biu" or of_floats):
+            return False
+    return True
+
+
 def _is_exact(node: Node, operands: list[Node]) -> bool:
     if node.dtype.name not in _COMPUTED:
         return False

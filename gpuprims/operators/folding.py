@@ -28,6 +28,8 @@ class Folding:
     # From the first components of two values to True if the first value is better, for folds that return one of their
     # values.
     better: TypedExpr | None = None
+    # Compilers may merge a product with the sum that follows.
+    contracted: bool = True
 
     @property
     def counts(self) -> bool:

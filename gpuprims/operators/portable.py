@@ -14,6 +14,8 @@ from gpuprims.expressions.functions import PORTABLE, SELECTIONS
 from gpuprims.operators.dtypes import FLOAT32, FLOAT64, INT64
 from gpuprims.operators.folding import Folding
 
+_EXACT = frozenset((*SELECTIONS, "bits_of", "float_of", "left_shift", "right_shift"))
+
 
 def is_portable(folding: Folding) -> bool:
     """Return True if all functions of a folding have the same bits on every device, but for NaN and signs of zeros."""
@@ -22,7 +24,7 @@ def is_portable(folding: Folding) -> bool:
 
 def _is_portable(function: TypedExpr) -> bool:
     # A selection, like where, returns an operand as it is, and portable functions are made of exact operations.
-    exact = [node.name in SELECTIONS or node.name.startswith(PORTABLE) for node in function.nodes]
+    exact = [node.name in _EXACT or node.name.startswith(PORTABLE) for node in function.nodes]
     nodes = [replace(node, name="where") if one else node for node, one in zip(function.nodes, exact, strict=True)]
     return is_exact(replace(function, nodes=tuple(nodes)))
 
@@ -50,6 +52,7 @@ def settled(folding: Folding) -> Folding:
     """
     folding = replace(
         folding,
+        contracted=False,
         map=as_portable(folding.map, settled=False),
         op=as_portable(folding.op, settled=False, chooses=False),
     )
@@ -63,8 +66,9 @@ def settled(folding: Folding) -> Folding:
 
     nodes = folding.finish.nodes
     arguments = {int(node.value): node.dtype for node in nodes if node.name == "argument"}
-    count = arguments.get(len(folding.values), INT64)
-    dtypes = (*folding.values, count)
+    # Functions with places take the elements, too.
+    given = (*folding.values, *[INT64] * (folding.finish.arity - len(folding.values)))
+    dtypes = tuple(arguments.get(k, dtype) for k, dtype in enumerate(given))
     finished = typed(trace(finish, len(dtypes)), dtypes, folding.outputs)
     return replace(folding, finish=as_portable(finished, settled=False))
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from gpuprims.core.counters import with_counters, with_scratch
-from gpuprims.core.determinism import asks_for_device
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import value_bytes, value_words
@@ -16,15 +15,18 @@ from gpuprims.core.layout import VECTOR_BYTES, Form, contiguous, plan_layout, tu
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import MOST_GROUPS, Variant
 from gpuprims.expressions import TypedExpr
+from gpuprims.expressions.exact import is_exact
 from gpuprims.operators import Folding
-from gpuprims.operators.portable import adds, is_portable, rounds, settled
+from gpuprims.operators.portable import adds, is_portable, rounds
 from gpuprims.primitives.by_rows import FEWEST_FOLDED, by_rows
 from gpuprims.primitives.exact_sums import launch_exact
+from gpuprims.primitives.fixed_scans import FixedScanSpec
 from gpuprims.primitives.fixed_trees import launch_fixed
 from gpuprims.primitives.fold_spec import FoldSpec, Packed, ScanSpec, peeled_width
 from gpuprims.primitives.fold_variants import FoldVariant, ScanVariant
 from gpuprims.primitives.joined import lanes_joined, large_apart, scalar_in_loops
 from gpuprims.primitives.lane_rows import LaneRows, LaneRowsSpec
+from gpuprims.primitives.levels import at_level, settled_here
 from gpuprims.primitives.near import groups_near
 from gpuprims.primitives.queue_spec import QueueSpec, plan_queue
 from gpuprims.primitives.scan_tiles import in_rows, prepare_levels, scan_traits
@@ -74,8 +76,7 @@ def plan_fold(
     outputs = math.prod(n for k, n in enumerate(shape) if k not in axes)
     count = math.prod(shape[k] for k in axes)
     read, indexed = range(len(forms)), folding.map.takes(len(forms))
-    if asks_for_device():
-        folding = settled(folding)
+    folding = settled_here(folding if adds(folding) else at_level(folding))
     placed = (*forms, *(_with_axes(form, shape, axes) for form in targets))
     plan_axes = partial(plan_layout, placed, shape, axes, kept_by=read, indexed=indexed)
     layout = plan_axes(reduced_by=read if commutative else ())
@@ -201,16 +202,19 @@ def plan_scan(
     counted: int | None = None,
     otherwise: LaunchPlan | None = None,
     kind: Callable[..., LaunchPlan] = LaunchPlan,
+    grouped: bool = False,
 ) -> LaunchPlan:
     """Return the launch plan of a scan of arrays that broadcast to ``shape``, along ``axes``, the last one fastest.
 
     ``targets`` are the results with the axes of the arrays. ``place`` gives the index of each result, by default its
     element's; ``packed`` says that indices of the first result rise one by one. A work-item holds ``item_words`` words
     for each element in vectors of so many, by default the value's. ``count`` replaces the product of the scanned axes,
-    and ``counted`` the number of elements that ``STORE`` is given for the first result: 1 if inclusive, else 0.
+    and ``counted`` the number of elements that ``STORE`` is given for the first result: 1 if inclusive, else 0. Values
+    are ``grouped`` in segments if the operator only leaves them apart.
     """
     outputs = math.prod(n for k, n in enumerate(shape) if k not in axes)
     size = math.prod(shape[k] for k in axes) if count is None else count
+    folding = settled_here(folding)
     layout = plan_layout((*forms, *targets), shape, axes, kept_by=range(len(forms)))
     words = value_words(folding.values)
     placed = place is not None or folding.map.takes(len(forms)) or folding.finish.takes(len(folding.values))
@@ -227,6 +231,9 @@ def plan_scan(
         side_by_side=neighbouring(layout, len(forms)),
         words=words,
         rows=math.prod(by_row.kept) if by_row is not layout else 1,
+        rounds=rounds(folding),
+        portable=is_portable(folding) and (place is None or is_exact(place)),
+        grouped=grouped,
     )
 
     def compiling(variant: Variant) -> Launch:
@@ -262,7 +269,8 @@ def plan_scan(
         elif lane_rows:
             spec = LaneRowsSpec.of(folding, layout, taken=lane_rows, **how)
         else:
-            spec = ScanSpec.of(folding, layout, packed=packed, **how)
+            kind_of_spec = FixedScanSpec if chosen.in_fixed_order else ScanSpec
+            spec = kind_of_spec.of(folding, layout, packed=packed, **how)
         kernel, numbers = device.kernel(fitted, spec), layout.pack(last)
         if chosen.scratch == "levels":
             launch, values = prepare_levels(kernel, fitted, able, numbers, outputs, size)

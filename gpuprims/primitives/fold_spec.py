@@ -47,6 +47,8 @@ class FoldSpec(KernelSpec):
     apart: bool | None = None
     # Vector registers of a CPU hold fewer than 16 numbers of 32 bits; None for kernels of other devices.
     narrow: bool | None = None
+    # Compilers may merge products with sums.
+    merges: bool = True
 
     stores_vectors: ClassVar[bool] = False
     scratch_pointers: ClassVar[int] = 2
@@ -57,6 +59,7 @@ class FoldSpec(KernelSpec):
         """Return the spec of a folding; the last operands of the layout are its outputs."""
         inputs = len(layout.forms) - len(folding.outputs)
         own = {name: getattr(folding, name) for name in ("values", "map", "finish", "op", "identity")}
+        own["merges"] = folding.contracted
         accesses = layout.accesses
         return cls(inputs=accesses[:inputs], outputs=accesses[inputs:], index=layout.index, **own | more)
 
@@ -64,6 +67,11 @@ class FoldSpec(KernelSpec):
     def functions(self) -> tuple[TypedExpr | None, ...]:
         """See :class:`KernelSpec`."""
         return (*super().functions, self.op)
+
+    @property
+    def contracts(self) -> bool:
+        """See :class:`KernelSpec`."""
+        return self.contracted and self.merges
 
     def macros(self) -> dict[str, int | str]:
         """Define the operator and the identity, and arrays of values with an array for each component."""

@@ -93,6 +93,8 @@ class ScanVariant(Variant):
     alone: int = 0
     # Vectors of elements of stride 2 are loaded with those between.
     pairs: bool = False
+    # Values fold in the order of fixed_scans.py.
+    in_fixed_order: bool = False
 
     @property
     def runs(self) -> int:

@@ -79,8 +79,8 @@ def test_a_level_that_no_variant_reaches_raises() -> None:
         reduced(op="prod", determinism="order")
     with pytest.raises(NoVariantError, match="'run' of determinism here, because functions of this call have other"):
         reduced(map="float16(x) * 2", determinism="device")
-    with gpuprims.use_determinism("device"), pytest.raises(NoVariantError, match="reaches the level 'run'"):
-        gpuprims.reduce(APART, segments=[0, 2, 4], device="reference")
+    with gpuprims.use_determinism("order"), pytest.raises(NoVariantError, match="reaches the level 'device'"):
+        gpuprims.reduce(APART, op="var", segments=[0, 2, 4], device="reference")
 
 
 def test_a_variant_by_name_must_reach_the_level() -> None:

@@ -36,7 +36,7 @@ def kernel_source(spec: KernelSpec, variant: Variant, prelude: Path, warp: int) 
         "ITEMS": max(variant.items, spec.vector),
         "VECTOR": spec.vector,
         "ACROSS": spec.vector_across,
-        "CONTRACTED": int(spec.contracted and not portable),
+        "CONTRACTED": int(spec.contracts and not portable),
         "PORTABLE": int(bool(portable)),
         "WARP": warp,
         "WORDS": value_words(spec.values),

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gpuprims.core.determinism import asks_for_device
 from gpuprims.core.device import Device
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.expressions import trace
@@ -42,7 +43,7 @@ def reduce_by_key(
     A ``plain`` fold names no dtype and no variant, so that it need not be one of segments.
     """
     groups = groups_for("reduce", arrays, keys, op, device, mapped=mapped)
-    if plain:
+    if plain and not asks_for_device():  # a sort keeps the elements of a key in order
         by_bins = import_module("gpuprims.primitives.grouping.direct")  # found by name: its bins are found by reduce
         if (sums := by_bins.direct_sums(groups, op, mapped)) is not None:
             return groups.operands.to_caller(sums)

@@ -15,7 +15,7 @@ from gpuprims.core.layout import Form, Layout, contiguous, plan_layout
 from gpuprims.core.operands import as_operands
 from gpuprims.core.outputs import as_out
 from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.traits import CallTraits
+from gpuprims.core.traits import MOVES, CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.core.warm_calls import WarmCalls
 from gpuprims.expressions import trace, typed
@@ -133,5 +133,5 @@ def _plan(
         groups = chosen.groups(-(-count // chosen.tile), device.capabilities)
         return device.kernel(chosen, spec(layout)).prepare(groups, layout.pack(0), count)
 
-    traits = CallTraits((_INT64, target.dtype), 1, count, value_bytes=target.item)
+    traits = CallTraits((_INT64, target.dtype), 1, count, value_bytes=target.item, **MOVES)
     return LaunchPlan(device, "map", traits, (result,), compiling, asked=variant, inputs=range(len(inputs)))

@@ -209,6 +209,8 @@ def plan_sums(
         value_bytes=12 if floats and weighing.repeat else {"counts": 4, "integers": 8, "floats": 8}[weighing.sums],
         bins=bins,
         values=request.guide - 2 if request.guide and key.kind in "iub" else 0,
+        rounds=floats,
+        portable=True,  # bins are found by comparisons
     )
     length, width = asked + 2 * request.outside, bins + 2 * request.outside
     result = contiguous(request.dtype or (_FLOAT64 if floats else _INT64), (*kept, length), alignment)

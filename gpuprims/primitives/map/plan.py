@@ -24,6 +24,7 @@ from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, ExpressionError, did_you_mean, quoted, shortened
 from gpuprims.expressions import INDEX, Expr, TypedExpr, along_axes, as_portable, expression, trace, typed, with_last
+from gpuprims.expressions.exact import computes_integers
 from gpuprims.primitives.axes import in_fortran_order
 from gpuprims.primitives.by_rows import by_rows
 from gpuprims.primitives.map.blocks import Blocks
@@ -258,7 +259,7 @@ def plan_call(
         tile_bytes=0 if tiling is None else tiling.tile_bytes,
         in_blocks=blocks is not None,
         rounds=False,  # each result is of one element of each array
-        portable=request.portable,
+        portable=request.portable or computes_integers(function),
     )
     plan = LaunchPlan(
         device, "map", traits, results, compiling, asked=variant, inputs=sources, outputs=places, single=request.single

@@ -17,7 +17,7 @@ from gpuprims.core.layout import Form, contiguous, plan_layout
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out, result_forms
 from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.traits import CallTraits
+from gpuprims.core.traits import MOVES, CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, ShapeError
@@ -70,7 +70,7 @@ def plan_call(
     )
     result = contiguous(dtype, (n,), alignment)
     (target,) = result_forms("merge", (result,), written)
-    traits = CallTraits((dtype, *[form.dtype for form in forms]), n, value_bytes=dtype.itemsize)
+    traits = CallTraits((dtype, *[form.dtype for form in forms]), n, value_bytes=dtype.itemsize, **MOVES)
 
     def compiling(chosen: Variant) -> Launch:
         if not n:

@@ -8,6 +8,7 @@ from typing import Any, Unpack, overload
 
 from numpy.typing import DTypeLike
 
+from gpuprims.core.determinism import Level, at_level
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
@@ -77,6 +78,7 @@ def scan(
     by: Any = None,
     device: str | Device | None = None,
     variant: str | None = None,
+    determinism: Level | None = None,
     **unknown: Any,
 ) -> Any:
     """Compute a prefix sum, or another running fold, of the elements.
@@ -118,6 +120,9 @@ def scan(
         Where to compute, for host arrays.
     variant : str, optional
         The kernel to use, instead of the best one.
+    determinism : {"none", "run", "device", "order"}, optional
+        What the call promises about the bits of floats, as :func:`gpuprims.use_determinism`. ``"device"``: the same
+        ones on every device. ``"order"``: each sum is the exact one, rounded once.
 
     Returns
     -------
@@ -161,6 +166,10 @@ def scan(
     """
     if unknown:
         refuse_keywords("scan", keywords_of(scan), unknown)
+    if determinism is not None:
+        how = {"op": op, "map": map, "inclusive": inclusive, "axis": axis, "dtype": dtype, "out": out}
+        how |= {"initial": initial, "reverse": reverse, "segments": segments, "by": by}
+        return at_level("scan", determinism, scan, *arrays, device=device, variant=variant, **how)
     if by is not None:
         from gpuprims.primitives.grouping.by_key import check_by_key, scan_by_key  # they import what imports scan
 

@@ -43,6 +43,7 @@ from gpuprims.operators import (
 from gpuprims.primitives.axes import axes_of, flipped, in_fortran_order
 from gpuprims.primitives.fold import plan_fold, plan_scan, sample_rows
 from gpuprims.primitives.fold_by_numpy import scans_by_numpy
+from gpuprims.primitives.levels import at_level
 from gpuprims.primitives.segments.offsets import Segments
 from gpuprims.primitives.segments.operator import placed, segmented
 from gpuprims.primitives.segments.planned import own_segments, plan_segments, refuse_planned
@@ -149,7 +150,8 @@ def plan_call(
         if not inclusive:  # the first element of a segment has nothing before it
             folding, place = placed(folding, arrays, lambda index, begins: index, nothing)
     else:
-        folding = make_folding(operator, as_map("scan", request.map, len(forms)), arrays, request.dtype, "scan")
+        mapped = as_map("scan", request.map, len(forms))
+        folding = at_level(make_folding(operator, mapped, arrays, request.dtype, "scan"))
         if request.last is not None:
             folding = _counting_down(folding, arrays, request.last)
     flat = (math.prod(shape),)
@@ -164,7 +166,8 @@ def plan_call(
         forms, targets = (tuple(flipped(form, len(shape), axes) for form in some) for some in (forms, targets))
     what = device, forms, targets, results, folding, shape, axes, variant
     commutative = operator.commutative and not request.marked
-    plan = plan_scan(*what, commutative=commutative, inclusive=inclusive, place=place)
+    grouped = operator.commutative and request.marked
+    plan = plan_scan(*what, commutative=commutative, inclusive=inclusive, place=place, grouped=grouped)
     if request == ScanRequest(request.op, inclusive=inclusive, axis=axis, dtype=request.dtype):
         plan.by_numpy = scans_by_numpy(_FEW, request.op, forms[0], axis, inclusive, folding.outputs[0])
     return plan

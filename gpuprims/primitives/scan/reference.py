@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from gpuprims.primitives.fixed_scans import scan_fixed
 from gpuprims.primitives.fold_spec import ScanSpec
 from gpuprims.primitives.reference import Places
 
@@ -20,17 +21,9 @@ def scan_numpy(
     totals: int,
     folds: int,
 ) -> None:
-    """Fold each element with the one before it, the two before that, four, and so on: Hillis and Steele's scan."""
+    """Scan runs of fixed tiles, in the order that kernels for every device have."""
     if (level, totals, folds) != (-1, -1, 0):
         raise TypeError(f"scan_numpy: one level; got {level}, {totals}, {folds}")
     places = Places(spec, memories, layout)
-    values = places.elements(kept, n)
-    stride = 1
-    while stride < n:
-        folded = spec.op(*(v[:, :-stride] for v in values), *(v[:, stride:] for v in values))
-        values = [np.concatenate([v[:, :stride], f], axis=1) for f, v in zip(folded, values, strict=True)]
-        stride *= 2
-    if not spec.inclusive:
-        nothing = [np.full((kept, 1), scalar) for scalar in spec.identity]
-        values = [np.concatenate([first, v[:, :-1]], axis=1) for first, v in zip(nothing, values, strict=True)]
+    values = scan_fixed(spec.op, places.elements(kept, n), spec.identity, inclusive=spec.inclusive)
     places.store(values, int(layout[0]) + np.broadcast_to(np.arange(n), (kept, n)))

@@ -25,6 +25,7 @@ from gpuprims.core.refusals import (
     work_item_fits,
 )
 from gpuprims.core.traits import CallTraits
+from gpuprims.primitives.fixed_scans import RUN, TILE
 from gpuprims.primitives.fold_variants import ScanVariant
 from gpuprims.primitives.scan.reference import scan_numpy
 from gpuprims.primitives.scan_tiles import ScanTraits, queue_of, queueable
@@ -204,5 +205,25 @@ VARIANTS = (
         refuse=lambda at: first_refusal(double_precision, _hillis_steele_fits(at)),
         tunable=Tunable(geometries(BLOCKS, (1,)), _hillis_steele_fits),
     ),
-    _SCAN.numpy(scan_numpy, scratch="levels"),
+    _SCAN.cpu(
+        "cpu_fixed",
+        by_rows=True,
+        rank=4,
+        level="device",
+        in_fixed_order=True,
+        geometry=Geometry(1, TILE, 16),
+        scratch="levels",
+        refuse=lambda at: first_refusal(for_cpus, double_precision),
+    ),
+    *_SCAN.gpu(
+        "fixed",
+        rank=3,
+        level="device",
+        in_fixed_order=True,
+        geometry=Geometry(TILE // RUN, RUN),
+        vectors=True,
+        scratch="levels",
+        refuse=lambda at: first_refusal(double_precision, group_fits(at.block), values_fit(at.block)),
+    ),
+    _SCAN.numpy(scan_numpy, scratch="levels", level="device", in_fixed_order=True),
 )

@@ -17,6 +17,7 @@ from gpuprims.core.layout import VECTOR_BYTES, Form, Layout, contiguous, is_cont
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out, result_forms
 from gpuprims.core.program_cache import keeps_calls
+from gpuprims.core.traits import MOVES
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, ShapeError, did_you_mean, quoted
@@ -105,7 +106,7 @@ def plan_call(
         chained.by_numpy = _by_numpy(request, elements, keys.dtype)
         return chained
     dtypes = common, elements.dtype, keys.dtype
-    traits = SearchTraits(dtypes, n, value_bytes=common.itemsize, elements=size, element_bytes=elements.item)
+    traits = SearchTraits(dtypes, n, value_bytes=common.itemsize, elements=size, element_bytes=elements.item, **MOVES)
 
     def compiling(chosen: Variant) -> Launch:
         if not n:

@@ -16,7 +16,7 @@ from gpuprims.core.layout import Form, plan_layout
 from gpuprims.core.operands import Operands, Placed, as_operands
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY
-from gpuprims.core.traits import CallTraits
+from gpuprims.core.traits import MOVES, CallTraits
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError
 from gpuprims.expressions import Expr, trace, typed
 from gpuprims.primitives.map import map as map_arrays
@@ -262,6 +262,6 @@ def _writer(function: Expr, place: Expr, offsets: Form, target: Form, device: De
         typed(trace(lambda value, *_: value, 4), behind, own),
         typed(place, behind, (_INT64,)),
     )
-    chosen = device.select("map", CallTraits((_INT64, *own), 1, size, value_bytes=target.dtype.itemsize))
+    chosen = device.select("map", CallTraits((_INT64, *own), 1, size, value_bytes=target.dtype.itemsize, **MOVES))
     groups = chosen.groups(-(-size // chosen.tile), device.capabilities)
     return device.kernel(chosen, spec).prepare(groups, layout.pack(0), size)

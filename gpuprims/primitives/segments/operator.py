@@ -15,8 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from gpuprims.core.determinism import asks_for_device
 from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.operators import Folding, Op, as_map, make_folding
+from gpuprims.primitives.levels import at_level
 
 _BOOL, _INT64 = np.dtype(np.bool_), np.dtype(np.int64)
 
@@ -28,9 +30,11 @@ def segmented(
 
     The folding's map takes marks after the arrays. The first mark is True where a segment begins.
     """
-    plain = make_folding(op, as_map(label, mapped, len(arrays)), arrays, dtype, label)
+    plain = at_level(make_folding(op, as_map(label, mapped, len(arrays)), arrays, dtype, label))
     n, components, counts = len(arrays), len(plain.values), plain.counts
-    count = plain.finish.nodes[components].dtype
+    # Additions of floats would round large counts.
+    given_as = plain.finish.nodes[components].dtype
+    count = _INT64 if asks_for_device() else given_as
     values = (_BOOL, *(count,) * counts, *plain.values)
     first = 1 + counts
 
@@ -45,18 +49,19 @@ def segmented(
         return (p[0] | q[0], *counted, *(np.where(q[0], new, old) for new, old in zip(q[first:], joined, strict=True)))
 
     def finish(*given: Any) -> Any:
-        return plain.finish(*given[first:-1], given[1] if counts else given[-1])
+        return plain.finish(*given[first:-1], given[1].astype(given_as) if counts else given[-1])
 
     folding = Folding(
         values=values,
         outputs=plain.outputs,
         map=typed(trace(load, n + len(marks) + 1), (*arrays, *marks, _INT64), values),
         op=typed(trace(fold, 2 * len(values)), values * 2, values),
-        finish=typed(trace(finish, len(values) + 1), (*values, count), plain.outputs),
+        finish=typed(trace(finish, len(values) + 1), (*values, given_as), plain.outputs),
         identity=(np.False_, *(count.type(0),) * counts, *plain.identity),
+        contracted=plain.contracted,
     )
     with np.errstate(all="ignore"):
-        nothing = plain.finish(*plain.identity, count.type(0))
+        nothing = plain.finish(*plain.identity, given_as.type(0))
     return folding, tuple(np.asarray(value).item() for value in nothing)
 
 

@@ -20,8 +20,10 @@ from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.expressions import Expr
 from gpuprims.operators import Folding, Op, as_map, find_op, make_folding
+from gpuprims.operators.portable import is_portable, rounds
 from gpuprims.primitives.fold import plan_scan
 from gpuprims.primitives.fold_variants import FoldVariant
+from gpuprims.primitives.levels import at_level, settled_here
 from gpuprims.primitives.near import groups_near
 from gpuprims.primitives.segments.offsets import along_one_axis, end_dtype
 from gpuprims.primitives.segments.operator import placed, segmented
@@ -46,9 +48,11 @@ class SegmentsRequest(NamedTuple):
 
     def described(self, dtypes: tuple[np.dtype[Any], ...], size: int) -> tuple[Folding, CallTraits]:
         """See :class:`SegmentsCall`."""
-        folding = make_folding(self.op, as_map("reduce", self.map, len(dtypes)), dtypes, self.dtype)
+        folding = at_level(make_folding(self.op, as_map("reduce", self.map, len(dtypes)), dtypes, self.dtype))
         nbytes = value_bytes(folding.values)
-        return folding, CallTraits(folding.computed_in, size, self.segments, self.op.commutative, nbytes)
+        own = settled_here(folding)
+        facts = {"rounds": rounds(own), "portable": is_portable(own)}
+        return folding, CallTraits(own.computed_in, size, self.segments, self.op.commutative, nbytes, **facts)
 
 
 @keeps_calls()
@@ -66,6 +70,8 @@ def plan_by_offsets(
     arrays, count = tuple(form.dtype for form in own), request.segments
     size = max(form.shape[0] for form in own if form.shape)
     folding, traits = request.described(arrays, size)
+    map_ = taking_offsets(folding, arrays, offsets.dtype)
+    folding = settled_here(folding)
     results = [contiguous(output, (count,), alignment) for output in folding.outputs]
     targets = result_forms("reduce", results, written)
 
@@ -80,7 +86,6 @@ def plan_by_offsets(
         inputs = [form._replace(shape=shape[1:]) if form.shape else form for form in own]
         each = [form._replace(shape=(shape[0], 1), strides=(*form.strides, 0)) for form in (offsets, *targets)]
         layout = plan_layout((*inputs, *each), shape, (1,))
-        map_ = taking_offsets(folding, arrays, offsets.dtype)
         if isinstance(chosen, SharesVariant):
             how = {"map": map_, "commutative": request.op.commutative, "of_nothing": request.of_nothing}
             return launch_shares(chosen, device, folding, layout, "reduce", count, size, known, **how)
@@ -114,7 +119,8 @@ def plan_by_marks(
     folding, place = placed(folding, arrays, lambda index, end: end.astype(np.int64) - 1)
     shape, (inputs, targets) = along_one_axis(forms, result_forms("reduce", results, written))
     what = device, inputs, targets, results, folding, shape, (0,), variant
-    return plan_scan(*what, commutative=False, inclusive=True, place=place, count=forms[-1].shape[0])
+    how = {"place": place, "count": forms[-1].shape[0], "grouped": request.op.commutative}
+    return plan_scan(*what, commutative=False, inclusive=True, **how)
 
 
 @keeps_calls()

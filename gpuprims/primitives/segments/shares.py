@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.counters import all_with_counters
+from gpuprims.core.determinism import asks_for_device
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Kernel, Launch
 from gpuprims.core.faults import KnownArrays
@@ -20,13 +21,14 @@ from gpuprims.core.launch_plan import LaunchPlan, asks_for, find_plan, in_turn, 
 from gpuprims.core.layout import Layout
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out
+from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.refusals import SPARE_LOCAL, double_precision, group_fits, lacks_local, not_for_cpus, shuffles
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.taking import Step
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.errors import ArgumentError, EmptyReductionError
-from gpuprims.expressions import trace, typed
+from gpuprims.expressions import as_portable, trace, typed
 from gpuprims.operators import Folding, Op
 from gpuprims.primitives.fold_variants import FoldVariant
 from gpuprims.primitives.segments.offsets import MADE, OWN_COPIES, Segments
@@ -215,7 +217,8 @@ def launch_tails(variant: Variant, device: Device, folding: Folding, layout: Lay
 def taking_offsets(folding: Folding, arrays: tuple[np.dtype[Any], ...], offsets: np.dtype[Any]) -> Any:
     """Return the map of a folding for kernels whose last input has the offsets."""
     n = len(arrays)  # the map takes an offset too, and ignores it
-    return typed(trace(lambda *given: folding.map(*given[:n], given[-1]), n + 2), (*arrays, offsets, _INT64))
+    map_ = typed(trace(lambda *given: folding.map(*given[:n], given[-1]), n + 2), (*arrays, offsets, _INT64))
+    return as_portable(map_, settled=False) if asks_for_device() else map_
 
 
 class SegmentsCall(Protocol):
@@ -233,7 +236,7 @@ class SegmentsCall(Protocol):
         """Return the folding of a call on arrays of ``size`` elements, and what variants are asked with."""
 
 
-@lru_cache(maxsize=1024)
+@keeps_calls()
 def takes_offsets(
     primitive: str,
     request: SegmentsCall,

@@ -19,6 +19,8 @@ from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.expressions import Expr
 from gpuprims.operators import Folding, Op, as_map, counting, find_op, make_folding
+from gpuprims.operators.portable import is_portable, rounds
+from gpuprims.primitives.levels import at_level, settled_here
 from gpuprims.primitives.segments.shares import SharesVariant, launch_tails, taking_offsets
 from gpuprims.primitives.segments.spec import RunsScanSpec
 
@@ -42,9 +44,11 @@ class SegmentedScanRequest(NamedTuple):
     def described(self, dtypes: tuple[np.dtype[Any], ...], size: int) -> tuple[Folding, CallTraits]:
         """See :class:`SegmentsCall`."""
         plain = make_folding(self.op, as_map("scan", self.map, len(dtypes)), dtypes, self.dtype, "scan")
-        folding = counting(plain, dtypes) if plain.counts else plain
+        folding = at_level(counting(plain, dtypes) if plain.counts else plain)
         nbytes = value_bytes(folding.values)
-        return folding, CallTraits(folding.computed_in, size, self.segments, self.op.commutative, nbytes)
+        own = settled_here(folding)
+        facts = {"rounds": rounds(own), "portable": is_portable(own)}
+        return folding, CallTraits(own.computed_in, size, self.segments, self.op.commutative, nbytes, **facts)
 
 
 @keeps_calls()
@@ -62,6 +66,8 @@ def plan_segscan(
     arrays, count = tuple(form.dtype for form in own), request.segments
     size = max(form.shape[0] for form in own if form.shape)
     folding, traits = request.described(arrays, size)
+    map_ = taking_offsets(folding, arrays, offsets.dtype)
+    folding = settled_here(folding)
     results = [contiguous(output, (size,), alignment) for output in folding.outputs]
     targets = result_forms("scan", results, written)
 
@@ -74,7 +80,7 @@ def plan_segscan(
         elements = [form._replace(shape=shape[1:]) if form.shape else form for form in (*own, *targets)]
         each = offsets._replace(shape=(shape[0], 1), strides=(*offsets.strides, 0))
         layout = plan_layout((*elements[: len(own)], each, *elements[len(own) :]), shape, (1,))
-        how = {"map": taking_offsets(folding, arrays, offsets.dtype), "commutative": request.op.commutative}
+        how = {"map": map_, "commutative": request.op.commutative}
         how["inclusive"] = request.inclusive
         if isinstance(chosen, SharesVariant):
             how["of_nothing"] = request.of_nothing

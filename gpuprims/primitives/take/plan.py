@@ -21,7 +21,7 @@ from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out, result_forms
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY
-from gpuprims.core.traits import CallTraits
+from gpuprims.core.traits import MOVES, CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, DtypeError, IndicesError, did_you_mean, quoted
@@ -152,7 +152,7 @@ def plan_call(
     result = contiguous(taken.dtype, shapes.result, alignment)
     (target,) = result_forms("take", (result,), written)
     n, word = math.prod(shapes.result), as_words(taken.dtype)
-    traits = CallTraits((word, as_words(indices.dtype)), n, value_bytes=word.itemsize)
+    traits = CallTraits((word, as_words(indices.dtype)), n, value_bytes=word.itemsize, **MOVES)
 
     def compiling(chosen: Variant) -> Launch:
         if not n:

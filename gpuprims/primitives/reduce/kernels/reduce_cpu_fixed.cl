@@ -11,6 +11,8 @@
  */
 /* Loops stay rolled: Intel's compiler does not vectorise unrolled ones. */
 #define EACH_LANE(from, to) _Pragma("clang loop unroll(disable)") for (int lane = from; lane < (to); lane++)
+/* Intel's compiler would fold every other four of a loop by itself. */
+#define IN_ORDER _Pragma("clang loop vectorize(disable) interleave(disable)")
 /* Element k of a lane's four, in a row that has them all, or in any rows. */
 #define IN_ROW(k) MAP_ROW(row, at + (k)*TREE_LANES + lane)
 #define ANYWHERE(k) MAP(o, at + (k)*TREE_LANES + lane)
@@ -77,7 +79,7 @@ void reduce_cpu_fixed(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counter
         for (i64 base = first; base < end; base += TREE_RUN) {
             const i64 stop = min(base + TREE_RUN, end);
             value_t folded = IDENTITY;
-            for (i64 at = base; at < stop; at += 4) {
+            IN_ORDER for (i64 at = base; at < stop; at += 4) {
                 value_t four = MAP(o, at);
                 if (at + 1 < stop) four = OP(four, MAP(o, at + 1));
                 if (at + 2 < stop) {

@@ -1,0 +1,189 @@
+"""Foldings whose sums of floats are exact, so that they are the same for any order of the elements.
+
+A float is a multiple of the lowest bit of its format. So a sum is an integer of 320 bits for float32 and of 2176 for
+float64, in two's complement, which has room for 2^40 elements (a superaccumulator: U. Kulisch, "Computer Arithmetic and
+Validity", 2008). The components of a value are its words of 64 bits, the lowest first, and bits for infinities and NaN.
+Integers add up the same in any order; the result is rounded once. Any kernel that folds or scans can run it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpuprims.expressions import TypedExpr, trace, typed
+from gpuprims.expressions.bits import bits_of, float_of
+from gpuprims.operators.dtypes import FLOAT32, FLOAT64, INT64, Dtype, Dtypes
+from gpuprims.operators.folding import Folding
+from gpuprims.operators.portable import rounds
+
+_UINT64, _UINT32 = np.dtype(np.uint64), np.dtype(np.uint32)
+_WORD = 64
+
+
+class _Format(NamedTuple):
+    """Floats of a dtype: the bits after the first one, those of the exponent, and the words of a sum."""
+
+    mantissa: int
+    exponent: int
+    words: int
+
+    @property
+    def infinite(self) -> int:
+        """The bits of infinity."""
+        return (1 << self.exponent) - 1 << self.mantissa
+
+
+_FORMATS = {FLOAT32: _Format(23, 8, 5), FLOAT64: _Format(52, 11, 34)}
+# Bits of what is not finite.
+_PLUS, _MINUS, _NAN = 1, 2, 4
+
+
+@lru_cache(maxsize=1024)
+def exactly(folding: Folding) -> Folding:
+    """Return a folding with exact sums; the same one if its operator does more than add floats component by component.
+
+    Components that are integers stay as they are.
+    """
+    values = folding.values
+    if not rounds(folding) or not _adds_components(folding.op, values):
+        return folding
+    forms = [_FORMATS.get(dtype) for dtype in values]
+    if any(form is None and dtype.kind not in "biu" for form, dtype in zip(forms, values, strict=True)):
+        return folding
+    parts = [1 if form is None else form.words + 1 for form in forms]
+    dtypes: list[Dtype] = []
+    for form, dtype in zip(forms, values, strict=True):
+        dtypes += [dtype] if form is None else [_UINT64] * form.words + [_UINT32]
+    given_to, count = _arguments(folding.map), _arguments(folding.finish)[-1]
+
+    def load(*given: Any) -> Any:
+        split: list[Any] = []
+        for form, element in zip(forms, folding.map(*given), strict=True):
+            split += [element] if form is None else _words_of(element, form)
+        return tuple(split)
+
+    def fold(*both: Any) -> Any:
+        p, q, at, folded = both[: len(dtypes)], both[len(dtypes) :], 0, list[Any]()
+        for form, many in zip(forms, parts, strict=True):
+            a, b = p[at : at + many], q[at : at + many]
+            folded += [a[0] + b[0]] if form is None else [*_added(a[:-1], b[:-1]), a[-1] | b[-1]]
+            at += many
+        return tuple(folded)
+
+    def finish(*given: Any) -> Any:
+        at, sums = 0, list[Any]()
+        for form, many in zip(forms, parts, strict=True):
+            own = given[at : at + many]
+            sums.append(own[0] if form is None else _rounded(own[:-1], own[-1], form))
+            at += many
+        return folding.finish(*sums, given[-1])
+
+    kinds = tuple(dtypes)
+    return replace(
+        folding,
+        values=kinds,
+        map=typed(trace(load, len(given_to)), given_to, kinds),
+        op=typed(trace(fold, 2 * len(kinds)), kinds * 2, kinds),
+        finish=typed(trace(finish, len(kinds) + 1), (*kinds, count), folding.outputs),
+        identity=tuple(dtype.type(0) for dtype in kinds),
+        better=None,
+    )
+
+
+def _arguments(function: TypedExpr) -> Dtypes:
+    """Return the dtypes of a function's arguments; of those that it does not read, int64."""
+    read = {int(node.value): node.dtype for node in function.nodes if node.name == "argument"}
+    return tuple(read.get(k, INT64) for k in range(function.arity))
+
+
+def _adds_components(op: TypedExpr, values: Dtypes) -> bool:
+    """Return True if each component of an operator's result is the sum of this component of both values."""
+    for k, result in enumerate(op.results):
+        node = op.nodes[result]
+        both = [op.nodes[one] for one in node.operands]
+        if node.name != "add" or [one.name for one in both] != ["argument"] * 2:
+            return False
+        if sorted(int(one.value) for one in both) != [k, k + len(values)]:
+            return False
+    return True
+
+
+def _words_of(element: Any, form: _Format) -> tuple[Any, ...]:
+    """Return the words of a float, and a bit for infinity or NaN."""
+    bits = bits_of(element).astype(np.uint64)
+    field, fraction = bits >> form.mantissa & (1 << form.exponent) - 1, bits & (1 << form.mantissa) - 1
+    negative, finite = bits >> form.mantissa + form.exponent != 0, field != (1 << form.exponent) - 1
+    whole = np.where(finite, fraction | np.where(field > 0, np.uint64(1 << form.mantissa), np.uint64(0)), np.uint64(0))
+    place = np.maximum(field, np.uint64(1)) - np.uint64(1)
+    word, shift = place >> 6, place & 63
+    low, high = whole << shift, whole >> 1 >> 63 - shift
+    words = [np.where(word == k, low, np.where(word + 1 == k, high, np.uint64(0))) for k in range(form.words)]
+    special = np.where(fraction != 0, np.uint32(_NAN), np.where(negative, np.uint32(_MINUS), np.uint32(_PLUS)))
+    return *_negated(words, negative), np.where(finite, np.uint32(0), special)
+
+
+def _negated(words: Sequence[Any], negative: Any) -> list[Any]:
+    """Change the sign of a number in two's complement, if ``negative``."""
+    carry, changed = np.where(negative, np.uint64(1), np.uint64(0)), list[Any]()
+    mask = np.where(negative, np.uint64(2**_WORD - 1), np.uint64(0))
+    for word in words:
+        changed.append((word ^ mask) + carry)
+        carry = np.where(changed[-1] < carry, np.uint64(1), np.uint64(0))
+    return changed
+
+
+def _added(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
+    """Add two numbers, modulo two to the power of their bits."""
+    sums, carry = list[Any](), None
+    for first, second in zip(a, b, strict=True):
+        alone = first + second
+        over = alone < first
+        if carry is None:
+            sums.append(alone)
+            carry = over
+            continue
+        sums.append(alone + carry.astype(np.uint64))
+        carry = over | (sums[-1] < alone)
+    return sums
+
+
+def _rounded(words: Sequence[Any], special: Any, form: _Format) -> Any:
+    """Return the float nearest to a number of units of the lowest bit; of two, the even one."""
+    zero, one = np.uint64(0), np.uint64(1)
+    negative = words[-1] >> 63 != 0
+    size = _negated(words, negative)
+    # The highest word that is not zero, the one below, whether more lies below these, and the place of its first bit.
+    top, below, more, place = size[0], size[0] & zero, size[0] != size[0], size[0] & zero
+    sticky = more
+    for k in range(1, len(size)):
+        found = size[k] != 0
+        top, place = np.where(found, size[k], top), np.where(found, np.uint64(_WORD * k), place)
+        below, more = np.where(found, size[k - 1], below), np.where(found, sticky, more)
+        sticky = sticky | (size[k - 1] != 0)
+    left = top & zero  # zeros before the first bit that is set
+    shifted = top
+    for step in (32, 16, 8, 4, 2, 1):
+        empty = shifted >> _WORD - step == 0
+        left, shifted = np.where(empty, left + step, left), np.where(empty, shifted << step, shifted)
+    whole = shifted | below >> 1 >> 63 - left  # 64 bits from the first one on
+    more = more | (below << left != 0)
+    highest = place + (_WORD - 1) - left
+    drop = _WORD - 1 - form.mantissa
+    fraction, half = whole & (1 << drop) - 1, 1 << drop - 1
+    kept = whole >> drop
+    up = (fraction > half) | ((fraction == half) & (more | (kept & one != 0)))
+    exponent = np.maximum(highest, np.uint64(form.mantissa)) - form.mantissa
+    normal = kept + up.astype(np.uint64) + (exponent << form.mantissa)
+    exact = highest < form.mantissa  # all bits of the sum, in a float of the least exponent
+    finite = np.minimum(np.where(exact, size[0], normal), np.uint64(form.infinite))
+    minus = np.uint64(1 << form.mantissa + form.exponent)
+    unlike = (special & _NAN != 0) | (special & (_PLUS | _MINUS) == _PLUS | _MINUS)
+    infinite = np.where(special & _MINUS != 0, np.uint64(form.infinite) | minus, np.uint64(form.infinite))
+    nan = np.uint64(form.infinite | 1 << form.mantissa - 1)
+    bits = np.where(unlike, nan, np.where(special != 0, infinite, finite | np.where(negative, minus, zero)))
+    return float_of(bits.astype(np.uint32) if form.mantissa < 32 else bits)

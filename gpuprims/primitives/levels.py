@@ -1,0 +1,21 @@
+"""Foldings for the level of determinism that a call is asked for."""
+
+from __future__ import annotations
+
+from gpuprims.core.determinism import asked_level, asks_for_device
+from gpuprims.operators import Folding
+from gpuprims.operators.exact_words import exactly
+from gpuprims.operators.portable import settled
+
+
+def at_level(folding: Folding) -> Folding:
+    """Return a folding whose sums of floats are exact, if calls here are asked for the level "order"."""
+    return exactly(folding) if asked_level() == "order" else folding
+
+
+def settled_here(folding: Folding) -> Folding:
+    """Return a folding whose results have the same bits on every device, if calls here are asked for that.
+
+    Its functions cannot be traced again.
+    """
+    return settled(folding) if asks_for_device() else folding
