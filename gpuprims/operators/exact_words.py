@@ -25,7 +25,7 @@ _UINT64, _UINT32 = np.dtype(np.uint64), np.dtype(np.uint32)
 _WORD = 64
 
 
-class _Format(NamedTuple):
+class Format(NamedTuple):
     """Floats of a dtype: the bits after the first one, those of the exponent, and the words of a sum."""
 
     mantissa: int
@@ -33,12 +33,24 @@ class _Format(NamedTuple):
     words: int
 
     @property
+    def specials(self) -> int:
+        """The exponent of infinities and NaN."""
+        return (1 << self.exponent) - 1
+
+    @property
     def infinite(self) -> int:
         """The bits of infinity."""
-        return (1 << self.exponent) - 1 << self.mantissa
+        return self.specials << self.mantissa
 
 
-_FORMATS = {FLOAT32: _Format(23, 8, 5), FLOAT64: _Format(52, 11, 34)}
+_FORMATS = {FLOAT32: Format(23, 8, 5), FLOAT64: Format(52, 11, 34)}
+
+
+def format_of(dtype: Dtype) -> Format:
+    """Return what sums of a dtype need to know."""
+    return _FORMATS[dtype]
+
+
 # Bits of what is not finite.
 _PLUS, _MINUS, _NAN = 1, 2, 4
 
@@ -71,7 +83,7 @@ def exactly(folding: Folding) -> Folding:
         p, q, at, folded = both[: len(dtypes)], both[len(dtypes) :], 0, list[Any]()
         for form, many in zip(forms, parts, strict=True):
             a, b = p[at : at + many], q[at : at + many]
-            folded += [a[0] + b[0]] if form is None else [*_added(a[:-1], b[:-1]), a[-1] | b[-1]]
+            folded += [a[0] + b[0]] if form is None else [*added_words(a[:-1], b[:-1]), a[-1] | b[-1]]
             at += many
         return tuple(folded)
 
@@ -79,7 +91,7 @@ def exactly(folding: Folding) -> Folding:
         at, sums = 0, list[Any]()
         for form, many in zip(forms, parts, strict=True):
             own = given[at : at + many]
-            sums.append(own[0] if form is None else _rounded(own[:-1], own[-1], form))
+            sums.append(own[0] if form is None else rounded_words(own[:-1], own[-1], form))
             at += many
         return folding.finish(*sums, given[-1])
 
@@ -113,7 +125,7 @@ def _adds_components(op: TypedExpr, values: Dtypes) -> bool:
     return True
 
 
-def _words_of(element: Any, form: _Format) -> tuple[Any, ...]:
+def _words_of(element: Any, form: Format) -> tuple[Any, ...]:
     """Return the words of a float, and a bit for infinity or NaN."""
     bits = bits_of(element).astype(np.uint64)
     field, fraction = bits >> form.mantissa & (1 << form.exponent) - 1, bits & (1 << form.mantissa) - 1
@@ -137,7 +149,7 @@ def _negated(words: Sequence[Any], negative: Any) -> list[Any]:
     return changed
 
 
-def _added(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
+def added_words(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
     """Add two numbers, modulo two to the power of their bits."""
     sums, carry = list[Any](), None
     for first, second in zip(a, b, strict=True):
@@ -152,8 +164,8 @@ def _added(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
     return sums
 
 
-def _rounded(words: Sequence[Any], special: Any, form: _Format) -> Any:
-    """Return the float nearest to a number of units of the lowest bit; of two, the even one."""
+def rounded_words(words: Sequence[Any], special: Any, form: Format, first: int = 0) -> Any:
+    """Return the float nearest to a number of units of bit ``first`` of a sum; of two, the even one."""
     zero, one = np.uint64(0), np.uint64(1)
     negative = words[-1] >> 63 != 0
     size = _negated(words, negative)
@@ -177,10 +189,11 @@ def _rounded(words: Sequence[Any], special: Any, form: _Format) -> Any:
     fraction, half = whole & (1 << drop) - 1, 1 << drop - 1
     kept = whole >> drop
     up = (fraction > half) | ((fraction == half) & (more | (kept & one != 0)))
+    highest = highest + first
     exponent = np.maximum(highest, np.uint64(form.mantissa)) - form.mantissa
     normal = kept + up.astype(np.uint64) + (exponent << form.mantissa)
-    exact = highest < form.mantissa  # all bits of the sum, in a float of the least exponent
-    finite = np.minimum(np.where(exact, size[0], normal), np.uint64(form.infinite))
+    exact = (highest < form.mantissa) | (whole == 0)  # all bits of the sum, in a float of the least exponent
+    finite = np.minimum(np.where(exact, size[0] << first, normal), np.uint64(form.infinite))
     minus = np.uint64(1 << form.mantissa + form.exponent)
     unlike = (special & _NAN != 0) | (special & (_PLUS | _MINUS) == _PLUS | _MINUS)
     infinite = np.where(special & _MINUS != 0, np.uint64(form.infinite) | minus, np.uint64(form.infinite))

@@ -26,6 +26,7 @@ from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import MOST_GROUPS
 from gpuprims.expressions import c_type
 from gpuprims.operators import Folding
+from gpuprims.primitives.fixed_trees import MOST_LOADED
 from gpuprims.primitives.fold_spec import FoldSpec
 from gpuprims.primitives.fold_variants import FoldVariant
 
@@ -40,11 +41,12 @@ class _Format(NamedTuple):
     infinite: int
     limbs: int  # room for sums of 2^40 elements, and for the three limbs that a deposit touches
     windows: int  # of a block, which hold all bits of most data
+    deposits: int  # of a work-item for as many elements as it loads, at most
 
 
 _FORMATS = {
-    np.dtype(np.float32): _Format(-149, 23, 0x7F800000, 13, 2),
-    _FLOAT64: _Format(-1074, 52, 0x7FF0000000000000, 70, 3),
+    np.dtype(np.float32): _Format(-149, 23, 0x7F800000, 13, 2, 10),
+    _FLOAT64: _Format(-1074, 52, 0x7FF0000000000000, 70, 3, 50),
 }
 
 
@@ -73,6 +75,7 @@ class ExactSpec(FoldSpec):
             "INFINITE": f"{form.infinite:#x}UL",
             "LIMBS": form.limbs,
             "WINDOWS": form.windows,
+            "DEPOSITS": form.deposits,
         }
 
     def headers(self) -> tuple[Path, ...]:
@@ -99,7 +102,8 @@ def launch_exact(
     tiles = max(-(-count // (chosen.block * chosen.items * _BLOCKS)), 1)
     groups = chosen.groups(min(outputs * tiles, MOST_GROUPS), able)
     parts = max(1, min(tiles, groups // outputs))
-    kernel = device.kernel(chosen, ExactSpec.of(folding, layout))
+    vector = min(layout.vector_width(), MOST_LOADED) if chosen.vectors else 1
+    kernel = device.kernel(chosen, ExactSpec.of(folding, layout, vector=vector))
     launch = kernel.prepare(min(groups, outputs * parts), layout.pack(counted), outputs, count, parts)
     counters, scratch = (outputs, outputs * parts * 8 * (limbs + 1)) if parts > 1 else (1, 0)
     unread = 0 if count else len(layout.forms) - len(folding.outputs)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Unpack, overload
 
 import numpy as np
 
+from gpuprims.core.determinism import Level, at_level
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import check_flags, keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.lazy import call_by_chunks
@@ -16,6 +18,7 @@ from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
 from gpuprims.errors import LazyArrayError
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.histogram.calls import as_density, as_weighing, bind, planned, weighed
+from gpuprims.primitives.histogram.exact_weights import adds_exactly, sums_exactly
 from gpuprims.primitives.histogram.in_slabs import histogram_in_slabs, numbers_in_slabs
 from gpuprims.primitives.histogram.keys import WarmTables, warm_key
 from gpuprims.primitives.histogram.numbers import find_warm, keep_warm, numbers_of
@@ -85,6 +88,7 @@ def histogram(
     deterministic: bool = True,
     device: str | Device | None = None,
     variant: str | None = None,
+    determinism: Level | None = None,
     **unknown: Any,
 ) -> tuple[Any, Any]:
     """Count the elements in each bin, as :func:`numpy.histogram`.
@@ -115,6 +119,9 @@ def histogram(
         Where to compute, for host arrays.
     variant : str, optional
         The kernel to use, instead of the best one.
+    determinism : {"none", "run", "device", "order"}, optional
+        What the call promises about the bits of sums of float weights, as :func:`gpuprims.use_determinism`. At
+        ``"device"`` and ``"order"``, each sum is the exact one, rounded once.
 
     Returns
     -------
@@ -155,6 +162,12 @@ def histogram(
     """
     if unknown:
         refuse_keywords("histogram", keywords_of(histogram), unknown)
+    if determinism is not None:
+        how = {"axis": axis, "segments": segments, "deterministic": deterministic, "device": device, "variant": variant}
+        return at_level("histogram", determinism, histogram, x, bins, range, density, weights, **how)
+    if adds_exactly(weights, deterministic, "histogram", as_floats=bool(density)):
+        how = {"axis": axis, "segments": segments, "device": device, "variant": variant}
+        return _weighed_exactly(x, bins, range, density, weights, how)
     arrays = (x,) if weights is None else (x, weights)
     key = None
     if density is not None:
@@ -204,6 +217,22 @@ def histogram(
     return operands.to_caller(counts), edges
 
 
+def _weighed_exactly(
+    x: Any, bins: Any, limits: Any, density: Any, weights: Any, how: dict[str, Any]
+) -> tuple[Any, Any]:
+    """Return exact sums of float weights, or densities, and the edges."""
+    operands, edges = weighed("histogram", x, weights, how["device"]), None
+
+    def count(plane: Any) -> Any:
+        nonlocal edges
+        sums, edges = histogram(x, bins, limits, weights=plane, **how)
+        return sums
+
+    device, given = operands.device, operands.natives[1].dtype
+    sums = sums_exactly("histogram", weights, count, device, np.float64 if density else given)
+    return (as_density(operands, sums, device.to_host(edges)) if density else sums), edges
+
+
 @overload
 def bincount(x: Host, weights: Any = None, minlength: int = 0, **keywords: Unpack[BincountKeywords]) -> HostArray: ...
 @overload
@@ -220,6 +249,7 @@ def bincount(
     deterministic: bool = True,
     device: str | Device | None = None,
     variant: str | None = None,
+    determinism: Level | None = None,
     **unknown: Any,
 ) -> Any:
     """Count how often each number occurs, as :func:`numpy.bincount`.
@@ -240,6 +270,9 @@ def bincount(
         Where to compute, for host arrays.
     variant : str, optional
         The kernel of a histogram to use, instead of the best one.
+    determinism : {"none", "run", "device", "order"}, optional
+        What the call promises about the bits of sums of float weights, as :func:`gpuprims.use_determinism`. At
+        ``"device"`` and ``"order"``, each sum is the exact one, rounded once.
 
     Returns
     -------
@@ -264,6 +297,14 @@ def bincount(
     """
     if unknown:
         refuse_keywords("bincount", keywords_of(bincount), unknown)
+    if determinism is not None:
+        how = {"axis": axis, "deterministic": deterministic, "device": device, "variant": variant}
+        return at_level("bincount", determinism, bincount, x, weights, minlength, **how)
+    if adds_exactly(weights, deterministic, "bincount", as_floats=True):
+        operands = weighed("bincount", x, weights, device)
+        how = {"minlength": minlength, "axis": axis, "device": device, "variant": variant}
+        count = partial(_bincount_of_integers, x, how)
+        return sums_exactly("bincount", weights, count, operands.device, np.float64, np.int32)
     if isinstance(x, list | tuple) and not len(x):
         x = np.zeros(0, np.int64)  # NumPy would make it float64
     arrays, key = (x,) if weights is None else (x, weights), None
@@ -282,3 +323,7 @@ def bincount(
     numbers = numbers_of(operands, axes, minlength, weighing, variant)
     keep_warm(key, numbers, operands)
     return operands.to_caller(numbers.count(operands))
+
+
+def _bincount_of_integers(x: Any, how: dict[str, Any], weights: Any) -> Any:
+    return bincount(x, weights, **how)

@@ -128,6 +128,8 @@ def test_sums_in_any_order_are_exact(
 ) -> None:
     if not device.capabilities.fp64:
         pytest.skip("exact sums need float64")
+    if variant and device.capabilities.kind == "cpu":
+        pytest.skip("is for GPUs")
     for x in extremes(rng, dtype):
         expected = nearest(x)
         for one in (x, rng.permutation(x)):

@@ -1,124 +1,195 @@
-/* reduce/exact: each group adds floats exactly, in windows of bits of a block, and trees in local memory add the windows.
+/* reduce/exact: each work-item adds floats in an f64 as long as nothing is rounded, and then to integers of its group.
  *
  * in      INPUTS: n elements for each of `outputs` outputs
  * out     OUTPUTS: one value for each
  * scratch partials: 2 * LIMBS + 2 words for each part of each output; counters: one for each output, zero before and after
- * launch  any number of groups of BLOCK (a power of two); each takes (output, part) pairs until none are left
- * host    MAP(o, j), STORE(o, j, value), ADDEND(value), WINDOWS, and those of exact.h
+ * launch  any number of groups of BLOCK, at least DIGITS; each takes (output, part) pairs until none are left
+ * host    MAP(o, j), MAP_VECTOR(o, j, values), STORE(o, j, value), ADDEND(value), and those of exact.h
  * order   none: sums are exact until the last one is rounded
+ *
+ * A work-item loads ITEMS elements at a time, and looks at their exponents. They are multiples of the last bit of the
+ * smallest one. So a sum of 64 times ITEMS elements that are not too far apart has at most 53 bits. Of float64, which has
+ * that many alone, the upper and the lower bits are added apart (exact.h). When elements do not fit, the sum goes to the
+ * group's digits of 16 bits in local memory, and the next one begins.
  */
-#define MAGNITUDE(number) (i64)(gp_bits_f64(number) & ~((u64)1 << 63))
-#define INFINITY_BITS (i64)((u64)0x7ff << 52)
+#define CHUNK ((i64)BLOCK * ITEMS)
+#define DIGITS (2 * LIMBS)
+#define TOGETHER 64                      /* additions of ITEMS elements to a sum */
+#define ROUNDS (32767 / (BLOCK * DEPOSITS)) /* chunks after which digits may be full */
+#define ROWS (BLOCK / (LIMBS + 1))          /* parts that a group adds side by side */
 
-/* The largest of a group's numbers, in all work-items. */
-DEVICE i64 gp_largest(const i64 number, LOCAL i64 *tops, const int tid)
+/* Add a finite number to digits of 16 bits, which have room for 2^15 of such additions. */
+DEVICE void gp_deposit_locally(LOCAL u32 *digits, const f64 number)
 {
-    tops[tid] = number;
-    for (int stride = BLOCK / 2; stride > 0; stride /= 2) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (tid < stride) tops[tid] = max(tops[tid], tops[tid + stride]);
+    const placed_t placed = gp_placed(number);
+    if (placed.whole == 0) return;
+    const int shift = placed.place & 15;
+    u64 left = placed.whole << shift;
+    LOCAL u32 *own = digits + (placed.place >> 4);
+    for (int digit = 0; digit < 4; digit++, left >>= 16) {
+        const u32 piece = (u32)left & 0xffffu;
+        if (piece) gp_add_count(own + digit, placed.negative ? 0u - piece : piece);
+    }
+    const u32 piece = (u32)(placed.whole >> 1 >> (63 - shift));
+    if (piece) gp_add_count(own + 4, placed.negative ? 0u - piece : piece);
+}
+
+/* Add elements whose exponents lie far apart, in windows of bits from the largest one down. */
+DEVICE void gp_deposit_values(LOCAL u32 *digits, LOCAL u32 *special, const value_t *values)
+{
+    f64 rests[ITEMS], top = 0;
+#pragma unroll
+    for (int item = 0; item < ITEMS; item++) {
+        rests[item] = ADDEND(values[item]);
+        if (rests[item] - rests[item] != 0) { /* infinite or NaN */
+            gp_set_bits(special, rests[item] > 0 ? 1u : rests[item] < 0 ? 2u : 3u);
+            rests[item] = 0;
+        }
+        top = max(top, gp_absolute_f64(rests[item]));
+    }
+    while (top > 0) {
+        const int exponent = max((int)(gp_bits_f64(top) >> 52) - 1023, -HIGHEST_WINDOW);
+        f64 sum = 0;
+        top = 0;
+        if (exponent > HIGHEST_WINDOW) {
+            for (int item = 0; item < ITEMS; item++) gp_deposit_locally(digits, rests[item]);
+            break;
+        }
+        const f64 rounder = gp_rounder(exponent + 5); /* ITEMS times 48 bits are 52 */
+#pragma unroll
+        for (int item = 0; item < ITEMS; item++) {
+            const f64 high = (rests[item] + rounder) - rounder;
+            sum += high;
+            rests[item] -= high;
+            top = max(top, gp_absolute_f64(rests[item]));
+        }
+        gp_deposit_locally(digits, sum);
+    }
+}
+
+/* Move digits of 16 bits to wider ones, one by each of the first work-items. */
+DEVICE void gp_empty_digits(LOCAL u32 *digits, LOCAL i64 *wide, const int tid)
+{
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (tid < DIGITS) {
+        wide[tid] += (i32)digits[tid];
+        digits[tid] = 0;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    const i64 top = tops[0];
-    barrier(CLK_LOCAL_MEM_FENCE);
-    return top;
 }
 
 __kernel WORK_GROUP(BLOCK)
 void reduce_exact(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 outputs,
                   const i64 n, const i64 parts)
 {
-    __local f64 sums[WINDOWS][BLOCK];
-    __local i64 tops[BLOCK], shared[LIMBS];
-    __local f64 shared_special;
+    __local u32 digits[DIGITS], kinds[1];
+    __local i64 wide[DIGITS], gathered[BLOCK];
+    __local int last;
     const int tid = get_local_id(0);
-    const i64 chunk = (n + parts - 1) / parts;
-    i64 limbs[LIMBS];
-    f64 rests[ITEMS];
+    const i64 chunk = ((n + parts - 1) / parts + CHUNK - 1) / CHUNK * CHUNK;
+    value_t values[ITEMS];
 
     for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
         const i64 o = task / parts, first = min((task % parts) * chunk, n), end = min(first + chunk, n);
-        f64 special = 0;
-        for (int limb = 0; limb < LIMBS; limb++) limbs[limb] = 0;
+        sum_t sum = gp_empty_sum();
+        if (tid < DIGITS) digits[tid] = wide[tid] = 0;
+        if (tid == 0) kinds[0] = 0;
+        barrier(CLK_LOCAL_MEM_FENCE);
 
-        for (i64 base = first; base < end; base += BLOCK * ITEMS) {
-            /* 1. Load a block, and find its largest magnitude. Each work-item keeps its infinities and NaN apart. */
-            i64 top = 0;
+        for (i64 base = first; base < end; base += CHUNK) {
+            /* 1. Load elements, and look at their exponents. */
+#pragma unroll
+            for (int item = 0; item < ITEMS; item += VECTOR) {
+                const i64 j = base + (i64)item * BLOCK + tid * VECTOR;
+                if (j + VECTOR <= end) {
+                    MAP_VECTOR(o, j, values + item);
+                } else {
+#pragma unroll
+                    for (int k = 0; k < VECTOR; k++) {
+                        values[item + k] = IDENTITY;
+                        if (j + k < end) values[item + k] = MAP(o, j + k);
+                    }
+                }
+            }
+            u32 top = 0, bottom = ~0u;
 #pragma unroll
             for (int item = 0; item < ITEMS; item++) {
-                const i64 j = base + item * BLOCK + tid;
-                rests[item] = 0;
-                if (j < end) rests[item] = ADDEND(MAP(o, j));
-                if (MAGNITUDE(rests[item]) >= INFINITY_BITS) {
-                    special += rests[item];
-                    rests[item] = 0;
-                }
-                top = max(top, MAGNITUDE(rests[item]));
+                const u32 key = gp_key(values[item]);
+                top = max(top, key);
+                bottom = min(bottom, key - 1); /* of 0 the largest one */
             }
-            top = gp_largest(top, tops, tid);
 
-            /* 2. Add the highest bits of all elements, in windows from the largest magnitude down; again while bits are left. A sum
-             * has fewer than 53 bits, so it is exact. */
-            while (top) {
-                const int exponent = max((int)(top >> 52) - 1023, -HIGHEST_WINDOW);
-                if (exponent > HIGHEST_WINDOW) { /* each work-item has limbs of its own */
-                    for (int item = 0; item < ITEMS; item++) gp_deposit(limbs, rests[item]);
-                    break;
-                }
-                top = 0;
-#pragma unroll
-                for (int window = 0; window < WINDOWS; window++) {
-                    const f64 rounder = gp_rounder(exponent + 13 - window * WINDOW_BITS);
-                    f64 sum = 0;
-#pragma unroll
-                    for (int item = 0; item < ITEMS; item++) {
-                        const f64 high = (rests[item] + rounder) - rounder;
-                        sum += high;
-                        rests[item] -= high;
-                    }
-                    sums[window][tid] = sum;
-                }
-#pragma unroll
-                for (int item = 0; item < ITEMS; item++) top = max(top, MAGNITUDE(rests[item]));
-                for (int stride = BLOCK / 2; stride > 0; stride /= 2) {
-                    barrier(CLK_LOCAL_MEM_FENCE);
-                    for (int window = 0; window < WINDOWS; window++)
-                        if (tid < stride) sums[window][tid] += sums[window][tid + stride];
-                }
-                barrier(CLK_LOCAL_MEM_FENCE);
-                if (tid < WINDOWS) gp_deposit(limbs, sums[tid][0]);
-                top = gp_largest(top, tops, tid);
+            /* 2. Add them, or begin another sum. */
+            int fits = gp_fits(sum, top, bottom);
+            if (!fits || sum.count == TOGETHER) {
+                gp_deposit_locally(digits, sum.upper);
+                if (WIDE) gp_deposit_locally(digits, sum.lower);
+                sum = gp_sum_for(top, bottom);
+                fits = gp_fits(sum, top, bottom);
             }
+            if (fits) {
+                sum = gp_counted(sum, top, bottom);
+#pragma unroll
+                for (int item = 0; item < ITEMS; item++) sum = gp_added(sum, ADDEND(values[item]));
+            } else {
+                gp_deposit_values(digits, kinds, values);
+                sum = gp_empty_sum();
+            }
+            if ((base - first) / CHUNK % ROUNDS == ROUNDS - 1) gp_empty_digits(digits, wide, tid);
         }
+        gp_deposit_locally(digits, sum.upper);
+        if (WIDE) gp_deposit_locally(digits, sum.lower);
+        gp_empty_digits(digits, wide, tid);
 
-        /* 3. Add the limbs of all work-items, one after the other: most have none. Then round and store; or leave the limbs, and the
-         * last group adds those of all parts. */
+        /* 3. Carry. Round and store; or leave the limbs, and the last group adds those of all parts. */
+        i64 limbs[LIMBS];
+        f64 special = 0;
         if (tid == 0) {
-            shared_special = 0;
-            for (int limb = 0; limb < LIMBS; limb++) shared[limb] = 0;
+            i64 carry = 0;
+            for (int limb = 0; limb < LIMBS; limb++) {
+                const i64 low = wide[2 * limb] + carry, high = wide[2 * limb + 1] + (low >> 16);
+                limbs[limb] = (low & 0xffff) | (high & 0xffff) << 16;
+                carry = high >> 16;
+            }
+            limbs[LIMBS - 1] += carry * ((i64)1 << 32);
+            if (kinds[0]) special = kinds[0] == 1 ? 1.0 / 0.0 : kinds[0] == 2 ? -1.0 / 0.0 : 0.0 / 0.0;
+            last = 0;
+            if (parts == 1) {
+                STORE(o, 0, gp_exact_sum(limbs, special));
+            } else {
+                gp_leave_limbs(partials, task, limbs, special);
+                last = gp_last_done(counters + o, parts);
+            }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        gp_carry_limbs(limbs);
-        for (int turn = 0; turn < BLOCK; turn++) {
-            if (turn == tid) {
-                shared_special += special;
-                for (int limb = 0; limb < LIMBS; limb++) shared[limb] += limbs[limb];
+        if (last) {
+            const int limb = tid % (LIMBS + 1);
+            i64 whole = 0;
+            f64 specials = 0;
+            for (i64 part = tid / (LIMBS + 1); part < parts && tid < ROWS * (LIMBS + 1); part += ROWS) {
+                const u64 bits = gp_read_limb(partials, o * parts + part, limb);
+                if (limb < LIMBS)
+                    whole += (i64)bits;
+                else
+                    specials += gp_from_bits_f64(bits);
             }
+            gathered[tid] = limb < LIMBS ? whole : (i64)gp_bits_f64(specials);
             barrier(CLK_LOCAL_MEM_FENCE);
-        }
-        if (tid == 0) {
-            special = shared_special;
-            for (int limb = 0; limb < LIMBS; limb++) limbs[limb] = shared[limb];
-            int stores = parts == 1;
-            if (!stores) {
-                gp_leave_limbs(partials, task, limbs, special);
-                stores = gp_last_done(counters + o, parts);
+            if (tid == 0) {
                 special = 0;
-                for (int limb = 0; limb < LIMBS; limb++) limbs[limb] = 0;
-                for (i64 part = 0; stores && part < parts; part++)
-                    special = gp_add_limbs(partials, o * parts + part, limbs, special);
+                for (int k = 0; k <= LIMBS; k++) {
+                    whole = 0;
+                    for (int row = 0; row < ROWS; row++) {
+                        const i64 own = gathered[row * (LIMBS + 1) + k];
+                        if (k < LIMBS)
+                            whole += own;
+                        else
+                            special += gp_from_bits_f64((u64)own);
+                    }
+                    if (k < LIMBS) limbs[k] = whole;
+                }
+                STORE(o, 0, gp_exact_sum(limbs, special));
             }
-            if (stores) STORE(o, 0, gp_exact_sum(limbs, special));
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }

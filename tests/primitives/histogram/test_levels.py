@@ -1,0 +1,71 @@
+"""Weighted histograms and bincount at the levels "device" and "order": exact sums, the same bits on every device."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpuprims
+from gpuprims.errors import NoVariantError
+
+BINS = 20
+
+
+def weights_of(rng: np.random.Generator, dtype: Any, size: int) -> list[np.ndarray]:
+    """Return weights of near and of far exponents, subnormal ones, and zeros."""
+    near = rng.standard_normal(size)
+    least = rng.integers(-9, 9, size) * np.finfo(dtype).smallest_subnormal
+    wide = near * 2.0 ** rng.integers(-60, 60, size)
+    return [one.astype(dtype) for one in (near, wide, least, np.zeros(size))]
+
+
+def exact_sums(bins: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    return np.array([math.fsum(weights[bins == place].astype(np.float64)) for place in range(BINS)])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sums_of_bins_are_exact(device: gpuprims.Device, rng: np.random.Generator, dtype: Any) -> None:
+    x, keys = rng.random(3000, np.float32), rng.integers(0, BINS, 3000)
+    order = rng.permutation(3000)
+    for weights in weights_of(rng, dtype, 3000):
+        sums, edges = gpuprims.histogram(x, BINS, (0, 1), weights=weights, device=device, determinism="device")
+        places = np.searchsorted(edges, x, "right") - 1
+        np.testing.assert_array_equal(sums, exact_sums(places, weights).astype(dtype))
+        counted = gpuprims.bincount(keys, weights, device=device, determinism="order")
+        np.testing.assert_array_equal(counted, exact_sums(keys, weights))
+        again = gpuprims.bincount(keys[order], weights[order], device=device, determinism="order")
+        assert again.tobytes() == counted.tobytes()
+
+
+def test_infinities_and_nan(rng: np.random.Generator) -> None:
+    keys, weights = np.arange(4).repeat(10), rng.standard_normal(40)
+    weights[[3, 15, 16, 27]] = np.inf, np.inf, -np.inf, np.nan
+    with gpuprims.use_determinism("device"):
+        got = gpuprims.bincount(keys, weights, device="reference")
+    np.testing.assert_array_equal(got, [np.inf, np.nan, np.nan, math.fsum(weights[30:])])
+
+
+def test_densities_rows_and_segments(rng: np.random.Generator) -> None:
+    x, weights = rng.random((2, 500)), rng.random((2, 500))
+    with gpuprims.use_determinism("order"):
+        density, edges = gpuprims.histogram(x, BINS, (0, 1), density=True, weights=weights, device="reference")
+        rows, _ = gpuprims.histogram(x, BINS, (0, 1), weights=weights, axis=1, device="reference")
+        flat = (one.reshape(-1) for one in (x, weights))
+        how: dict[str, Any] = dict(zip(("x", "weights"), flat, strict=True))
+        parts, _ = gpuprims.histogram(**how, bins=BINS, range=(0, 1), segments=[0, 500, 1000], device="reference")
+    assert (density * np.diff(edges)).sum() == pytest.approx(1)
+    for row, own, by in zip(rows, x, weights, strict=True):
+        np.testing.assert_array_equal(row, exact_sums(np.searchsorted(edges, own, "right") - 1, by))
+    np.testing.assert_array_equal(parts, rows)
+
+
+def test_counts_reach_every_level_and_racing_sums_none() -> None:
+    keys = np.array([0, 1, 1, 5])
+    with gpuprims.use_determinism("order"):
+        assert gpuprims.bincount(keys, device="reference").tolist() == [1, 2, 0, 0, 0, 1]
+        assert gpuprims.bincount(keys, keys, device="reference").tolist() == [0, 2, 0, 0, 0, 5]
+        with pytest.raises(NoVariantError, match="bincount: deterministic=True at this level of determinism"):
+            gpuprims.bincount(keys, keys / 3, deterministic=False, device="reference")
