@@ -32,12 +32,15 @@ _OF_COMPLEX = frozenset(
 )
 
 
-def as_portable(function: TypedExpr, *, settled: bool = True, chooses: bool = True) -> TypedExpr:
+def as_portable(
+    function: TypedExpr, *, settled: bool = True, settles_copies: bool = False, chooses: bool = True
+) -> TypedExpr:
     """Return a function with the same bits on each device, those of NaN among them.
 
-    Folds settle the NaN of their results, so their functions need not be ``settled``. With ``chooses=False``, for their
-    operators, maxima and minima stay as they are. Raises :class:`NoVariantError` for functions of complex numbers that
-    have no portable form.
+    Folds settle the NaN of their results, so their functions need not be ``settled``. Results that are an argument stay
+    as they are, unless this one is computed, and ``settles_copies`` is True. With ``chooses=False``, for operators of
+    folds, maxima and minima stay as they are. Raises :class:`NoVariantError` for functions of complex numbers that have
+    no portable form.
     """
     nodes = list[Node]()
     for node in function.nodes:
@@ -46,16 +49,20 @@ def as_portable(function: TypedExpr, *, settled: bool = True, chooses: bool = Tr
         known = node.name in DEFINITIONS and (chooses or node.name not in CHOICES)
         named = known and operands[0].kind == "f"
         nodes.append(replace(node, name=PORTABLE + node.name) if named else node)
-    results = [_settled(nodes, k) if settled else k for k in function.results]
+    results = [_settled(nodes, k, copies=settles_copies) if settled else k for k in function.results]
     return replace(function, nodes=tuple(nodes), results=tuple(results))
 
 
-def _settled(nodes: list[Node], k: int) -> int:
+def _settled(nodes: list[Node], k: int, *, copies: bool) -> int:
     """Return the node of a result in which each NaN has the same bits."""
     node = nodes[k]
     if is_storage(node.dtype) and node.name == "cast":  # from float32, whose NaN is settled
-        nodes.append(replace(node, operands=(_settled(nodes, node.operands[0]),)))
-    elif node.dtype.kind != "f" or node.name == "constant" or (node.name == "argument" and not narrow(node.dtype)):
+        nodes.append(replace(node, operands=(_settled(nodes, node.operands[0], copies=copies),)))
+    elif (
+        node.dtype.kind != "f"
+        or node.name == "constant"
+        or (node.name == "argument" and not (copies or narrow(node.dtype)))
+    ):
         return k  # a copy, but registers hold no float16
     else:
         nodes.append(Node(PORTABLE + "plain", (k,), dtype=node.dtype))

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, ParamSpec
 import numpy as np
 
 from gpuprims.core.arrays import meet, span_of, unchanged
+from gpuprims.core.determinism import asks_for_device
 from gpuprims.core.device import Device, device_of
 from gpuprims.core.keywords import keywords_of, refuse_keywords
 from gpuprims.core.layout import is_contiguous
@@ -53,8 +54,8 @@ class Call(NamedTuple):
 
     @property
     def double(self) -> bool:
-        """True if the device computes in float64."""
-        return self.operands.driver.capabilities.fp64
+        """True if the device computes in float64, or may not decide."""
+        return self.operands.driver.capabilities.fp64 or asks_for_device()
 
     def along(
         self, axes: Sequence[int], stencil: Callable[[int, tuple[int, ...]], Stencil], border: Border

@@ -102,6 +102,7 @@ class AtBorders(Where, total=False):
     cval: Any
     channel_axis: int | None
     iterations: int
+    determinism: Level | None
 
 
 class BlurKeywords(AtBorders, total=False):

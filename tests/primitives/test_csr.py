@@ -10,7 +10,14 @@ from csr_cases import WRONG, assert_product, beside, rows_of
 from kernel_cases import Kernel, on_device, on_host, two_groups
 
 import gpuprims
-from gpuprims.errors import ArgumentError, DeviceMismatchError, DtypeError, ShapeError, UnknownVariantError
+from gpuprims.errors import (
+    ArgumentError,
+    DeviceMismatchError,
+    DtypeError,
+    NoVariantError,
+    ShapeError,
+    UnknownVariantError,
+)
 from gpuprims.primitives.csr import csr_product
 
 FLOATS = ("float32", "float64")
@@ -198,3 +205,22 @@ def test_the_choice_is_explained(device: gpuprims.Device) -> None:
     chosen = gpuprims.explain("csr", device, size=50, outputs=10**5).chosen
     assert chosen is not None
     assert chosen.name == {"cpu": "cpu_rows", "reference": "numpy"}.get(device.capabilities.kind, "rows")
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_the_level_device_has_the_same_bits_everywhere(
+    device: gpuprims.Device, dtype: str, rng: np.random.Generator
+) -> None:
+    """A product and a sum that are rounded once, or another order of a row's elements, would give other bits."""
+    if dtype == "float64" and not device.capabilities.fp64:
+        pytest.skip("needs float64")
+    for n, most in ((300, 12), (40, 200)):
+        A = rows_of(rng, rng.integers(0, most, n), 77, dtype)
+        A.data[5], A.data[9] = -np.nan, -0.0
+        for outputs in (None, 5):
+            B = beside(rng, 77, outputs, dtype)
+            given = A.data, A.indices, A.indptr, B
+            got, expected = (csr_product(*given, device=one, determinism="device") for one in (device, "reference"))
+            assert got.tobytes() == expected.tobytes()
+    with pytest.raises(NoVariantError, match="reaches the level 'device' of determinism; the call asks for 'order'"):
+        csr_product(*given, device=device, determinism="order")

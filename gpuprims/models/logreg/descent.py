@@ -213,7 +213,7 @@ def _sample_epoch(descent: Callable[..., Any], objective: Objective, settings: S
         how = {"rate": current, "keep": 1 - decay * (not decay_once), "device": device}
         order = settings.random.permutation(weighted)
         if not isinstance(features, SparseFeatures):
-            given = features.dense, samples.codes, weights, device.asarray(order)
+            given = features.array, samples.codes, weights, device.asarray(order)
             weights = descent(*given, sample_weight=samples.sample_weight, **how)
         else:
             for rows, slab in features.slabs(order):

@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpuprims.core.determinism import asks_for_device
+from gpuprims.models import host_algebra
 from gpuprims.models.logreg import newton
 from gpuprims.models.logreg.objective import Objective
 from gpuprims.models.logreg.progress import Monitor, Settings
@@ -36,7 +38,12 @@ _WIDE = np.dtype(np.float64)
 
 
 def lbfgs(objective: Objective, start: np.ndarray, settings: Settings, monitor: Monitor) -> str:
-    """Minimise by L-BFGS: SciPy's for few weights, and for many with vectors on the device."""
+    """Minimise by L-BFGS: SciPy's for few weights, and for many with vectors on the device.
+
+    For the same bits on every device, vectors are always on the device.
+    """
+    if asks_for_device():  # SciPy's has products by BLAS
+        return newton.solve_in_two_precisions(minimise, minimise, objective, start, settings, monitor)
     if objective.size < _FEWEST or not objective.device.capabilities.fp64:
         return newton.lbfgs(objective, start, settings, monitor)
     return newton.solve_in_two_precisions(minimise, newton.lbfgs_standardised, objective, start, settings, monitor)
@@ -148,7 +155,7 @@ class _Vectors:
         shares: list[tuple[int, float]] = []
         for step in reversed(self.known):
             change = step + _HISTORY
-            share = factors @ products[:, step] / products[step, change]
+            share = host_algebra.dot(factors, products[:, step]) / products[step, change]
             factors[change] -= share
             shares.append((step, share))
         if self.known:
@@ -157,9 +164,9 @@ class _Vectors:
             factors *= products[newest, change] / products[change, change]
         for step, share in reversed(shares):
             change = step + _HISTORY
-            factors[step] += share - factors @ products[:, change] / products[step, change]
+            factors[step] += share - host_algebra.dot(factors, products[:, change]) / products[step, change]
         given = self._device.asarray(factors.reshape(-1, 1))
-        return self._reduce(self._matrix, given, map="b*f", axis=0), float(factors @ products[:, -1])
+        return self._reduce(self._matrix, given, map="b*f", axis=0), host_algebra.dot(factors, products[:, -1])
 
     def remember(self, here: _Point, there: _Point) -> None:
         """Keep the step between two points, in place of the oldest one."""

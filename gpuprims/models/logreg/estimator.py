@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
+from gpuprims.core.determinism import LEVELS, Level, at_level
 from gpuprims.core.device import Device
 from gpuprims.expressions.narrow import STORAGE
 from gpuprims.models.checks import CheckedParameters, check_fitted, named_parameters
@@ -21,7 +20,7 @@ from gpuprims.models.logreg import fitting
 from gpuprims.models.logreg.paths import LogRegPath
 from gpuprims.models.logreg.penalties import PENALTIES, SOLVERS
 from gpuprims.models.logreg.prediction import LinearScores
-from gpuprims.models.logreg.progress import WARNINGS, Progress
+from gpuprims.models.logreg.progress import Progress, warn_of
 from gpuprims.models.pictures import loss_curve
 
 
@@ -91,6 +90,9 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
         Show a progress bar with the loss.
     composed : bool, default False
         Fit by the primitives map, reduce and csr alone; not for "sgd" or "hogwild", which are kernels of their own.
+    determinism : {"none", "run", "device", "order"}, optional
+        The level of fits and predictions; see :func:`gpuprims.use_determinism`. At "device" and "order", fits are
+        composed, and "auto" is "lbfgs"; not for a penalty on magnitudes or "hogwild".
 
     Attributes
     ----------
@@ -155,6 +157,7 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
         "callback": [callable, None],
         "verbose": ["verbose"],
         "composed": ["boolean"],
+        "determinism": [StrOptions(set(LEVELS)), None],
     }
 
     backend: str | Device | None = None
@@ -180,6 +183,7 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
     callback: Callable[[Progress], Any] | None = None
     verbose: bool = False
     composed: bool = False
+    determinism: Level | None = None
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that samples may be sparse."""
@@ -221,8 +225,8 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
         (1, 1)
         """
         self._validate_params()
-        fitting.fit(self, X, y, sample_weight)
-        self._warn(self.stop_reason_)
+        at_level("LogReg", self.determinism, fitting.fit, self, X, y, sample_weight)
+        warn_of(self, self.stop_reason_)
         return self
 
     @available_if(fitting.descends_by_batches)  # type: ignore[untyped-decorator]  # scikit-learn has no types
@@ -255,8 +259,8 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
         2
         """
         self._validate_params()
-        if not fitting.partial_fit(self, X, y, classes, sample_weight):
-            self._warn("diverged")
+        if not at_level("LogReg", self.determinism, fitting.partial_fit, self, X, y, classes, sample_weight):
+            warn_of(self, "diverged")
         return self
 
     def path(self, X: Any, y: Any, Cs: Any, sample_weight: Any = None) -> LogRegPath:
@@ -286,15 +290,9 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
         [0, 1, 1]
         """
         self._validate_params()
-        return fitting.path(self, X, y, Cs, sample_weight)
+        return at_level("LogReg", self.determinism, fitting.path, self, X, y, Cs, sample_weight)
 
     def plot_loss(self, ax: Any = None) -> Any:
         """Plot ``loss_curve_`` with matplotlib and return the axes."""
         check_fitted(self)
         return loss_curve(self.loss_iterations_, self.loss_curve_, f"LogReg, {self.solver}: {self.stop_reason_}", ax)
-
-    def _warn(self, reason: str) -> None:
-        if reason == "max_iter" and hasattr(self, "dual_gap_"):
-            reason = "gap"
-        if reason in WARNINGS:
-            warnings.warn("LogReg: " + WARNINGS[reason].format(**self.get_params()), ConvergenceWarning, stacklevel=3)

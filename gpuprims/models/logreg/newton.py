@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import linalg, optimize
+from scipy import optimize
 
+from gpuprims.models import host_algebra
 from gpuprims.models.logreg.objective import Objective
 from gpuprims.models.logreg.progress import Monitor, Settings, Solver
 
@@ -162,8 +163,8 @@ def _newton(objective: Objective, start: np.ndarray, settings: Settings, monitor
     for _ in range(settings.max_iter):
         if np.abs(gradient).max() <= settings.tol:
             return "tolerance"
-        step = _newton_step(objective.hessian(weights), gradient)
-        slope = float(gradient @ step)
+        step = -host_algebra.solved(objective.hessian(weights), gradient)
+        slope = host_algebra.dot(gradient, step)
         moved = _line_search(objective, weights, step, value, slope)
         if moved is None or idle == _IDLE_ITERATIONS:
             return rounding_or_stalled(value, slope / 2)
@@ -172,13 +173,6 @@ def _newton(objective: Objective, start: np.ndarray, settings: Settings, monitor
         if reason := monitor.record(value, weights):
             return reason
     return "tolerance" if np.abs(gradient).max() <= settings.tol else "max_iter"
-
-
-def _newton_step(hessian: np.ndarray, gradient: np.ndarray) -> Any:
-    try:
-        return -linalg.cho_solve(linalg.cho_factor(hessian), gradient)
-    except linalg.LinAlgError:  # linearly dependent features without a penalty
-        return -linalg.lstsq(hessian, gradient)[0]
 
 
 def _line_search(

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.models import host_algebra
 from gpuprims.models.features import Features
 from gpuprims.models.logreg.samples import Samples
 from gpuprims.primitives.logistic import logistic_gradient
@@ -90,7 +91,7 @@ class Objective:
     def penalised_mean(self, loss: float, slopes: np.ndarray, flat: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the objective and its gradient, from the summed loss and its gradient on the host."""
         coefficients = np.where(self.penalised, flat, 0.0)
-        value = loss / self.total + self.penalty / 2 * float(coefficients @ coefficients)
+        value = loss / self.total + self.penalty / 2 * host_algebra.dot(coefficients, coefficients)
         return value, slopes / self.total + self.penalty * coefficients
 
     def mean_and_deviation(self) -> tuple[np.ndarray, np.ndarray]:
@@ -228,15 +229,15 @@ class Objective:
         ``coordinates`` of one output, such as Standardised, give the derivative with respect to their own variables.
         """
         one = Objective(self.samples, 1, 0, fit_intercept=self.fit_intercept)
-        direction = np.random.default_rng(0).standard_normal(one.size)
+        direction = host_algebra.direction_of(one.size)
         largest = 0.0
         for _ in range(_POWER_ITERATIONS):
-            direction = direction / np.linalg.norm(direction)
+            direction = direction / host_algebra.norm(direction)
             flat = direction if coordinates is None else coordinates.to_weights(direction)
             scores = one.scores(one.to_device(flat))
             found = one.to_host(one._gradient(self._map("z*s", scores, self._weight)))
             direction = found if coordinates is None else coordinates.inner_gradient(found)
-            largest = float(np.linalg.norm(direction))
+            largest = host_algebra.norm(direction)
         return largest / (4 if self.outputs == 1 else 2)
 
     def _map(self, fn: Any, *arrays: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from gpuprims.core.determinism import refuse_levels
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.models.logreg import descent, device_lbfgs, newton, one_launch, proximal, screening
 from gpuprims.models.logreg.progress import Solver
@@ -45,6 +46,8 @@ def strengths_of(penalty: str | None, l1_ratio: float, C: float, total: float) -
 def solver_of(model: Any, strengths: Strengths, *, classes: int, features: int) -> Solver:
     """Return the solver that a model asks for; raise ArgumentError for one that cannot fit these samples."""
     sparse = strengths.l1 > 0
+    if sparse:
+        refuse_levels("LogReg", "fits with a penalty on magnitudes")
     if model.variant is not None and model.solver not in _BY_VARIANT:
         rule = f"variant= with solver= one of {', '.join(map(repr, _BY_VARIANT))}"
         raise ArgumentError(f"LogReg: {rule}; got {quoted(model.variant)} with {model.solver!r}")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.metrics import accuracy_score
 
+from gpuprims.core.determinism import Level, at_level
 from gpuprims.core.device import Device
 from gpuprims.core.operands import Operands
 from gpuprims.models.checks import OwnErrors, check_fitted
@@ -19,6 +22,18 @@ from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 from gpuprims.primitives.take import take
 
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def at_own_level(method: Method) -> Method:
+    """Decorate a method of a model that runs at its level of determinism."""
+
+    @wraps(method)
+    def call(model: Any, *given: Any, **named: Any) -> Any:
+        return at_level(type(model).__name__, model.determinism, method, model, *given, **named)
+
+    return call  # type: ignore[return-value]  # it has the same parameters
+
 
 class LinearScores:
     """Mix-in that predicts from ``coef_``, ``intercept_``, ``classes_`` and ``threshold``."""
@@ -29,6 +44,7 @@ class LinearScores:
     threshold: float
     backend: str | Device | None
     device: str | Device | None
+    determinism: Level | None = None
 
     @property
     def fit_dtype(self) -> np.dtype[Any]:
@@ -36,6 +52,7 @@ class LinearScores:
         found: np.dtype[Any] = self.coef_.dtype
         return found
 
+    @at_own_level
     def decision_function(self, X: Any) -> Any:
         """Return the scores ``X @ coef_.T + intercept_``.
 
@@ -44,14 +61,17 @@ class LinearScores:
         operands, scores = self._whole_scores(X)
         return _like_samples(X, operands, scores.reshape(-1) if scores.shape[1] == 1 else scores)
 
+    @at_own_level
     def predict_proba(self, X: Any) -> Any:
         """Return the probability of each class, of shape (n_samples, n_classes)."""
         return self._from_scores(X, _signed_sigmoid, "exp(z + b - m) / t")
 
+    @at_own_level
     def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithm of the probability of each class, of shape (n_samples, n_classes)."""
         return self._from_scores(X, _signed_log_sigmoid, "z + b - m - log(t)")
 
+    @at_own_level
     def predict(self, X: Any) -> Any:
         """Return the class of each sample: the most probable one; of two classes, by ``threshold``.
 
@@ -69,6 +89,7 @@ class LinearScores:
             found = take(device.asarray(self.classes_), self._codes(device, scores, constants), device=device)
         return _like_samples(X, operands, found)
 
+    @at_own_level
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy.
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from gpuprims.models.logreg.objective import Objective
 
@@ -23,6 +25,14 @@ WARNINGS = {
     "diverged": "a learning_rate at which the loss falls; got learning_rate={learning_rate}, at which it overflows"
     ' (the last finite weights are kept; lower it, or use "auto")',
 }
+
+
+def warn_of(model: Any, reason: str) -> None:
+    """Warn the caller of a model's method if its fit ended for a reason that may leave it far from the minimum."""
+    if reason == "max_iter" and hasattr(model, "dual_gap_"):
+        reason = "gap"
+    if reason in WARNINGS:
+        warnings.warn("LogReg: " + WARNINGS[reason].format(**model.get_params()), ConvergenceWarning, stacklevel=3)
 
 
 class _NoBar:

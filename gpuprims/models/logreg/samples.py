@@ -11,10 +11,12 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
+from gpuprims.core.determinism import asks_for_device
 from gpuprims.core.device import Device
 from gpuprims.core.operands import is_plain
 from gpuprims.errors import ArgumentError
 from gpuprims.expressions import computable
+from gpuprims.models import host_algebra
 from gpuprims.models.checks import OwnErrors
 from gpuprims.models.composed import composed
 from gpuprims.models.device_arrays import device_operands, to_host
@@ -59,7 +61,7 @@ class Samples:
         """Return the samples with zero weight for the given rows."""
         weights = np.array(self.device.to_host(self.weights))
         weights[rows] = 0
-        total = float(weights.sum(dtype=np.float64))
+        total = host_algebra.total(weights)
         return replace(self, sample_weight=self.device.asarray(weights), total=total)
 
     def rows(self, start: int, stop: int) -> Samples:
@@ -67,7 +69,7 @@ class Samples:
         weights, total = self.sample_weight, float(stop - start)
         if weights is not None:
             weights = weights[start:stop]
-            total = float(np.sum(self.device.to_host(weights), dtype=np.float64))
+            total = host_algebra.total(self.device.to_host(weights))
         features, codes = self.features.rows(start, stop), self.codes[start:stop]
         return replace(self, features=features, codes=codes, sample_weight=weights, total=total)
 
@@ -104,13 +106,13 @@ def samples_of(
             got = f"{model.feature_dtype} (or pass X.toarray())"
             raise ArgumentError(f"{label}: feature_dtype=None for sparse samples; got {got}")
         features = features.quantised(computable(model.feature_dtype, label, stored=True))
-    if getattr(model, "composed", False):
+    if getattr(model, "composed", False) or asks_for_device():  # other products have other bits elsewhere
         features = composed(features)
     if plain:
         return Samples(device, features, codes, None, total=float(count))
     weights = _weights(model, labels, sample_weight)
     given = device.asarray(np.ascontiguousarray(weights, dtype)) if np.any(weights != 1) else None
-    return Samples(device, features, codes, given, total=float(weights.sum()))
+    return Samples(device, features, codes, given, total=host_algebra.total(weights))
 
 
 def host_labels(label: str, y: Any, count: int) -> np.ndarray:

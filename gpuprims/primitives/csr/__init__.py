@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gpuprims.core.determinism import Level, at_level
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
@@ -26,6 +27,7 @@ def csr_product(
     *,
     device: str | Device | None = None,
     variant: str | None = None,
+    determinism: Level | None = None,
 ) -> Any:
     """Return the product ``A @ dense`` of a sparse matrix in CSR form and a dense vector or matrix.
 
@@ -44,6 +46,8 @@ def csr_product(
         Where to compute, for host arrays.
     variant : str, optional
         The kernel to use, instead of the best one.
+    determinism : {"none", "run", "device", "order"}, optional
+        The level of determinism; see :func:`gpuprims.use_determinism`.
 
     Returns
     -------
@@ -73,6 +77,9 @@ def csr_product(
     >>> csr_product(data, indices, indptr, np.array([1.0, 10.0, 100.0]), device="reference")
     array([201.,   0.,  30.])
     """
+    if determinism is not None:
+        arrays = data, indices, indptr, dense
+        return at_level("csr_product", determinism, csr_product, *arrays, device=device, variant=variant)
     operands = checked_operands((data, indices, indptr, dense), device)
     elements, columns, ends, beside = operands.natives
     place = None if operands.on_host else operands.device

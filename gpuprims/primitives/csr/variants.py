@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from gpuprims.core.catalogue import Catalogue
@@ -10,7 +11,16 @@ from gpuprims.core.refusals import double_precision, for_cpus, group_fits, value
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.csr.reference import csr_numpy
 
-_CSR = Catalogue(Variant, "csr", Path(__file__).parent)
+
+@dataclass(frozen=True)
+class CsrVariant(Variant):
+    """A variant of products with a sparse matrix."""
+
+    # A fixed tree adds the products of a row.
+    fixed: bool = False
+
+
+_CSR = Catalogue(CsrVariant, "csr", Path(__file__).parent)
 
 VARIANTS = (
     _CSR.cpu(
@@ -25,5 +35,13 @@ VARIANTS = (
         geometry=Geometry(256, 4),  # rows: rows
         refuse=lambda at: first_refusal(double_precision, group_fits(at.block), values_fit(at.block)),
     ),
-    _CSR.numpy(csr_numpy),
+    *_CSR.gpu(
+        "fixed",
+        rank=5,
+        geometry=Geometry(256, 4),  # rows: rows
+        fixed=True,
+        level="device",
+        refuse=lambda at: first_refusal(double_precision, group_fits(at.block), values_fit(at.block)),
+    ),
+    _CSR.numpy(csr_numpy, level="device"),
 )

@@ -16,6 +16,7 @@ from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
 from gpuprims.errors import ArgumentError
 from gpuprims.primitives.rows import vector_of
+from gpuprims.primitives.sgd.fixed import in_fixed_order
 from gpuprims.primitives.sgd.steps import MOST_BLOCK, Steps, plan_steps, power, sample_steps, takes_none, up_to
 from gpuprims.primitives.sgd.turns import in_turns
 from gpuprims.primitives.sgd.variants import SgdVariant
@@ -67,6 +68,9 @@ def plan_call(
         chosen = SgdVariant.of(variant)
         if chosen.takes_turns:
             return in_turns(_LABEL, steps, chosen, *request, device)
+        if chosen.fixed or chosen.backend == "reference":
+            takes_none(_LABEL, chosen, threads_per_datapoint=request.threads, datapoints_per_block=request.rows)
+            return in_fixed_order(steps, chosen, device)
         if chosen.scratch == "products":
             return _with_products(steps, chosen, request, device)
         takes_none(_LABEL, chosen, threads_per_datapoint=request.threads, datapoints_per_block=request.rows)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from gpuprims.primitives.fixed_lanes import lanes_of, settled, summed_by_lanes
 from gpuprims.primitives.logistic.spec import SamplesSpec
 
 
@@ -16,10 +17,12 @@ def sgd_numpy(spec: SamplesSpec, memories: Sequence[np.ndarray], layout: np.ndar
     weights[...] = before
     for step, number in enumerate(order.tolist()):
         rate, keep = paces[step // stretch]
-        (probability,) = spec.map(rows[number] @ weights[:k] + sum(weights[k:]))
-        moved = rate * (probability - labels[number]) * (sample_weights[0][number] if sample_weights else 1)
+        score = summed_by_lanes(rows[number] * weights[:k], lanes_of(k))
+        (probability,) = spec.map(score + sum(weights[k:]))
+        moved = rate * (sample_weights[0][number] if sample_weights else 1) * (probability - labels[number])
         weights[:k] = keep * weights[:k] - moved * rows[number]
         weights[k:] -= moved
+    weights[...] = settled(weights.dtype)(weights)[0]
 
 
 def hogwild_numpy(spec: SamplesSpec, memories: Sequence[np.ndarray], layout: np.ndarray, *numbers: int) -> None:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from gpuprims.core.determinism import asks_for_device
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan
@@ -18,7 +19,7 @@ from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError, quoted
-from gpuprims.expressions import TypedExpr, trace, typed
+from gpuprims.expressions import TypedExpr, as_portable, trace, typed
 from gpuprims.expressions.masks import refuse_masked
 from gpuprims.primitives.logistic.labelled import check_samples, sigmoid
 from gpuprims.primitives.logistic.spec import SamplesSpec
@@ -52,12 +53,15 @@ class Steps(NamedTuple):
 
     def spec(self, kind: type[SgdSpec] = SgdSpec, **fields: int) -> SgdSpec:
         """Return the spec of a kernel; the order and the rates are beside the samples."""
-        return kind.of(self.layout, len(self.layout.forms) - 1, _sigmoid(self.dtype), others=2, **fields)
+        function = typed_sigmoid(self.dtype, portable=not kind.contracted)
+        return kind.of(self.layout, len(self.layout.forms) - 1, function, others=2, **fields)
 
 
-@lru_cache(maxsize=2)
-def _sigmoid(dtype: np.dtype[Any]) -> TypedExpr:
-    return typed(trace(sigmoid, 1), (dtype,), (dtype,))
+@lru_cache(maxsize=4)
+def typed_sigmoid(dtype: np.dtype[Any], *, portable: bool) -> TypedExpr:
+    """Return the sigmoid of scores of a dtype, with the same bits on each device if ``portable``."""
+    found = typed(trace(sigmoid, 1), (dtype,), (dtype,))
+    return as_portable(found) if portable else found
 
 
 def plan_steps(
@@ -73,7 +77,8 @@ def plan_steps(
     result = contiguous(forms[0].dtype, forms[2].shape, alignment)
     layout = starts_of((*forms, result))
     steps = Steps(layout, samples, features, total, total // stretches)
-    traits = CallTraits((result.dtype,), total, features, value_bytes=result.dtype.itemsize, side_by_side=True)
+    how = {"value_bytes": result.dtype.itemsize, "side_by_side": True, "portable": asks_for_device()}
+    traits = CallTraits((result.dtype,), total, features, **how)
     inputs = range(len(forms))
     return LaunchPlan(
         device, label, traits, (result,), lambda chosen: compiling(chosen, steps), asked=variant, inputs=inputs

@@ -21,6 +21,7 @@ class SgdVariant(LogisticVariant):
     """A variant of steps by single samples."""
 
     takes_turns: bool = False  # teams of work-items of one group take samples in turn
+    fixed: bool = False  # operations are the same on every device
     whole: int = 1  # the group is a multiple of so many work-items
 
 
@@ -64,5 +65,13 @@ VARIANTS = (
         yields=_asked,
         **_TURNS,
     ),
-    _SGD.numpy(sgd_numpy, Geometry(1, 1)),
+    *_SGD.gpu(
+        "fixed",
+        rank=5,
+        geometry=Geometry(128, 1),
+        fixed=True,
+        level="device",
+        refuse=lambda at: first_refusal(double_precision, group_fits(at.block)),
+    ),
+    _SGD.numpy(sgd_numpy, Geometry(1, 1), level="device"),
 )

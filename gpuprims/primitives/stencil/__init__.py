@@ -8,6 +8,7 @@ from typing import Any, Unpack, overload
 
 import numpy as np
 
+from gpuprims.core.determinism import Level, at_level
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.lazy import call_by_chunks
@@ -55,6 +56,7 @@ def stencil(
     out: Any = None,
     device: str | Device | None = None,
     variant: str | None = None,
+    determinism: Level | None = None,
     **unknown: Any,
 ) -> Any:
     """Compute each element from its neighbours, as :func:`scipy.ndimage.correlate`.
@@ -85,6 +87,8 @@ def stencil(
         Where to compute, for host arrays.
     variant : str, optional
         The kernel to use, instead of the best one.
+    determinism : {"none", "run", "device", "order"}, optional
+        The level of determinism; see :func:`gpuprims.use_determinism`.
 
     Returns
     -------
@@ -117,6 +121,9 @@ def stencil(
     """
     if unknown:
         refuse_keywords("stencil", keywords_of(stencil), unknown)
+    if determinism is not None:
+        how = {"mode": mode, "cval": cval, "channel_axis": channel_axis, "iterations": iterations, "dtype": dtype}
+        return at_level("stencil", determinism, stencil, x, weights, out=out, device=device, variant=variant, **how)
     key = None
     decides = type(cval) is int or (type(cval) is float and cval)  # 0.0 is equal to -0.0
     decides = decides and type(iterations) is int and type(channel_axis) in AS_GIVEN

@@ -9,6 +9,7 @@ from typing import Any, Literal, Unpack, get_args, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from gpuprims.core.determinism import Level, at_level
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.lazy import call_by_chunks
@@ -55,6 +56,7 @@ def blur(
     out: Any = None,
     device: str | Device | None = None,
     variant: str | None = None,
+    determinism: Level | None = None,
     **unknown: Any,
 ) -> Any:
     """Blur images: each pixel becomes a mean of its neighbourhood.
@@ -84,6 +86,8 @@ def blur(
         Where to compute, for host arrays.
     variant : str, optional
         The kernel to use, instead of the best one.
+    determinism : {"none", "run", "device", "order"}, optional
+        The level of determinism; see :func:`gpuprims.use_determinism`.
 
     Returns
     -------
@@ -120,6 +124,10 @@ def blur(
     """
     if unknown:
         refuse_keywords("blur", keywords_of(blur), unknown)
+    if determinism is not None:
+        named: dict[str, Any] = {"size": size, "sigma": sigma, "mode": mode, "cval": cval}
+        named |= {"channel_axis": channel_axis, "iterations": iterations}
+        return at_level("blur", determinism, blur, image, kind, out=out, device=device, variant=variant, **named)
     key, numbers = None, (size, sigma, channel_axis, iterations)
     if type(cval) is int and all(type(number) in _AS_GIVEN for number in numbers):
         key, arrays, run_again = _WARM.find_into((kind, mode, cval, *numbers, variant), (image,), out, device)
@@ -129,7 +137,7 @@ def blur(
     try:
         bound = bind_blur((image,), *how, out=out, device=device, variant=variant)
     except LazyArrayError as found:
-        named: dict[str, Any] = {"size": size, "sigma": sigma, "mode": mode, "cval": cval}
+        named = {"size": size, "sigma": sigma, "mode": mode, "cval": cval}
         named |= {"channel_axis": channel_axis, "iterations": iterations}
         return call_by_chunks(found, "blur", image, kind, out=out, device=device, variant=variant, **named)
     return run(*bound, partial(_WARM.keep, key))

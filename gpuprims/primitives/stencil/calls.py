@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gpuprims.core.determinism import asks_for_device
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import LaunchPlan, find_plan
 from gpuprims.core.layout import Form, contiguous
@@ -55,7 +56,7 @@ def bind(
     if callable(weights):
         stencil = of_function(weights, element, chosen)
     else:
-        double = operands.driver.capabilities.fp64
+        double = operands.driver.capabilities.fp64 or asks_for_device()
         stencil = of_weights(as_weights(weights), element, chosen or element, double=double)
     return bind_stencil(operands, stencil, mode, cval, channel_axis, iterations, out, variant)
 

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from gpuprims.core.determinism import asks_for_device
 from gpuprims.core.device import Device, device_of
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import LaunchPlan
@@ -205,7 +206,7 @@ def _request(operands: Operands, weights: np.ndarray, ahead: int, result: Dtype)
     (array,) = operands.natives
     turned = np.ascontiguousarray(weights[::-1])
     first = ahead - len(weights) + 1
-    double = operands.driver.capabilities.fp64
+    double = operands.driver.capabilities.fp64 or asks_for_device()
     stencil = _stencil(turned.tobytes(), turned.dtype, first, array.dtype, result, double)
     grid, _ = grid_along(_LABEL, (int(array.size),), (0,))
     return StencilRequest(_LABEL, stencil, border_of(_LABEL, "constant", 0, array.dtype), grid)

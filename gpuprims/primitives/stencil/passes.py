@@ -37,8 +37,6 @@ from gpuprims.primitives.stencil.variants import StencilVariant
 _LEAST_DEPTH, _FEWEST_GROUPS = 4, 2
 # Up to this many neighbours a byte of an element, memory sets the pace.
 _FEW_TAPS = 2  # rows: rolling
-
-
 # Up to this many numbers of 32 bits in planes, larger groups are faster.
 _FEW_NUMBERS = 64  # rows: planes
 # Windows of kernels that read all weights, in one pass.
@@ -79,7 +77,9 @@ class Pass(NamedTuple):
         )
         computed = () if stencil.function is None else stencil.function.computed_in
         dtypes = (self.forms[0].dtype, stencil.value, stencil.result, *computed)
-        return StencilTraits(dtypes, math.prod(grid.lengths), neighbourhood=reads)
+        rounds = stencil.function is None and stencil.value.kind == "f"  # else all kernels compute one function
+        size, portable = math.prod(grid.lengths), stencil.portable
+        return StencilTraits(dtypes, size, neighbourhood=reads, rounds=rounds, portable=portable)
 
     def simplified(self) -> Pass:
         """Return the launch with planes as batches or as rows, if neighbours do not lie beside an element."""

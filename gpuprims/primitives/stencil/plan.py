@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gpuprims.core.determinism import asks_for_device
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.launch_plan import LaunchPlan, Sample
@@ -20,6 +21,7 @@ from gpuprims.core.variant import Variant
 from gpuprims.errors import ArgumentError
 from gpuprims.primitives.stencil.grids import Border, grid_of
 from gpuprims.primitives.stencil.passes import Pass
+from gpuprims.primitives.stencil.portable import as_portable_stencil
 from gpuprims.primitives.stencil.request import StencilRequest
 from gpuprims.primitives.stencil.stencils import of_function
 from gpuprims.primitives.stencil.traits import StencilTraits
@@ -104,6 +106,8 @@ def plan_call(
     out = result_forms(label, [contiguous(request.last.result, shape, alignment)], written)[0]
     array, plans, parts = forms[0], list[LaunchPlan](), request.parts
     for k, part in enumerate(parts, 1):
+        if asks_for_device() and part.stencil.halves is None:
+            part = part._replace(stencil=as_portable_stencil(part.stencil))
         target = out if k == len(parts) else contiguous(part.stencil.result, shape, alignment)
         plans += _launches(part, array, target, alignment, device, variant)
         array = target

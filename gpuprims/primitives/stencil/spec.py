@@ -98,7 +98,7 @@ class StencilSpec(KernelSpec):
         element, strides = self.inputs[0].dtype, self.inputs[0].reduced
         reach = {axis: self.reach(k) for k, axis in enumerate(_AXES)}
         loads = " ".join(f"window[{k}] = FETCH({dz}, {dy}, {dx});" for k, (dz, dy, dx) in enumerate(self.offsets))
-        result, out = len(self.inputs), self.outputs[0].reduced
+        result, out, value = len(self.inputs), self.outputs[0].reduced, self.values[0]
         pitch = f"ITEMS + {self.times - (self.across is not None)} * HALO"
         if self.window == "tile":
             pitch = "TILE_WIDTH + HALO"
@@ -121,6 +121,7 @@ class StencilSpec(KernelSpec):
             "CHANNELS": self.channels,
             "SEPARABLE": int(self.across is not None),
             "TABLE": int(self.window == "table"),
+            "PRODUCT(a, b)": f"gp_times_{c_type(value)}(a, b)" if value.kind == "f" else "((a) * (b))",
             "LINES": int(self.window in _IN_LINES),
             "NEIGHBOURS": len(self.offsets),
             "VECTOR_OUT": self.vector_out,

@@ -53,6 +53,8 @@ class Stencil:
     halves: Halves | None = None
     # False if each product and each sum is rounded, as on SciPy's host: integers are cut at the same numbers.
     contracted: bool = True
+    # True if results have the same bits on each device; see :mod:`.portable`.
+    portable: bool = False
     # ``function`` written another way, for every second element of a row: it shares parts with the element before it.
     beside: TypedExpr | None = None
 

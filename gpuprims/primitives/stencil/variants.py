@@ -154,8 +154,9 @@ VARIANTS = (
         "direct",
         rank=10,
         geometry=Geometry(256, 1, 64),  # rows: others
+        level="order",
         refuse=lambda at: first_refusal(double_precision, group_fits(at.block), one_pass),
         tunable=Tunable(geometries(BLOCKS, (1,), (8, 16, 32, 64, 128)), work_items_fit),
     ),
-    _STENCIL.numpy(stencil_numpy, refuse=one_pass),
+    _STENCIL.numpy(stencil_numpy, refuse=one_pass, level="order"),
 )

@@ -1,0 +1,58 @@
+"""Sums of products by lanes of a fixed number, whose operations and order do not depend on the device.
+
+Lane k adds every ``lanes``-th product, from product k on, to zero; then the lanes fold by halves. A sum that begins
+with zero is never the zero with a sign, so lanes without a product may be left out: adding their zero changes nothing.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from gpuprims.core.codegen.operands import return_value
+from gpuprims.expressions import TypedExpr, as_portable, c_type, emit_function, trace, typed
+from gpuprims.primitives.rows import power_of_two
+
+# Most lanes that add the products of a score.
+_MOST_LANES = 128
+
+
+def lanes_of(features: int) -> int:
+    """Return the lanes that add the products of a score of so many features."""
+    return min(power_of_two(features), _MOST_LANES)
+
+
+def lane_macros(dtype: np.dtype[Any], lanes: int) -> dict[str, int | str]:
+    """Return the macros of kernels that add products of a dtype by lanes."""
+    return {"TREE_LANES": lanes, "PRODUCT_OF(a, b)": f"gp_times_{c_type(dtype)}(a, b)"}
+
+
+def settled_text(dtype: np.dtype[Any]) -> str:
+    """Write ``gp_settled``, which gives all NaN the same bits."""
+    return emit_function("DEVICE value_t gp_settled(const value_t value)", settled(dtype), ["value"], return_value)
+
+
+@lru_cache(maxsize=2)
+def settled(dtype: np.dtype[Any]) -> TypedExpr:
+    """Return the function that gives all NaN the same bits."""
+    return as_portable(typed(trace(lambda value: value, 1), (dtype,)), settles_copies=True)
+
+
+def folded_lanes(lanes: np.ndarray) -> np.ndarray:
+    """Fold lanes, along the second axis, by halves."""
+    while lanes.shape[1] > 1:
+        half = lanes.shape[1] // 2
+        lanes = lanes[:, :half] + lanes[:, half:]
+    return lanes[:, 0]
+
+
+def summed_by_lanes(products: np.ndarray, lanes: int) -> Any:
+    """Return the sum of a row of products."""
+    padded = np.zeros(-(-len(products) // lanes) * lanes, products.dtype)
+    padded[: len(products)] = products
+    sums = np.zeros(lanes, products.dtype)
+    for turn in padded.reshape(-1, lanes):
+        sums += turn
+    return folded_lanes(sums[np.newaxis])[0]
