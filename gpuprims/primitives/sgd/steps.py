@@ -77,8 +77,8 @@ def plan_steps(
     result = contiguous(forms[0].dtype, forms[2].shape, alignment)
     layout = starts_of((*forms, result))
     steps = Steps(layout, samples, features, total, total // stretches)
-    how = {"value_bytes": result.dtype.itemsize, "side_by_side": True, "portable": asks_for_device()}
-    traits = CallTraits((result.dtype,), total, features, **how)
+    item, portable = result.dtype.itemsize, asks_for_device()
+    traits = CallTraits((result.dtype,), total, features, value_bytes=item, side_by_side=True, portable=portable)
     inputs = range(len(forms))
     return LaunchPlan(
         device, label, traits, (result,), lambda chosen: compiling(chosen, steps), asked=variant, inputs=inputs

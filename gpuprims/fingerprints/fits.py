@@ -1,0 +1,27 @@
+"""Fits of logistic regression of a fingerprint, by each solver that reaches the level."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from gpuprims.fingerprints.data import Data
+from gpuprims.models import LogReg
+
+_SOLVERS = ("gd", "lbfgs", "newton-cholesky", "sgd")
+
+
+def calls(data: Data) -> Iterator[tuple[str, Any]]:
+    """Yield the names of solvers, and the weights and losses of their fits."""
+    X = data.numbers((data.some(1500, 40), data.some(11, 3)), key=33)
+    y = (X[:, 0] + data.numbers(len(X), key=34) > 0).astype(np.int64)
+    for solver in _SOLVERS:
+        model = LogReg(data.device, solver=solver, max_iter=data.some(10, 2), random_state=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X, y)
+        yield f"LogReg {solver}", (model.coef_, model.intercept_, np.array(model.loss_curve_))
