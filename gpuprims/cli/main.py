@@ -10,14 +10,14 @@ from typing import NoReturn
 from typing_extensions import override
 
 import gpuprims
-from gpuprims.cli import bench, completion, demo, explain, info, kernels, probe, profile, spam, tune
+from gpuprims.cli import bench, completion, demo, explain, fingerprint, info, kernels, probe, profile, spam, tune
 from gpuprims.cli.arguments import Help
 from gpuprims.cli.terminal import fail, run_command
 from gpuprims.errors import GpuprimsError, did_you_mean
 
 # All commands, in the order of ``gpuprims --help``. A module has ``add_parser(commands)``, which adds the parser that
 # has the module's name, and ``run(chosen)``, which takes the parsed arguments and returns the exit status.
-MODULES = info, explain, kernels, tune, profile, probe, bench, spam, demo, completion
+MODULES = info, explain, kernels, tune, profile, probe, fingerprint, bench, spam, demo, completion
 COMMANDS = {module.__name__.rpartition(".")[2]: module for module in MODULES}
 
 _EPILOG = """\

@@ -6,12 +6,14 @@ the level, variants that do not reach it refuse the call, and caches of plans ke
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal, TypeVar
+from collections.abc import Callable, Hashable
+from functools import lru_cache, wraps
+from typing import Any, Literal, ParamSpec, TypeVar
 
 from gpuprims.core.default_device import Default, Scope
 from gpuprims.errors import ArgumentError, NoVariantError, did_you_mean, quoted
 
+P = ParamSpec("P")
 T = TypeVar("T")
 Level = Literal["none", "run", "device", "order"]
 # Each promises what those before it promise.
@@ -64,6 +66,23 @@ def without_level(call: Callable[[], T]) -> T:
     """Return the result of a call that promises nothing beyond the default, such as a trial of a device."""
     with CHOSEN.within(None):
         return call()
+
+
+def cached_by_level(most: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Decorate a function whose results may be others where calls are asked for the same bits on every device."""
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        @lru_cache(most)
+        def known(alike: bool, *args: Hashable, **keywords: Hashable) -> T:
+            return function(*args, **keywords)  # type: ignore[arg-type]  # of P
+
+        @wraps(function)
+        def call(*args: P.args, **keywords: P.kwargs) -> T:
+            return known(asks_for_device(), *args, **keywords)  # type: ignore[arg-type]  # a cache of hashable ones
+
+        return call
+
+    return decorate
 
 
 def refuse_levels(label: str, what: str) -> None:

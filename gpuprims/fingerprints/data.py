@@ -10,7 +10,6 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.primitives.philox import random
 
-Calls = Any
 FLOATS = ("float32", "float64")
 
 
@@ -30,14 +29,15 @@ class Data:
         """Return random numbers, made once."""
         told = shape, dtype, kind, key, *how.items()
         if told not in self._made:
-            made: Any = random(key, shape, kind, dtype=dtype, device=self.device, **how)  # type: ignore[call-overload]
-            self._made[told] = np.asarray(made)
+            how |= {"kind": kind, "dtype": dtype, "device": self.device}
+            self._made[told] = np.asarray(random(key, shape, **how))
         return self._made[told]
 
     def uneven(self, shape: Any, dtype: str = "float32") -> Any:
         """Return normal numbers of many exponents, with infinities, zeros with a sign and NaN among them."""
         x = self.numbers(shape, dtype).copy()
         flat = x.reshape(-1)
-        flat *= np.exp2(self.numbers(flat.size, "int32", "integers", low=-30, high=31)).astype(dtype)
+        exponents = self.numbers(flat.size, "int32", "integers", low=-30, high=31)
+        flat[:] = np.ldexp(flat, exponents)
         flat[7::1009], flat[11::1013], flat[13::2003], flat[17::3001] = np.inf, -0.0, np.nan, -np.inf
         return x

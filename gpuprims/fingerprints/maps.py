@@ -23,6 +23,12 @@ _OF_TWO: dict[str, Callable[[Any, Any], Any]] = {
     "fmin": np.fmin,
     "copysign": np.copysign,
 }
+_FEW: dict[str, Callable[[Any], Any]] = {
+    "exp": np.exp,
+    "log": lambda x: np.log(np.abs(x)),
+    "sin": np.sin,
+    "contraction": lambda x: x * 1.1 + x * 0.3 - 0.7,
+}
 _MADE: dict[str, Callable[[Any], Any]] = {
     "x**3": lambda x: x**3,
     "x**4": lambda x: x**4,
@@ -34,15 +40,17 @@ _MADE: dict[str, Callable[[Any], Any]] = {
 
 def calls(data: Data) -> Iterator[tuple[str, Any]]:
     """Yield the names and results of calls."""
-    n = data.some(20_011, 301)
+    if data.small:
+        yield "random uniform float32", data.numbers(301, "float32", "uniform")
+        yield from _named(data, "float32", _FEW, data.uneven(301))
+        return
+    n = 20_011
     for dtype in FLOATS:
         for kind in ("uniform", "normal"):
             yield f"random {kind} {dtype}", data.numbers(n, dtype, kind)
-    if not data.small:
-        yield "random bits", data.numbers(n, "uint64", "bits")
-        yield "random integers", data.numbers(n, "int16", "integers", low=-999, high=1000)
-    for dtype in FLOATS[: data.some(2, 1)]:
         yield from _functions(data, dtype, n)
+    yield "random bits", data.numbers(n, "uint64", "bits")
+    yield "random integers", data.numbers(n, "int16", "integers", low=-999, high=1000)
 
 
 def _functions(data: Data, dtype: str, n: int) -> Iterator[tuple[str, Any]]:

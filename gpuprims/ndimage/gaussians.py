@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from gpuprims.core.determinism import asks_for_device, cached_by_level
 from gpuprims.core.device import Device
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.ndimage.arguments import axes_of, axis_of, each_axis, number, whole
 from gpuprims.ndimage.calls import Call, begin, filtering
 from gpuprims.ndimage.lines import Line, filtered
+from gpuprims.primitives.stencil.weights import exponential
 
 # SciPy leaves out axes with smaller standard deviations.
 _LEAST_SIGMA = 1e-15
@@ -137,11 +138,11 @@ def gaussian_line(call: Call, axis: int, sigma: Any, order: Any, mode: Any, trun
     return Line(axis, gaussian_weights(deviation, whole(call.label, "order", order, 0), reach), -reach, mode)
 
 
-@lru_cache(maxsize=256)
+@cached_by_level(256)
 def gaussian_weights(sigma: float, order: int, reach: int) -> tuple[float, ...]:
     """Return SciPy's weights for a derivative of the Gaussian function, in the order of the neighbours."""
     variance, x = sigma * sigma, np.arange(-reach, reach + 1)
-    normal = np.exp(-0.5 / variance * x**2)
+    normal = exponential(-0.5 / variance * x**2)
     normal = normal / normal.sum()
     # The derivative of factor(x) * normal(x) is (factor'(x) - x / variance * factor(x)) * normal(x). Rounded as SciPy
     # does: integers are cut at the same numbers.
@@ -150,5 +151,7 @@ def gaussian_weights(sigma: float, order: int, reach: int) -> tuple[float, ...]:
     for _ in range(order):
         falling, rising = np.append(powers[1:] * factor[1:], 0), np.append(0, factor[:-1] * (1 / -variance))
         factor = falling + rising
-    weights = (x[:, np.newaxis] ** powers).dot(factor) * normal if order else normal
+    along = x[:, np.newaxis] ** powers
+    values = (along * factor).sum(axis=1) if asks_for_device() else along.dot(factor)
+    weights = values * normal if order else normal
     return tuple(weights[::-1].tolist())

@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from gpuprims.core.determinism import asked_level
 from gpuprims.core.device import Device
 from gpuprims.models import host_algebra
-from gpuprims.models.features import Features
+from gpuprims.models.features import DenseFeatures, Features
 from gpuprims.models.logreg.samples import Samples
 from gpuprims.primitives.logistic import logistic_gradient
 from gpuprims.primitives.logistic.labelled import curvature_of_row, loss_and_residual
+from gpuprims.primitives.logistic.refusals import MOST_OF_TREE
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 
@@ -141,13 +143,21 @@ class Objective:
     def loss(self, weights: Any) -> tuple[Any, Any]:
         """Return the summed log loss without the penalty, and its gradient, on the device."""
         samples = self.samples
-        if self.outputs == 1 and samples.features.dense is not None:
-            given = samples.features.dense, samples.codes, weights
+        if self.outputs == 1 and (dense := self._read_at_once) is not None:
+            given = dense, samples.codes, weights
             return logistic_gradient(*given, sample_weight=samples.sample_weight, device=self.device)
         if self.outputs > 1:
             return self._softmax_loss(weights)
         losses, residuals = self._map(loss_and_residual, self.scores(weights), self._code, self._weight)
         return self._reduce(losses), self._gradient(residuals)
+
+    @property
+    def _read_at_once(self) -> Any:
+        """Dense features that one kernel reads, at the level "device" by its fixed tree; None if there is none."""
+        features = self.samples.features
+        if asked_level() == "device" and isinstance(features, DenseFeatures) and features.scale is None:
+            return features.array if self.features <= MOST_OF_TREE else None
+        return features.dense
 
     def _softmax_loss(self, weights: Any) -> tuple[Any, Any]:
         """Return what :meth:`loss` does, with the scores of one block of samples at a time in memory."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.counters import with_counters
+from gpuprims.core.determinism import asks_for_device
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import value_words
@@ -19,6 +20,7 @@ from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, ShapeError
+from gpuprims.primitives.logistic.fixed import launch_fixed
 from gpuprims.primitives.logistic.labelled import check_samples, typed_loss
 from gpuprims.primitives.logistic.spec import LogisticSpec
 from gpuprims.primitives.logistic.variants import LogisticVariant
@@ -74,12 +76,14 @@ def plan_call(
     """Decide everything about a logistic gradient but its memory."""
     dtype, (n, k) = forms[0].dtype, forms[0].shape
     results = [contiguous(dtype, shape, alignment) for shape in ((), forms[2].shape)]
-    traits = CallTraits((dtype,), n, k, value_bytes=dtype.itemsize, side_by_side=True)
+    traits = CallTraits((dtype,), n, k, value_bytes=dtype.itemsize, side_by_side=True, portable=asks_for_device())
 
     def compiling(variant: Variant) -> Launch:
         chosen = LogisticVariant.of(variant)
         layout = starts_of((*forms, *results))
         vector = _vector(chosen, forms, by_columns=request)
+        if chosen.fixed:
+            return launch_fixed(chosen, layout, len(forms), device, by_columns=request)
         lanes, rows = _teams(chosen, k, vector, dtype, device)
         fitted = _resident(chosen, lanes, -(-k // lanes) * value_words((dtype,)), device)
         vector_rows = _CPU_VECTOR // dtype.itemsize if _for_cpus(fitted) else 1

@@ -9,6 +9,8 @@ from gpuprims.core.traits import CallTraits
 
 # Bytes of a gradient that a work-item of a CPU keeps on its stack.
 _MOST_PRIVATE = 65_536
+# Most features of a row that the fixed tree takes: more would not fit in the registers of its lanes.
+MOST_OF_TREE = 1024
 # Most columns that the lanes of a warp can share.
 _MOST_COLUMNS = 32
 
@@ -38,6 +40,13 @@ def gradient_fits(capabilities: Capabilities, call: CallTraits) -> str | None:
     if call.outputs <= most:
         return None
     return f"keeps a gradient a thread, of up to {most} features of {call.dtypes[0]}; got {call.outputs}"
+
+
+def few_features(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse rows that the lanes of the fixed tree do not hold in registers."""
+    if call.outputs <= MOST_OF_TREE:
+        return None
+    return f"adds up to {MOST_OF_TREE} features by a fixed tree; got {call.outputs}"
 
 
 def gradients_fit(block: int) -> Refusal:

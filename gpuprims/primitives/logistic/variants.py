@@ -11,7 +11,7 @@ from gpuprims.core.geometry import Geometry, Refusal, first_refusal
 from gpuprims.core.refusals import double_precision, for_cpus, group_fits, values_fit
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.logistic.reference import logistic_numpy
-from gpuprims.primitives.logistic.refusals import gradient_fits, row_fits
+from gpuprims.primitives.logistic.refusals import few_features, gradient_fits, row_fits
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,8 @@ class LogisticVariant(Variant):
     scratch: Literal["none", "rows", "rows in turn", "columns", "columns in turn", "products"] = "none"
     # Several groups each sum a part of the rows.
     shares_outputs: bool = True
+    # Sums are added by a tree that is the same on every device; see fixed.py.
+    fixed: bool = False
     # ``items`` counts 32-bit words; a float64 takes two.
     word_items: bool = False
 
@@ -71,5 +73,22 @@ VARIANTS = (
         refuse=lambda at: first_refusal(_group(at), values_fit(4 * at.block)),
         **_BY_COLUMNS,
     ),
-    _LOGISTIC.numpy(logistic_numpy, shares_outputs=False),
+    _LOGISTIC.cpu(
+        "cpu_fixed",
+        rank=8,
+        geometry=Geometry(1, 256, 16),  # rows: cpu_fused
+        fixed=True,
+        level="device",
+        refuse=lambda at: first_refusal(for_cpus, double_precision, few_features),
+    ),
+    *_LOGISTIC.gpu(
+        "fixed",
+        rank=5,
+        geometry=Geometry(256, 32, 3),  # rows: fused
+        vectors=True,
+        fixed=True,
+        level="device",
+        refuse=lambda at: first_refusal(_group(at), values_fit(at.block), few_features),
+    ),
+    _LOGISTIC.numpy(logistic_numpy, shares_outputs=False, fixed=True, level="device"),
 )

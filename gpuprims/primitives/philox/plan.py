@@ -182,9 +182,9 @@ def plan_call(
     result, n = contiguous(request.dtype, request.shape, alignment), math.prod(request.shape)
     (target,) = result_forms("random", (result,), written)
     function = request.function
-    alike = {"rounds": False, "portable": True}  # each number by operations that all devices round alike
-    dtypes = *function.computed_in, request.dtype
-    traits = CallTraits(dtypes, 1, n, value_bytes=request.dtype.itemsize, **alike)
+    dtypes, item = (*function.computed_in, request.dtype), request.dtype.itemsize
+    # Each number comes from operations that all devices round alike.
+    traits = CallTraits(dtypes, 1, n, value_bytes=item, rounds=False, portable=True)
 
     def compiling(chosen: Variant) -> Launch:
         if not n:

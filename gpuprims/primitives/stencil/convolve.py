@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from gpuprims.core.determinism import asks_for_device
+from gpuprims.core.determinism import asks_for_device, cached_by_level
 from gpuprims.core.device import Device, device_of
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import LaunchPlan
@@ -212,7 +212,7 @@ def _request(operands: Operands, weights: np.ndarray, ahead: int, result: Dtype)
     return StencilRequest(_LABEL, stencil, border_of(_LABEL, "constant", 0, array.dtype), grid)
 
 
-@lru_cache(maxsize=256)
+@cached_by_level(256)
 def _stencil(given: bytes, dtype: Dtype, first: int, element: Dtype, result: Dtype, double: bool) -> Stencil:
     weights = np.frombuffer(given, dtype)
     reach = max(-first, first + len(weights) - 1)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpuprims.core.determinism import cached_by_level
 from gpuprims.expressions.trace import Recorder
 from gpuprims.primitives.stencil.neighbours import finished
 from gpuprims.primitives.stencil.rounding import averaging, divided, finishing, nonzero, summed
@@ -74,7 +74,7 @@ class Filter(NamedTuple):
         return np.pad(self.weights, [(r + low, r - high) for r, (low, high) in zip(reach, ends, strict=True)])
 
 
-@lru_cache(maxsize=256)
+@cached_by_level(256)
 def of_filter(chosen: Filter, element: Dtype, result: Dtype, double: bool) -> Stencil:
     """Return the stencil of a weighted sum, on a device with or without float64."""
     weights = chosen.weights
@@ -91,7 +91,7 @@ def of_filter(chosen: Filter, element: Dtype, result: Dtype, double: bool) -> St
     return _rounded(chosen, element, nonzero(value) if result.kind == "b" else summed(value, result, None))
 
 
-@lru_cache(maxsize=256)
+@cached_by_level(256)
 def of_mean(count: int, chosen: Filter, element: Dtype, result: Dtype, double: bool) -> Stencil:
     """Return the stencil of the mean of ``count`` neighbours; ``chosen`` has their weights, which are 1."""
     if result == element and element.kind in "iu" and element.itemsize < _DOUBLE.itemsize:
@@ -100,7 +100,7 @@ def of_mean(count: int, chosen: Filter, element: Dtype, result: Dtype, double: b
     return _rounded(chosen, element, divided(float_of(element, result, double=double), count, result))
 
 
-@lru_cache(maxsize=256)
+@cached_by_level(256)
 def of_factors(factors: tuple[Numbers, ...], element: Dtype, result: Dtype) -> Stencil:
     """Return the stencil of products of float weights, of odd lengths, of two or three axes."""
     finish = finishing(_DOUBLE if _DOUBLE in (element, result) else _SINGLE, result)

@@ -6,13 +6,16 @@ from functools import lru_cache
 
 import numpy as np
 
+from gpuprims.core.determinism import asks_for_device, cached_by_level
 from gpuprims.expressions import TypedExpr, typed
 from gpuprims.expressions.narrow import kind_of
+from gpuprims.expressions.portable import DEFINITIONS
 from gpuprims.primitives.stencil.halves import MOST_WEIGHT, Join, half_dtypes, joining_means, joining_sums
 from gpuprims.primitives.stencil.neighbours import Neighbours, separated, weighted, weighted_halves
 from gpuprims.primitives.stencil.rounding import Ends, averaged, averaging, finishing, summed
 from gpuprims.primitives.stencil.stencils import Dtype, Halves, Stencil, typed_over
 
+_PORTABLE_EXP = DEFINITIONS["exp"]
 _INT64, _DOUBLE, _SINGLE = np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.float32)
 # Holds the sums of two bytes, one in each half.
 _PAIR = np.dtype(np.uint32)
@@ -37,7 +40,7 @@ def of_weights(weights: np.ndarray, element: Dtype, result: Dtype, *, double: bo
     return _of_weights(weights.shape, weights.dtype, weights.tobytes(), element, result, double)
 
 
-@lru_cache(maxsize=256)
+@cached_by_level(256)
 def _of_weights(
     shape: tuple[int, ...], dtype: Dtype, given: bytes, element: Dtype, result: Dtype, double: bool
 ) -> Stencil:
@@ -74,7 +77,7 @@ def of_box(height: int, width: int, element: Dtype) -> Stencil:
     return of_product(np.ones(height), np.ones(width), element=element, finish=finish)
 
 
-@lru_cache(maxsize=64)
+@cached_by_level(64)
 def of_normal(down: float, across: float, element: Dtype) -> Stencil:
     """Return the stencil of Gaussian weights, given the standard deviations along rows and columns."""
     column, row = normal_weights(down), normal_weights(across)
@@ -89,9 +92,15 @@ def of_normal(down: float, across: float, element: Dtype) -> Stencil:
 def normal_weights(sigma: float) -> np.ndarray:
     """Return SciPy's Gaussian weights, whose sum is 1, up to four standard deviations from the middle."""
     radius = int(_TRUNCATE * sigma + 0.5)
-    weights = np.exp(-0.5 * (np.arange(-radius, radius + 1) / sigma) ** 2)
+    weights = exponential(-0.5 * (np.arange(-radius, radius + 1) / sigma) ** 2)
     normal: np.ndarray = weights / weights.sum()
     return normal
+
+
+def exponential(x: np.ndarray) -> np.ndarray:
+    """Return ``exp(x)``; NumPy's has other bits on other machines."""
+    found: np.ndarray = _PORTABLE_EXP(x) if asks_for_device() else np.exp(x)
+    return found
 
 
 def _of_mean(weights: np.ndarray, element: Dtype) -> Stencil:
