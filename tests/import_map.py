@@ -12,7 +12,7 @@ BEGIN, END = "<!-- floors: python -m tests.import_map -->", "<!-- end of floors 
 # From the top down; a room imports from its own floor and from those below.
 FLOORS = (
     ("__main__", "cli"),
-    ("tuning", "testing", "profiling", "fingerprints"),
+    ("tuning", "testing", "profiling"),
     ("distributed",),
     ("models", "ndimage", "torch", "xp", "datasets"),
     ("primitives",),

@@ -34,7 +34,7 @@ def add_parser(commands: Subparsers) -> None:
 
 def run(chosen: argparse.Namespace) -> int:
     """Print the value, and fail if calls differ from those of this version."""
-    from gpuprims.fingerprints.suite import VERSION, expected, fingerprint, written  # imports scikit-learn
+    from gpuprims.testing.fingerprints.suite import VERSION, expected, fingerprint, written  # imports scikit-learn
 
     device = pick_device(None, chosen.device)
     if chosen.write is not None:

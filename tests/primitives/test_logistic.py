@@ -223,3 +223,24 @@ def test_more_features_than_a_kernel_holds(device: gpuprims.Device) -> None:
     X, y, weights = np.ones((1, 10**6), np.float32), np.ones(1, np.float32), np.zeros(10**6, np.float32)
     with pytest.raises(NoVariantError, match=r"up to .* features of float32; got 1000000"):
         logistic_gradient(X, y, weights, device=device, variant="fused")
+
+
+@pytest.mark.parametrize("variant", [None, pytest.param("fixed", marks=pytest.mark.whole)])
+@pytest.mark.parametrize("k", [7, pytest.param(130, marks=pytest.mark.whole)])
+def test_the_level_device_has_the_same_bits_everywhere(
+    device: gpuprims.Device, k: int, variant: str | None, rng: np.random.Generator
+) -> None:
+    """Rows of several slots, tiles and parts of the fixed tree, and the last ones that are not full."""
+    if variant is not None and device.backend == "reference":
+        pytest.skip("a kernel")
+    for n in (1, 257, 256 * 70 + 3):
+        X, y, weights = samples(rng, n, k, "f4", intercept=True)
+        X[n // 2, k // 2] = np.inf if n == 257 else X[n // 2, k // 2]
+        given = [on_device(device, one) for one in (X, y, weights)]
+        with gpuprims.use_determinism("device"):
+            found = logistic_gradient(*given, device=device, variant=variant)
+            expected = logistic_gradient(X, y, weights, device="reference")
+        for one, other in zip(found, expected, strict=True):
+            assert on_host(device, one).tobytes() == np.asarray(other).tobytes()
+    with gpuprims.use_determinism("order"), pytest.raises(NoVariantError, match="the call asks for 'order'"):
+        logistic_gradient(X, y, weights, device=device)

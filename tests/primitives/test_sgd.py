@@ -236,3 +236,17 @@ def test_more_features_than_a_group_holds(device: gpuprims.Device) -> None:
     order, y = np.array([0, 1, 1], np.int32), np.array([0, 1], np.float32)
     got = logistic_sgd(most, y, most[0] * 0, order, rate=1e-5, device=device, variant="gram")
     np.testing.assert_allclose(got, descended(most, y, most[0] * 0, order, rate=1e-5), rtol=1e-4)
+
+
+@pytest.mark.parametrize("k", [5, pytest.param(300, marks=pytest.mark.whole)])
+def test_the_level_device_has_the_same_bits_everywhere(
+    device: gpuprims.Device, k: int, rng: np.random.Generator
+) -> None:
+    X, y, weights = samples(rng, 40, k, "f4", intercept=True)
+    order, how = order_of(rng, 40, 90), {"rate": [0.3 / k, 0.1 / k], "keep": 0.99}
+    counts = rng.uniform(0.5, 2, 40).astype("f4")
+    with gpuprims.use_determinism("device"):
+        found, expected = (
+            logistic_sgd(X, y, weights, order, sample_weight=counts, device=one, **how) for one in (device, "reference")
+        )
+    assert found.tobytes() == expected.tobytes()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.fingerprints.data import FLOATS, Data
+from gpuprims.testing.fingerprints.data import FLOATS, Data
 from gpuprims.primitives.map import map as map_arrays
 
 # Functions in one kernel each, by the numbers that they take.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gpuprims.fingerprints.data import Data
+from gpuprims.testing.fingerprints.data import Data
 from gpuprims.primitives.sort import argsort, sort
 
 

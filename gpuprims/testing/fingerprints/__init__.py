@@ -4,6 +4,6 @@ Calls run at the level of determinism "device", on numbers by :func:`gpuprims.ra
 each call, and a test compares it; a version that changes bits changes this file and the number of the version.
 """
 
-from gpuprims.fingerprints.suite import VERSION, Fingerprint, expected, fingerprint
+from gpuprims.testing.fingerprints.suite import VERSION, Fingerprint, expected, fingerprint
 
 __all__ = ["VERSION", "Fingerprint", "expected", "fingerprint"]

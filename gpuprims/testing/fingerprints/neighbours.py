@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims import ndimage
-from gpuprims.fingerprints.data import FLOATS, Data
+from gpuprims.testing.fingerprints.data import FLOATS, Data
 from gpuprims.primitives.csr import csr_product
 from gpuprims.primitives.stencil import stencil
 from gpuprims.primitives.stencil.blur import blur

@@ -7,8 +7,8 @@ import pytest
 
 import gpuprims
 from gpuprims.cli.main import main
-from gpuprims.fingerprints import expected, fingerprint, suite
-from gpuprims.fingerprints.data import Data
+from gpuprims.testing.fingerprints import expected, fingerprint, suite
+from gpuprims.testing.fingerprints.data import Data
 
 
 def assert_committed(device: gpuprims.Device | str, *, small: bool) -> None:

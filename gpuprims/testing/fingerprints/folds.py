@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gpuprims.fingerprints.data import FLOATS, Data
+from gpuprims.testing.fingerprints.data import FLOATS, Data
 from gpuprims.operators import Op
 from gpuprims.primitives.reduce import reduce
 

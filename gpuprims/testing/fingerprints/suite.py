@@ -13,8 +13,8 @@ import numpy as np
 
 from gpuprims.core.determinism import use_determinism
 from gpuprims.core.device import Device
-from gpuprims.fingerprints import fits, folds, maps, neighbours, orders
-from gpuprims.fingerprints.data import Data
+from gpuprims.testing.fingerprints import fits, folds, maps, neighbours, orders
+from gpuprims.testing.fingerprints.data import Data
 
 # Grows by one with each change of bits.
 VERSION = 1
@@ -59,7 +59,7 @@ def fingerprint(
 
     Examples
     --------
-    >>> from gpuprims.fingerprints import expected, fingerprint
+    >>> from gpuprims.testing.fingerprints import expected, fingerprint
     >>> fingerprint("reference", small=True) == expected(small=True)
     True
     """
