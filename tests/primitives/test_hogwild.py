@@ -105,7 +105,8 @@ def test_nan_propagates_and_large_margins_do_not_overflow(hogwild_kernel: Kernel
     order = np.arange(90, dtype=np.int32)
     assert np.isfinite(compute(hogwild_kernel, X, y, weights, order, rate=1e-20)).all()
     X[2, 3] = np.nan
-    assert np.isnan(compute(hogwild_kernel, X, y, weights, order[2:], rate=0.1)[3])
+    racy = hogwild_kernel.variant.name == "racy"  # which may lose a change to that of another sample
+    assert np.isnan(compute(hogwild_kernel, X, y, weights, order[2:3] if racy else order[2:], rate=0.1)[3])
 
 
 def test_results_are_said_to_differ(device: gpuprims.Device) -> None:
