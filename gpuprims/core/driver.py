@@ -114,7 +114,8 @@ class Driver(Protocol):
     :meth:`asarray`; the function that it returns waits until the host array has been read, and returns the copy, which
     later work finds complete. ``begin_to_host(array, host, new=...)`` starts to copy a C-contiguous array, as the work
     so far leaves it, to a host array; the function that it returns waits for that. With ``new``, the host array may be
-    in memory that nothing has written to, and its contents do not matter.
+    in memory that nothing has written to, and its contents do not matter. ``begin_few(array)`` starts :meth:`to_host`
+    of an array of a few bytes; the function that it returns waits, and returns the host array.
     """
 
     @property

@@ -196,6 +196,13 @@ def _begin_to_host(
     return partial(_finish, driver, begin(array, host, new=new), False, host.nbytes, began)
 
 
+def _begin_few(
+    driver: WatchedDriver, begin: Callable[[Any], Callable[[], np.ndarray]], array: Any
+) -> Callable[[], Any]:
+    began = time.perf_counter()
+    return partial(_finish, driver, begin(array), False, int(array.nbytes), began)
+
+
 def _finish(driver: WatchedDriver, finish: Callable[[], Any], up: bool, nbytes: int, began: float) -> Any:
     result = finish()
     if nbytes:
@@ -215,5 +222,6 @@ _WATCHED: dict[str, Callable[..., Any]] = {
     "to_host": _to_host,
     "begin_asarray": _begin_asarray,
     "begin_to_host": _begin_to_host,
+    "begin_few": _begin_few,
     "alongside": _alongside,
 }

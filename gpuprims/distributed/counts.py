@@ -10,7 +10,8 @@ import numpy as np
 from gpuprims.core.keywords import check_flags
 from gpuprims.distributed.alike import alike
 from gpuprims.distributed.devices import Devices
-from gpuprims.distributed.folds import reduced, sharded
+from gpuprims.distributed.folds import finished, reduced, sharded
+from gpuprims.distributed.sharded import begin_to_host
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.primitives.compact import compact as compact_one
 from gpuprims.primitives.histogram import bincount as bincount_one
@@ -32,19 +33,15 @@ def counted(
     if limits is None and np.ndim(bins) == 0:
         limits = (0, 1)  # as NumPy's for no elements
 
-    def count(k: int) -> tuple[Any, Any]:
+    def count(k: int) -> Any:
         device, shards = group.devices[k], [one.shards[k] for one in arrays]
         own = {"weights": shards[1]} if len(shards) > 1 else {}
-        return histogram_one(shards[0], bins, limits, deterministic=deterministic, device=device, **own)
+        found = histogram_one(shards[0], bins, limits, deterministic=deterministic, device=device, **own)
+        return begin_to_host(device, found[0] if k else found)  # edges are those of the first shard
 
-    def read(k: int, found: tuple[Any, Any]) -> tuple[np.ndarray, np.ndarray | None]:
-        device = group.devices[k]
-        return device.to_host(found[0]), None if k else device.to_host(found[1])
-
-    results = group.launch(label, count, read)
+    results = group.launch(label, count, finished)
     edges = results[0][1]
-    assert edges is not None  # noqa: S101  # the first shard's
-    counts = _added([one for one, _ in results])
+    counts = _added([counts for counts, *_ in results])
     if density:
         counts = counts / np.diff(edges) / counts.sum()
     return counts, edges

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,7 +14,7 @@ from gpuprims.core.keywords import check_flags
 from gpuprims.core.shapes import broadcast_shapes
 from gpuprims.distributed.alike import alike
 from gpuprims.distributed.devices import Devices
-from gpuprims.distributed.sharded import ShardedArray, beside, empty_beside
+from gpuprims.distributed.sharded import ShardedArray, begin_to_host, beside, empty_beside
 from gpuprims.distributed.splitting import Split, Value, split
 from gpuprims.errors import ArgumentError
 from gpuprims.expressions import computable, expression
@@ -60,9 +60,9 @@ def reduced(
         shards = [one.shards[k] for one in given]
         if folds.indexed:
             shards.append(beside(shards[0], _filled(len(shape), x.offsets[k] * each), device))
-        return reduce_one(*shards, op=folds.part, axis=axes, device=_named(device, shards))
+        return begin_to_host(device, reduce_one(*shards, op=folds.part, axis=axes, device=_named(device, shards)))
 
-    value = folds.join(group.launch(label, fold, partial(_on_host, group)))
+    value = folds.join(group.launch(label, fold, finished))
     results = folds.finish(value, math.prod(shape[k] for k in axes))
     if keepdims:
         results = tuple(np.expand_dims(one, axes) for one in results)
@@ -101,13 +101,13 @@ def scanned(
 
     def total(k: int) -> Any:
         if k == len(group) - 1:
-            return ()
+            return tuple
         device, shards = group.devices[k], [one.shards[k] for one in given]
         if folds.indexed:
             shards.append(beside(shards[0], _filled(len(shape), starts[k]), device))
-        return reduce_one(*shards, op=folds.part, axis=axes, device=_named(device, shards))
+        return begin_to_host(device, reduce_one(*shards, op=folds.part, axis=axes, device=_named(device, shards)))
 
-    totals = group.launch(label, total, partial(_on_host, group))[:-1]
+    totals = group.launch(label, total, finished)[:-1]
     befores: list[Value | None] = [None]
     for value in totals:
         befores.append(value if befores[-1] is None else folds.join([befores[-1], value]))
@@ -127,9 +127,9 @@ def scanned(
     return gathered(group, group.launch(label, scan, _as_it_is))
 
 
-def _on_host(group: Devices, k: int, found: Any) -> Value:
-    """Wait for the components of a value."""
-    return tuple(map(group.devices[k].to_host, found if isinstance(found, tuple) else (found,)))
+def finished(k: int, begun: Callable[[], Any]) -> Any:
+    """Return what was begun on a device."""
+    return begun()
 
 
 def _as_it_is(k: int, found: Any) -> Any:

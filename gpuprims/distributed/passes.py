@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from gpuprims.distributed.sharded import begin_to_host
 from gpuprims.models.logreg.objective import Objective
 
 
@@ -49,15 +50,15 @@ class LossGradient(Pass):
 
     flat: np.ndarray
 
-    def start(self, part: Objective) -> tuple[Objective, Any]:
+    def start(self, part: Objective) -> Callable[[], tuple[np.ndarray, ...]]:
         """Begin the work on a part."""
         one = self._of(part)
-        return one, one.loss(one.to_device(self.flat))
+        return begin_to_host(one.device, one.loss(one.to_device(self.flat)))
 
-    def finish(self, part: Objective, begun: tuple[Objective, Any]) -> tuple[float, np.ndarray]:
+    def finish(self, part: Objective, begun: Callable[[], tuple[np.ndarray, ...]]) -> tuple[float, np.ndarray]:
         """Return the result of a part."""
-        one, (loss, slopes) = begun
-        return float(one.device.to_host(loss)), one.to_host(slopes)
+        loss, slopes = begun()
+        return float(loss), slopes.astype(np.float64)
 
     @staticmethod
     def join(found: Sequence[tuple[float, np.ndarray]]) -> tuple[float, np.ndarray]:

@@ -6,6 +6,7 @@ import math
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from mmap import mmap
 from queue import Full, Queue
 from typing import Any, NamedTuple
 
@@ -126,8 +127,7 @@ class Source:
     def _slices(self, first: int) -> Iterator[tuple[np.ndarray, ...]]:
         rows, length = self._rows(), int(self._sources[0].shape[0])
         for start in range(first, max(length, 1), rows):  # of no rows, an empty chunk
-            # A copy: a memmap reads the disk where its elements are first used, which would be on the way to a device.
-            yield tuple(np.array(one[start : start + rows]) for one in self._sources)
+            yield tuple(_in_memory(one[start : start + rows]) for one in self._sources)
 
     def _rows(self) -> int:
         if self._chunk is not None:
@@ -188,6 +188,18 @@ def _read(chunks: Iterator[Chunk], waiting: Queue[Chunk | _Done], stopped: threa
         put(_Done(None))
     except BaseException as error:  # the caller's thread raises it
         put(_Done(error))
+
+
+def _in_memory(rows: Any) -> np.ndarray:
+    """Return rows as an array in memory.
+
+    Those of a memmap are copied: it reads the disk where its elements are first used, which would be on the way to a
+    device. Those of an array in memory are there.
+    """
+    base = rows
+    while isinstance(base, np.ndarray) and not isinstance(base, np.memmap):
+        base = base.base
+    return np.array(rows) if type(rows) is not np.ndarray or isinstance(base, mmap | np.memmap) else rows
 
 
 def _is_sliced(source: Any) -> bool:

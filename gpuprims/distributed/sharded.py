@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from itertools import accumulate
 from typing import Any
 
@@ -142,3 +142,23 @@ def beside(shard: Any, array: np.ndarray, device: Device) -> Any:
 def empty_beside(shard: Any, shape: tuple[int, ...], dtype: np.dtype[Any], device: Device) -> Any:
     """Allocate an array where a shard lies."""
     return np.empty(shape, dtype) if isinstance(shard, np.ndarray) else device.driver.empty(shape, dtype)
+
+
+def begin_to_host(device: Device, found: Any) -> Callable[[], tuple[np.ndarray, ...]]:
+    """Start to copy a result, or several, to the host where the driver can; the function returned waits for them.
+
+    Started for all devices, copies wait at the same time.
+    """
+    begin: Callable[[Any], Callable[[], np.ndarray]] = getattr(
+        device.driver, "begin_few", lambda one: partial(device.to_host, one)
+    )
+    every = found if isinstance(found, tuple) else (found,)
+    there = [isinstance(one, np.ndarray | np.generic) for one in every]
+    waits = [partial(np.asarray, one) if host else begin(one) for one, host in zip(every, there, strict=True)]
+
+    def finished() -> tuple[np.ndarray, ...]:
+        hosts = tuple([wait() for wait in waits])
+        device.faults.check()
+        return hosts
+
+    return finished

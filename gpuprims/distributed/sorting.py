@@ -7,7 +7,7 @@ multiprocessors", 1991, for cuts of sorted lists at an exact rank by samples.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -19,7 +19,7 @@ from gpuprims.core.keywords import check_flags
 from gpuprims.distributed.alike import alike
 from gpuprims.distributed.devices import Devices
 from gpuprims.distributed.folds import sharded
-from gpuprims.distributed.sharded import ShardedArray, beside, copied, empty_beside
+from gpuprims.distributed.sharded import ShardedArray, begin_to_host, beside, copied, empty_beside
 from gpuprims.errors import ArgumentError, DtypeError, quoted
 from gpuprims.primitives.axes import one_axis
 from gpuprims.primitives.merge import merge
@@ -157,15 +157,14 @@ def best_of_shards(group: Devices, x: Any, k: int, axis: int | None, largest: bo
     if type(k) is not int or not 0 <= k <= count:
         raise ArgumentError(f"{label}: k= a number from 0 to {count}; got {quoted(k)}")
 
-    def begin(number: int) -> tuple[Any, Any]:
+    def begin(number: int) -> Any:
         shard = x.shards[number]
         own = min(k, int(shard.shape[0]) * width)
         how: dict[str, Any] = {"axis": axis, "largest": largest, "device": _named(group, number, shard)}
-        values, places = top_k_one(shard, own, **how)
-        return values, places
+        return begin_to_host(group.devices[number], top_k_one(shard, own, **how))
 
-    def read(number: int, found: tuple[Any, Any]) -> tuple[np.ndarray, np.ndarray]:
-        values, places = map(group.devices[number].to_host, found)
+    def read(number: int, begun: Callable[[], tuple[np.ndarray, ...]]) -> tuple[np.ndarray, np.ndarray]:
+        values, places = begun()
         return values, places + x.offsets[number] * width
 
     best = group.launch(label, begin, read)

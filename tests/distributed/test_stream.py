@@ -49,6 +49,14 @@ def test_streams_on_a_device(tmp_path, rng) -> None:
     assert again == [again[0]] * 3
 
 
+def test_rows_in_memory_are_not_copied_and_those_of_files_are(tmp_path) -> None:
+    x = np.arange(1_000.0)
+    file = mapped(tmp_path / "x.npy", x)
+    for source, copied in ((x, False), (x[::2], False), (file, True), (np.asarray(file)[::2], True)):
+        for chunk in gpuprims.stream(source, chunk=300, device=HERE).chunks("test"):
+            assert np.shares_memory(chunk.arrays[0], source) != copied
+
+
 def test_arguments_and_several_sources(rng) -> None:
     x, y = rng.standard_normal((2, 1_000))
     both = gpuprims.stream(x, y, chunk=77, device=HERE)

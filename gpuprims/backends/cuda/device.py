@@ -44,9 +44,9 @@ class CudaDriver(OwnMemory):
     def __init__(self, index: int) -> None:
         self.index, self.device = index, cupy.cuda.Device(index)
         transfer = Transfer(self.device)
-        self._send, self.to_host, self.scalar = transfer.send, transfer.receive, transfer.scalar
+        self._send, self.to_host, self.begin_few = transfer.send, transfer.receive, transfer.begin_few
         self.begin_asarray, self.begin_to_host = partial(transfer.begin_copy, self.empty), transfer.begin_receive
-        self.report, self.alongside = transfer.report, partial(alongside, self.device)
+        self.scalar, self.report, self.alongside = transfer.scalar, transfer.report, partial(alongside, self.device)
         memory = StreamMemory(lambda count, dtype: self.zeros((count,), dtype), partial(memory_key, index))
         self.counters, self.tile_statuses = memory.counters, memory.tile_statuses
         self.stream_memory = memory

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import cached_property, partial
 from typing import Any
 
 import cupy
@@ -17,6 +18,9 @@ from gpuprims.core.staging import CHUNK, LANES_DOWN, LANES_UP
 # Bytes up to which CuPy's own copy, which waits, takes less time than a lane.
 _FEW = 1 << 16
 _HERE = nullcontext()
+_TO_DEVICE, _TO_HOST = cupy.cuda.runtime.memcpyHostToDevice, cupy.cuda.runtime.memcpyDeviceToHost
+# Of cudaMemoryType: memory of the host that is registered with CUDA, such as cupyx.empty_pinned gives.
+_PINNED = 1
 
 
 # Either half of a number that is not there yet, and how often the host looks for it before it waits.
@@ -111,7 +115,21 @@ class Transfer:
         with self._device:
             stream = cupy.cuda.get_current_stream()
             after = self._mark(stream)  # earlier work may still use the array's memory
+            if host.flags.c_contiguous and _is_pinned(host):
+                return self._finishing(self._send_pinned(host, array, after), stream)
         return self._finishing(self._up.start(host, array, after), stream)
+
+    def _send_pinned(self, host: np.ndarray, array: cupy.ndarray, after: Any) -> Callable[[Any], None]:
+        """Start to copy from pinned memory, which the engine reads where it lies."""
+        side = self._beside
+        side.wait_event(after)
+        cupy.cuda.runtime.memcpyAsync(array.data.ptr, host.ctypes.data, host.nbytes, _TO_DEVICE, side.ptr)
+        return partial(_finish_pinned, self._mark(side), host)
+
+    @cached_property
+    def _beside(self) -> cupy.cuda.Stream:
+        """A stream for copies beside the kernels."""
+        return cupy.cuda.Stream(non_blocking=True)
 
     def begin_copy(self, empty: Callable[..., cupy.ndarray], host: np.ndarray) -> Callable[[], cupy.ndarray]:
         """Start to copy a host array to a new one of the GPU, which the function returned returns."""
@@ -133,6 +151,26 @@ class Transfer:
         host = np.empty(array.shape, array.dtype)
         self.begin_receive(array, host, new=True)()
         return host
+
+    def begin_few(self, array: cupy.ndarray) -> Callable[[], np.ndarray]:
+        """Start to copy a few bytes, after the work before them; the function returned waits, and returns them.
+
+        A copy by itself waits some 10 us for its GPU. Started on all GPUs, copies wait at the same time.
+        """
+        refuse_capture(self._device.id, "copies to the host")
+        if array.nbytes > _FEW or not array.nbytes:
+            return partial(self.receive, array)
+        with _current(self._device):
+            stream, pinned = cupy.cuda.get_current_stream(), cupy.cuda.alloc_pinned_memory(array.nbytes)
+            dense = cupy.ascontiguousarray(array)
+            cupy.cuda.runtime.memcpyAsync(pinned.ptr, dense.data.ptr, dense.nbytes, _TO_HOST, stream.ptr)
+            done = self._mark(stream)
+
+        def finished() -> np.ndarray:
+            done.synchronize()
+            return np.frombuffer(pinned, dense.dtype, dense.size).reshape(dense.shape).copy()
+
+        return finished
 
     def begin_receive(self, array: cupy.ndarray, host: np.ndarray, *, new: bool) -> Callable[[], None]:
         """Start to copy a contiguous GPU array, after the work before it; the function returned waits for the copy."""
@@ -185,6 +223,17 @@ class Transfer:
 def _current(device: cupy.cuda.Device) -> AbstractContextManager[Any]:
     """Make a GPU the current one, to which the default stream belongs. Entering it takes longer than asking."""
     return _HERE if cupy.cuda.runtime.getDevice() == device.id else device
+
+
+def _is_pinned(host: np.ndarray) -> bool:
+    """Return True for an array in pinned memory."""
+    return int(cupy.cuda.runtime.pointerGetAttributes(host.ctypes.data).type) == _PINNED
+
+
+def _finish_pinned(done: Any, host: np.ndarray, stream: cupy.cuda.Stream) -> None:
+    """Wait until ``host``, which the caller may drop before, has been read, and let a stream wait for the copy."""
+    stream.wait_event(done)
+    done.synchronize()
 
 
 def _nothing() -> None:
