@@ -11,6 +11,7 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.distributed.counts import compacted, counted, numbers_counted
 from gpuprims.distributed.devices import Devices
+from gpuprims.distributed.exchange import all_reduced
 from gpuprims.distributed.folds import reduced, scanned
 from gpuprims.distributed.halos import applied, reaches
 from gpuprims.distributed.maps import mapped
@@ -215,6 +216,23 @@ class DeviceGroup(Devices):
             On the host if ``axis`` is the first axis or None.
         """
         return best_of_shards(self, x, k, axis, largest)
+
+    def all_reduce(self, x: ShardedArray, op: str | Op | Callable[..., Any] = "sum") -> ShardedArray:
+        """Fold the shards, which have one shape, element by element, and leave the result on every device.
+
+        Parameters
+        ----------
+        x : ShardedArray
+            Such as a gradient of each device's samples.
+        op : str, Op or callable, default "sum"
+            "sum", "prod", "min", "max" or another operator of elements. Results have the dtype of ``x``.
+
+        Returns
+        -------
+        ShardedArray
+            With the same bits in each shard.
+        """
+        return all_reduced(self, x, op)
 
     def stencil(
         self,

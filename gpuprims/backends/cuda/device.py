@@ -17,9 +17,10 @@ from gpuprims.backends.cuda.capabilities import capabilities_of
 from gpuprims.backends.cuda.capture import in_stream, is_capturing, memory_key, stream_handle, stream_of
 from gpuprims.backends.cuda.clock import CudaClock
 from gpuprims.backends.cuda.kernel import CudaKernel, alongside, compiled, current_device
+from gpuprims.backends.cuda.peers import Peers
 from gpuprims.backends.cuda.products import product_on
 from gpuprims.backends.cuda.runs import into_new
-from gpuprims.backends.cuda.transfer import Transfer, from_peer
+from gpuprims.backends.cuda.transfer import Transfer
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.capture import keep
 from gpuprims.core.codegen import kernel_source
@@ -36,10 +37,10 @@ _BYTES = np.dtype(np.uint8)
 _DECLARED_LOCAL, _ASKED_LOCAL = 1, 8  # CU_FUNC_ATTRIBUTE_: SHARED_SIZE_BYTES, MAX_DYNAMIC_SHARED_SIZE_BYTES
 
 
-class CudaDriver(OwnMemory):
+class CudaDriver(Peers, OwnMemory):
     """One GPU; work goes to CuPy's current stream."""
 
-    backend, matmul, from_peer = "cuda", cached_property(product_on), from_peer
+    backend, matmul = "cuda", cached_property(product_on)
 
     def __init__(self, index: int) -> None:
         self.index, self.device = index, cupy.cuda.Device(index)
@@ -48,8 +49,7 @@ class CudaDriver(OwnMemory):
         self.begin_asarray, self.begin_to_host = partial(transfer.begin_copy, self.empty), transfer.begin_receive
         self.scalar, self.report, self.alongside = transfer.scalar, transfer.report, partial(alongside, self.device)
         memory = StreamMemory(lambda count, dtype: self.zeros((count,), dtype), partial(memory_key, index))
-        self.counters, self.tile_statuses = memory.counters, memory.tile_statuses
-        self.stream_memory = memory
+        self.counters, self.tile_statuses, self.stream_memory = memory.counters, memory.tile_statuses, memory
         self.in_stream, self.stream_handle = partial(in_stream, self.device), partial(stream_handle, index)
         self.is_capturing, self.clock = partial(is_capturing, index), partial(CudaClock, self.device)
 

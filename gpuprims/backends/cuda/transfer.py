@@ -1,4 +1,4 @@
-"""Transfers between host arrays and a GPU, large ones through pinned memory, and from one GPU to another."""
+"""Transfers between host arrays and a GPU, large ones through pinned memory."""
 
 from __future__ import annotations
 
@@ -247,24 +247,3 @@ def _pinned(device: cupy.cuda.Device, dtype: np.dtype[Any]) -> tuple[cupy.ndarra
     memory = cupy.cuda.UnownedMemory(pinned.ptr, dtype.itemsize, pinned, device.id)
     host = np.frombuffer(pinned, dtype, 1)
     return new_array((), dtype, cupy.cuda.MemoryPointer(memory, 0)), host
-
-
-def from_peer(driver: Any, array: cupy.ndarray) -> cupy.ndarray:
-    """Return a copy, on a driver's GPU, of another GPU's array as the work in that GPU's current stream leaves it.
-
-    Later work in that stream waits for the copy, so the array's memory may be freed or written at once.
-    """
-    with array.device:
-        dense = cupy.ascontiguousarray(array)
-        ready = cupy.cuda.Event(disable_timing=True)
-        ready.record()
-    copied = driver.empty(array.shape, array.dtype)
-    with driver.device:
-        stream = cupy.cuda.get_current_stream()
-        stream.wait_event(ready)
-        copied.data.copy_from_device_async(dense.data, dense.nbytes)
-        done = cupy.cuda.Event(disable_timing=True)
-        done.record(stream)
-    with array.device:
-        cupy.cuda.get_current_stream().wait_event(done)
-    return copied

@@ -1,0 +1,109 @@
+"""all_reduce: arrays of one shape, one on each device, folded to the same result on all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache, reduce
+from typing import Any, Literal
+
+import numpy as np
+
+from gpuprims.core.determinism import asks_for_device, refuse_levels
+from gpuprims.distributed import nccl
+from gpuprims.distributed.alike import alike
+from gpuprims.distributed.devices import Devices
+from gpuprims.distributed.sharded import ShardedArray, beside, copied
+from gpuprims.errors import ArgumentError, ShapeError
+from gpuprims.expressions import Expr, trace
+from gpuprims.operators import Op, find_op
+from gpuprims.primitives.map import map as map_elements
+
+Way = Literal["peers", "nccl", "copies"]
+# Bytes of an array up to which each GPU reads those of all others by itself. NCCL passes parts of larger ones around.
+PEERS_MOST = 1 << 18
+
+
+def all_reduced(group: Devices, x: Any, op: Any) -> ShardedArray:
+    """Fold the shards of an array with each other; see :meth:`DeviceGroup.all_reduce`."""
+    label = "DeviceGroup.all_reduce"
+    (x,) = alike(label, group, (x,))
+    operator = find_op(op)
+    if operator.components > 1 or operator.finish is not None or operator.prepare is not None:
+        raise ArgumentError(f"{label}: an operator of elements, such as sum, prod, min or max; got {operator.name}")
+    shapes = [tuple(shard.shape) for shard in x.shards]
+    if len(set(shapes)) > 1:
+        raise ShapeError(f"{label}: shards of one shape; got {shapes}")
+    if x.dtype.kind in "fc" and operator.name not in ("min", "max"):
+        _refuse_order(label)
+    way = way_of(group, x, operator.name)
+    if way == "nccl":
+        return ShardedArray(group, _by_nccl(group, x, operator.name))
+    fold = _fold_of(operator, len(group))
+    if way == "peers":
+        return ShardedArray(group, _by_peers(group, label, x, fold))
+
+    def apply(k: int) -> Any:
+        device, own = group.devices[k], x.shards[k]
+        found = [copied(shard, home, device) for shard, home in zip(x.shards, group.devices, strict=True)]
+        there = [beside(own, one, device) if isinstance(one, np.ndarray) else one for one in found]
+        return map_elements(fold, *there, device=device)
+
+    return ShardedArray(group, group.each(label, apply))
+
+
+def way_of(group: Devices, x: ShardedArray, op: str) -> Way:
+    """Return how the devices of a group exchange an array."""
+    drivers: list[Any] = [device.driver for device in group.devices]
+    on_gpus = len(drivers) > 1 and all(hasattr(one, "reaches") for one in drivers)
+    if not on_gpus or not x.shards[0].size or len({one.index for one in drivers}) < len(drivers):
+        return "copies"
+    reach = drivers[0].reaches(drivers)
+    large = x.shards[0].nbytes > PEERS_MOST or not reach
+    if large and not asks_for_device() and nccl.folds(op, x.dtype):
+        return "nccl"
+    return "peers" if reach else "copies"
+
+
+def _by_peers(group: Devices, label: str, x: ShardedArray, fold: Expr) -> list[Any]:
+    """Let each GPU read the arrays of all, in the order of the shards."""
+    drivers: list[Any] = [device.driver for device in group.devices]
+    arrays = [_contiguous(shard) for shard in x.shards]
+    drivers[0].meet(drivers)
+
+    def apply(k: int) -> Any:
+        views = [one if i == k else drivers[k].view_of_peer(one) for i, one in enumerate(arrays)]
+        return map_elements(fold, *views)
+
+    results = group.launch(label, apply, lambda k, found: found)
+    drivers[0].meet(drivers)  # later work may write to the arrays
+    return results
+
+
+def _by_nccl(group: Devices, x: ShardedArray, op: str) -> list[Any]:
+    arrays = [_contiguous(shard) for shard in x.shards]
+    results = [
+        device.driver.empty(tuple(one.shape), x.dtype) for device, one in zip(group.devices, arrays, strict=True)
+    ]
+    nccl.all_reduce(group.devices, arrays, results, op)
+    return results
+
+
+def _contiguous(array: Any) -> Any:
+    return array if array.flags.c_contiguous else map_elements("v", array).reshape(array.shape)
+
+
+def _refuse_order(label: str) -> None:
+    """Raise at the level "order": sums of floats are rounded, in the order of the shards."""
+    if asks_for_device():
+        refuse_levels(label, "folds of rounded numbers")
+
+
+@lru_cache(maxsize=64)
+def _fold_of(operator: Op, count: int) -> Expr:
+    """Return the fold of so many elements, in their order."""
+
+    def folded(*given: Any) -> Any:
+        return reduce(operator.fold, given)
+
+    plain: Callable[..., Any] = folded
+    return trace(plain, count)

@@ -1,0 +1,59 @@
+"""NCCL among the GPUs of a group, by CuPy's binding."""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from gpuprims.core.device import Device
+
+_OPS = {"sum": "NCCL_SUM", "prod": "NCCL_PROD", "min": "NCCL_MIN", "max": "NCCL_MAX"}
+_DTYPES = {
+    "int8": "NCCL_INT8", "uint8": "NCCL_UINT8", "int32": "NCCL_INT32", "uint32": "NCCL_UINT32", "int64": "NCCL_INT64",
+    "uint64": "NCCL_UINT64", "float16": "NCCL_FLOAT16", "float32": "NCCL_FLOAT32", "float64": "NCCL_FLOAT64",
+}  # fmt: skip
+# Communicators of several threads must not take turns within a call.
+_TURN = threading.Lock()
+
+
+def folds(op: str, dtype: np.dtype[Any]) -> bool:
+    """Return True if NCCL is there and has an operator for elements of a dtype."""
+    return op in _OPS and dtype.name in _DTYPES and _binding() is not None
+
+
+def all_reduce(devices: Sequence[Device], arrays: Sequence[Any], results: Sequence[Any], op: str) -> None:
+    """Fold contiguous arrays, one on each GPU, to results on all of them, in the current streams."""
+    nccl = _binding()
+    named, kind = getattr(nccl, _OPS[op]), getattr(nccl, _DTYPES[np.dtype(arrays[0].dtype).name])
+    with _TURN:
+        communicators = _communicators(tuple(device.driver.index for device in devices))
+        nccl.groupStart()
+        try:
+            for device, one, array, result in zip(devices, communicators, arrays, results, strict=True):
+                driver: Any = device.driver
+                with driver.device:
+                    one.allReduce(array.data.ptr, result.data.ptr, array.size, kind, named, driver.stream_handle())
+        finally:
+            nccl.groupEnd()
+
+
+@cache
+def _binding() -> Any:
+    """Return CuPy's module of NCCL; None if NCCL is not installed."""
+    try:
+        nccl: Any = importlib.import_module("cupy.cuda.nccl")
+    except ImportError:
+        return None
+    return nccl if getattr(nccl, "available", False) else None
+
+
+@cache
+def _communicators(numbers: tuple[int, ...]) -> list[Any]:
+    """Return a communicator of each GPU. They take up to a second to make, and stay."""
+    found: list[Any] = _binding().NcclCommunicator.initAll(list(numbers))
+    return found
