@@ -33,8 +33,8 @@ def test_the_gradient_is_numpys_also_beyond_32_bits(truth: np.ndarray, rng: np.r
 
 
 def test_two_devices_take_the_steps_of_one(truth: np.ndarray) -> None:
-    zeros = np.zeros(FEATURES, np.float32)
-    one = epoch([clicks(truth, 2 * ROWS)], zeros, 4 * ROWS)
-    two = epoch([clicks(truth, ROWS), clicks(truth, ROWS)], zeros, 4 * ROWS)
+    one, two = (
+        epoch(gpuprims.DeviceGroup(["reference"] * n), [clicks(truth, 2 * ROWS // n)] * n, 4 * ROWS) for n in (1, 2)
+    )
     assert np.abs(one).max() > 0
     np.testing.assert_allclose(two, one, atol=1e-4 * np.abs(one).max())
