@@ -85,10 +85,10 @@ def cached_by_level(most: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
     return decorate
 
 
-def refuse_levels(label: str, what: str) -> None:
-    """Raise if a level was asked for that a way of computing, ``what``, does not reach; it reaches "run"."""
+def refuse_levels(label: str, what: str, reached: Level = "run") -> None:
+    """Raise if a level was asked for that a way of computing, ``what``, does not reach."""
     level = asked_level()
-    if level is not None and not reaches("run", level):
+    if level is not None and not reaches(reached, level):
         raise NoVariantError(f"{label}: a level of determinism that {what} reach; got {level!r}")
 
 

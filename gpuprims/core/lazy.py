@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from gpuprims.core.determinism import refuse_levels
 from gpuprims.errors import LazyArrayError
 
 # By library: the module whose functions have the names of primitives, and their arrays and keywords. Functions that it
@@ -26,6 +25,5 @@ def find_lazy(label: str, array: Any) -> None:
 
 def call_by_chunks(found: LazyArrayError, name: str, *given: Any, **keywords: Any) -> Any:
     """Return the lazy result of a primitive, by a call for each chunk."""
-    refuse_levels(name, "calls by the chunks of an array")
     module = importlib.import_module(_MODULES[found.library])
     return getattr(module, name)(*given, **keywords)

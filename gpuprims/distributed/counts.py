@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from gpuprims.core.determinism import refuse_levels
 from gpuprims.core.keywords import check_flags
 from gpuprims.distributed.alike import alike
 from gpuprims.distributed.devices import Devices
@@ -25,6 +27,7 @@ def counted(
     label = "DeviceGroup.histogram"
     check_flags(label, density=bool(density) if density is None else density, deterministic=deterministic)
     arrays = alike(label, group, (x,) if weights is None else (x, weights))
+    refuse_weights(label, arrays[1:])
     if isinstance(bins, str):
         raise ArgumentError(f"{label}: bins= a number or edges; got {quoted(bins)} (a rule needs all elements at once)")
     if limits is None and np.ndim(bins) == 0 and len(x) and x.nbytes:
@@ -52,6 +55,7 @@ def numbers_counted(group: Devices, x: Any, weights: Any, minlength: Any, determ
     label = "DeviceGroup.bincount"
     check_flags(label, deterministic=deterministic)
     arrays = alike(label, group, (x,) if weights is None else (x, weights))
+    refuse_weights(label, arrays[1:])
 
     def count(k: int) -> np.ndarray:
         device, (numbers, *own) = group.devices[k], [one.shards[k] for one in arrays]
@@ -64,6 +68,12 @@ def numbers_counted(group: Devices, x: Any, weights: Any, minlength: Any, determ
     return _added(
         [one for one, begin, end in zip(found, x.offsets, x.offsets[1:], strict=False) if end > begin] or found
     )
+
+
+def refuse_weights(label: str, weights: Sequence[Any]) -> None:
+    """Raise at the level "order" for weights whose sums of parts are rounded."""
+    if any(one.dtype.kind in "fc" for one in weights):
+        refuse_levels(label, "sums of weights in parts", "device")
 
 
 def _added(counts: list[np.ndarray]) -> np.ndarray:

@@ -9,17 +9,20 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import accumulate
 from operator import itemgetter
-from typing import Any, NoReturn
+from typing import Any
 
 import dask.array as da
 import numpy as np
 
-from gpuprims.core.device import Device
+from gpuprims.core.determinism import asked_level, refuse_levels
 from gpuprims.distributed.dask_chunks import Count, Fold, Scan, on_host
+from gpuprims.distributed.dask_keywords import plain_device
+from gpuprims.distributed.dask_levels import at_this_level, level_of_counts
 from gpuprims.distributed.halos import reaches
 from gpuprims.errors import ArgumentError, EmptyReductionError, quoted
 from gpuprims.expressions import computable, expression, typed
 from gpuprims.operators import altered, as_ddof, as_initial, as_map, as_op, find_op, make_folding
+from gpuprims.operators.portable import rounds
 from gpuprims.primitives.axes import as_axis, axes_of, one_axis
 from gpuprims.primitives.compact import compact as compact_one
 from gpuprims.primitives.histogram import histogram as histogram_one
@@ -32,7 +35,7 @@ __all__ = ["bincount", "blur", "compact", "histogram", "map", "reduce", "scan", 
 
 def map(fn: Any, arrays: Sequence[Any], named: dict[str, Any], **how: Any) -> Any:  # noqa: A001 - the primitive's name
     """Apply a function to each element; see :func:`gpuprims.map`."""
-    device = _plain("map", how)
+    device = plain_device("map", how)
     function = expression(fn, len(arrays) + len(named))
     names = function.parameters
     if set(named) - set(names) or len(arrays) + len(named) != len(names):
@@ -42,7 +45,7 @@ def map(fn: Any, arrays: Sequence[Any], named: dict[str, Any], **how: Any) -> An
     given = [one if isinstance(one, da.Array) or np.ndim(one) == 0 else da.asarray(one) for one in given]
     like = _meta_of(given)
     dtypes = _dtypes_of_map(function, given)
-    call = partial(map_one, function, device=device)
+    call = at_this_level("map", partial(map_one, function, device=device))
     meta = _meta(like, _ndim(given), dtypes[0])
     result = da.map_blocks(call, *given, dtype=dtypes[0], meta=meta, token="gpuprims-map")  # noqa: S106 - of keys
     if function.single:
@@ -75,7 +78,7 @@ def reduce(
     **how: Any,
 ) -> Any:
     """Fold elements; see :func:`gpuprims.reduce`."""
-    device, plain = _plain("reduce", how), find_op(as_op(op), ddof=ddof, compensated=compensated)
+    device, plain = plain_device("reduce", how), find_op(as_op(op), ddof=ddof, compensated=compensated)
     given = _aligned([*arrays] if where is None else [*arrays, where])
     ndim = max(one.ndim for one in given)
     axes = axes_of(as_axis(axis), ndim)
@@ -84,7 +87,7 @@ def reduce(
     fold = Fold(
         as_op(op), function, tuple(one.dtype for one in given), axes,
         None if dtype is None else computable(dtype, "reduce"), as_ddof(ddof), compensated, where is not None, begins,
-        device,
+        device, asked_level(),
     )  # fmt: skip
     operator = altered("reduce", plain, where=where is not None, initial=begins)
     if not operator.of_nothing and any(one.shape[k - ndim] == 0 for one in given for k in axes if one.ndim + k >= ndim):
@@ -145,7 +148,7 @@ def scan(
     **how: Any,
 ) -> Any:
     """Scan elements; see :func:`gpuprims.scan`."""
-    device, plain = _plain("scan", how), find_op(as_op(op))
+    device, plain = plain_device("scan", how), find_op(as_op(op))
     refused = {"inclusive": not inclusive, "initial": initial is not None, "reverse": bool(reverse)}
     if wrong := [name for name, given in refused.items() if given]:
         raise ArgumentError(
@@ -159,7 +162,9 @@ def scan(
     function = None if map is None else expression(map, 1)
     whole = make_folding(plain, as_map("scan", function, 1), (x.dtype.newbyteorder("="),), None, "scan")
     along = 0 if axis is None else one_axis(axis, x.ndim)
-    task = Scan(as_op(op), function, device)
+    if rounds(whole):
+        refuse_levels("scan", "scans of chunks", "device")
+    task = Scan(as_op(op), function, device, asked_level())
     x = x.reshape(-1) if axis is None else x
     result = da.reductions.cumreduction(
         task, task.join, None, x, axis=along, dtype=whole.outputs[0], method="blelloch", preop=task.total
@@ -179,7 +184,7 @@ def histogram(
     **how: Any,
 ) -> tuple[Any, np.ndarray]:
     """Count the elements in each bin; see :func:`gpuprims.histogram`."""
-    device = _plain("histogram", how, "deterministic")
+    device = plain_device("histogram", how, "deterministic")
     if axis is not None or segments is not None:
         raise ArgumentError("histogram of Dask arrays: one histogram of all elements; got axis= or segments=")
     if isinstance(bins, str) or (range is None and np.ndim(bins) == 0):
@@ -189,18 +194,19 @@ def histogram(
         raise ArgumentError(f"{rule}; got bins={quoted(bins)}")
     x, *own = _aligned([x] if weights is None else [x, weights])
     _, edges = histogram_one(np.zeros(0, x.dtype), on_host(bins) if np.ndim(bins) else bins, range, device="reference")
-    task = Count(tuple(edges.tolist()), deterministic=how["deterministic"], device=device)
+    level = level_of_counts("histogram", own)
+    task = Count(tuple(edges.tolist()), deterministic=how["deterministic"], device=device, level=level)
     counts = _counted(task, [x, *own], len(edges) - 1, own[0].dtype if own else np.dtype(np.int64))
     return (counts / np.diff(edges) / counts.sum() if density else counts), edges
 
 
 def bincount(x: Any, weights: Any, minlength: Any, *, axis: Any, **how: Any) -> Any:
     """Count how often each number occurs; see :func:`gpuprims.bincount`. The length of the result is not known."""
-    device = _plain("bincount", how, "deterministic")
+    device = plain_device("bincount", how, "deterministic")
     if axis is not None:
         raise ArgumentError(f"bincount of Dask arrays: no axis=; got {quoted(axis)}")
     given = _aligned([x] if weights is None else [x, weights])
-    task = Count(None, int(minlength), how["deterministic"], device)
+    task = Count(None, int(minlength), how["deterministic"], device, level_of_counts("bincount", given[1:]))
     return _counted(task, given, np.nan, np.dtype(np.float64 if len(given) > 1 else np.int64))
 
 
@@ -214,10 +220,11 @@ def _counted(task: Count, given: Sequence[Any], length: float, dtype: np.dtype[A
 
 def compact(x: Any, mask: Any, **how: Any) -> Any:
     """Return the elements that a mask keeps; see :func:`gpuprims.compact`. The lengths of its chunks are not known."""
-    device = _plain("compact", how)
+    device = plain_device("compact", how)
     applied = isinstance(mask, str) or callable(mask)
     given = [one.reshape(-1) for one in _aligned([x] if applied else [x, mask])]
-    call = partial(_compact_by, expression(mask, 1), device) if applied else partial(compact_one, device=device)
+    plain = partial(_compact_by, expression(mask, 1), device) if applied else partial(compact_one, device=device)
+    call = at_this_level("compact", plain)
     meta = _meta(_meta_of(given), 1, x.dtype)
     chunks = ((np.nan,) * given[0].numblocks[0],)
     return da.map_blocks(call, *given, dtype=x.dtype, chunks=chunks, meta=meta, token="gpuprims-compact")  # noqa: S106
@@ -229,7 +236,7 @@ def _compact_by(mask: Any, device: str | None, x: Any) -> Any:
 
 def stencil(x: Any, weights: Any, *, dtype: Any, mode: Any, **how: Any) -> Any:
     """Compute each element from its neighbours; see :func:`gpuprims.stencil`."""
-    device = _plain("stencil", how, "cval", "channel_axis", "iterations")
+    device = plain_device("stencil", how, "cval", "channel_axis", "iterations")
     given = {"mode": mode, "dtype": dtype, **{name: how[name] for name in ("cval", "channel_axis", "iterations")}}
     result = stencil_one(np.zeros((1,) * x.ndim, x.dtype), weights, device="reference", **given).dtype
     return _overlapped(x, stencil_one, "stencil", weights, given, device, result)
@@ -238,7 +245,7 @@ def stencil(x: Any, weights: Any, *, dtype: Any, mode: Any, **how: Any) -> Any:
 def blur(image: Any, kind: Any, *, mode: Any, **how: Any) -> Any:
     """Blur images; see :func:`gpuprims.blur`."""
     named = ("size", "sigma", "cval", "channel_axis", "iterations")
-    device, given = _plain("blur", how, *named), {"mode": mode, **{name: how[name] for name in named}}
+    device, given = plain_device("blur", how, *named), {"mode": mode, **{name: how[name] for name in named}}
     return _overlapped(image, blur_one, "blur", kind, given, device, image.dtype)
 
 
@@ -248,7 +255,7 @@ def _overlapped(
     """Apply a stencil to chunks with the rows beside them; the stencil itself continues the array at its borders."""
     wraps = "periodic" if given["mode"] == "wrap" else "none"
     depth = {k: reach for k, reach in enumerate(reaches(label, x.ndim, x.dtype, what, **given)) if reach}
-    call = partial(_call, function, what, given, device)
+    call = at_this_level(label, partial(_call, function, what, given, device))
     meta = _meta(x._meta, x.ndim, dtype)
     if not depth:
         return x.map_blocks(call, dtype=dtype, meta=meta, token=f"gpuprims-{label}")
@@ -284,16 +291,3 @@ def _meta_of(given: Sequence[Any]) -> Any:
 def _meta(like: Any, ndim: int, dtype: Any) -> Any:
     """Return an empty array that tells the library, the dtype and the number of axes of chunks."""
     return np.empty((0,) * ndim, dtype, like=like)
-
-
-def _plain(label: str, how: dict[str, Any], *taken: str) -> str | None:
-    """Refuse keywords that calls on chunks do not take; return the spec of ``device=``."""
-    for name, given in how.items():
-        if name not in ("device", *taken) and given is not None:
-            _refuse(label, name, given)
-    device = how["device"]
-    return device.spec if isinstance(device, Device) else device
-
-
-def _refuse(label: str, name: str, given: Any) -> NoReturn:
-    raise ArgumentError(f"{label} of Dask arrays: no {name}=, because results are new lazy arrays; got {quoted(given)}")

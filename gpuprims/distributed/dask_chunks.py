@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gpuprims.core.determinism import Level, at_level
 from gpuprims.core.device import device_of
 from gpuprims.distributed.splitting import Split, Value, split
 from gpuprims.expressions import Expr
@@ -43,6 +45,7 @@ class Fold:
     where: bool = False
     initial: Initial | None = None
     device: str | None = None
+    level: Level | None = None
 
     @property
     def operator(self) -> Op:
@@ -56,17 +59,32 @@ class Fold:
         return _split_again(self)
 
     def part(self, *chunks: Any) -> Value:
-        """Fold chunks, and the index of their first element if the operator needs it; folded axes have length 1."""
-        found = reduce(*chunks, op=self.split.part, axis=self.axes, keepdims=True, device=_host_device(self, chunks))
-        return tuple(map(on_host, found if isinstance(found, tuple) else (found,)))
+        """Fold chunks, and the index of their first element if the operator needs it; folded axes have length 1.
+
+        Exact sums, which are joined before they are rounded, have the number of their elements beside them.
+        """
+        return at_level("reduce", self.level, self._part, *chunks)
+
+    def _part(self, *chunks: Any) -> Value:
+        found = self.split.fold(chunks, self.axes, _host_device(self, chunks), keepdims=True)
+        hosts = tuple(map(on_host, found if isinstance(found, tuple) else (found,)))
+        if not self.split.exact:
+            return hosts
+        shape = np.broadcast_shapes(*(np.shape(chunk) for chunk in chunks))
+        return *hosts, math.prod(shape[k] for k in self.axes)
 
     def join(self, values: Any, axis: Any, keepdims: Any) -> Value:
         """Join the values of a nested list, as Dask passes them."""
-        return self.split.join(list(_flat(values)))
+        found = list(_flat(values))
+        if not self.split.exact:
+            return self.split.join(found)
+        return *self.split.join([tuple(words) for *words, _ in found]), sum(count for *_, count in found)
 
     def finish(self, values: Any, axis: Any, keepdims: bool, like: Any = None) -> Any:
         """Join values, and return the result in the library of ``like``."""
-        (result,) = self.split.finish(self.join(values, axis, keepdims), 1)
+        value = self.join(values, axis, keepdims)
+        folded, count = (value[:-1], value[-1]) if self.split.exact else (value, 1)
+        (result,) = self.split.finish(folded, count)
         result = result if keepdims else np.squeeze(result, self.axes)
         return in_library(result, like)
 
@@ -79,7 +97,13 @@ def in_library(result: np.ndarray, like: Any) -> Any:
 @lru_cache(maxsize=256)
 def _split_again(fold: Fold) -> Split:
     function = masked_map("reduce", fold.map, len(fold.arrays) - 1) if fold.where else fold.map
-    return split(fold.operator, function, fold.arrays, fold.dtype, "reduce", running=True)
+    given = fold.operator, function, fold.arrays, fold.dtype, "reduce"
+    if fold.level == "order":
+        whole: Split = at_level("reduce", fold.level, split, *given)
+        if whole.exact:
+            return whole
+    found: Split = at_level("reduce", fold.level, split, *given, running=True)
+    return found
 
 
 def _host_device(task: Any, chunks: Iterable[Any]) -> str | None:
@@ -103,20 +127,23 @@ class Scan:
     op: Any  # a name, or an Op
     map: str | Expr | None
     device: str | None = None
+    level: Level | None = None
     __name__ = "gpuprims-scan"  # of Dask's keys
 
     def __call__(self, chunk: Any, axis: int, dtype: Any) -> Any:
         """Scan a chunk."""
-        return scan(chunk, op=self.op, map=self.map, axis=axis, device=_host_device(self, (chunk,)))
+        how: dict[str, Any] = {"op": self.op, "map": self.map, "axis": axis, "device": _host_device(self, (chunk,))}
+        return at_level("scan", self.level, scan, chunk, **how)
 
     def total(self, chunk: Any, axis: int, keepdims: bool) -> Any:
         """Fold a chunk."""
         how: dict[str, Any] = {"op": self.op, "map": self.map, "axis": axis, "keepdims": keepdims}
-        return reduce(chunk, device=_host_device(self, (chunk,)), **how)
+        return at_level("scan", self.level, reduce, chunk, device=_host_device(self, (chunk,)), **how)
 
     def join(self, before: Any, chunk: Any) -> Any:
         """Fold the value of earlier chunks with the results of one."""
-        return map_elements(find_op(self.op).fold, before, chunk, device=_host_device(self, (chunk,)))
+        given = find_op(self.op).fold, before, chunk
+        return at_level("scan", self.level, map_elements, *given, device=_host_device(self, (chunk,)))
 
 
 @dataclass(frozen=True)
@@ -127,15 +154,16 @@ class Count:
     minlength: int = 0
     deterministic: bool = True
     device: str | None = None
+    level: Level | None = None
 
     def part(self, *chunks: Any) -> np.ndarray:
         """Count the elements of a chunk, or sum their weights."""
         where = _host_device(self, chunks)
         x, weights = (*chunks, None)[:2]
+        how: dict[str, Any] = {"weights": weights, "deterministic": self.deterministic, "device": where}
         if self.bins is None:
-            return on_host(bincount(x, weights, self.minlength, deterministic=self.deterministic, device=where))
-        how = {"weights": weights, "deterministic": self.deterministic, "device": where}
-        return on_host(histogram(x, np.asarray(self.bins), **how)[0])
+            return on_host(at_level("bincount", self.level, bincount, x, minlength=self.minlength, **how))
+        return on_host(at_level("histogram", self.level, histogram, x, np.asarray(self.bins), **how)[0])
 
     def join(self, values: Any, axis: Any, keepdims: Any) -> np.ndarray:
         """Add the counts of a nested list; some may have fewer numbers."""

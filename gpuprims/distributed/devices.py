@@ -8,11 +8,20 @@ from typing import Any, TypeVar
 
 from gpuprims.core.device import Device
 from gpuprims.distributed.workers import Failed, Workers, outcome_of
-from gpuprims.errors import ArgumentError, ArrayError, DtypeError, ExpressionError, ShardError, quoted, said
+from gpuprims.errors import (
+    ArgumentError,
+    ArrayError,
+    DtypeError,
+    ExpressionError,
+    NoVariantError,
+    ShardError,
+    quoted,
+    said,
+)
 
 T = TypeVar("T")
-# Errors about arguments, which every device finds alike.
-MISTAKES = (ArgumentError, ArrayError, DtypeError, ExpressionError)
+# Errors about calls, which every device finds alike.
+MISTAKES = (ArgumentError, ArrayError, DtypeError, ExpressionError, NoVariantError)
 
 
 class Devices:

@@ -34,7 +34,7 @@ def all_reduced(group: Devices, x: Any, op: Any) -> ShardedArray:
     if len(set(shapes)) > 1:
         raise ShapeError(f"{label}: shards of one shape; got {shapes}")
     if x.dtype.kind in "fc" and operator.name not in ("min", "max"):
-        _refuse_order(label)
+        refuse_levels(label, "folds of rounded numbers", "device")
     way = way_of(group, x, operator.name)
     if way == "nccl":
         return ShardedArray(group, _by_nccl(group, x, operator.name))
@@ -90,12 +90,6 @@ def _by_nccl(group: Devices, x: ShardedArray, op: str) -> list[Any]:
 
 def _contiguous(array: Any) -> Any:
     return array if array.flags.c_contiguous else map_elements("v", array).reshape(array.shape)
-
-
-def _refuse_order(label: str) -> None:
-    """Raise at the level "order": sums of floats are rounded, in the order of the shards."""
-    if asks_for_device():
-        refuse_levels(label, "folds of rounded numbers")
 
 
 @lru_cache(maxsize=64)

@@ -60,7 +60,7 @@ def reduced(
         shards = [one.shards[k] for one in given]
         if folds.indexed:
             shards.append(beside(shards[0], _filled(len(shape), x.offsets[k] * each), device))
-        return begin_to_host(device, reduce_one(*shards, op=folds.part, axis=axes, device=_named(device, shards)))
+        return begin_to_host(device, folds.fold(shards, axes, _named(device, shards)))
 
     value = folds.join(group.launch(label, fold, finished))
     results = folds.finish(value, math.prod(shape[k] for k in axes))
@@ -105,7 +105,7 @@ def scanned(
         device, shards = group.devices[k], [one.shards[k] for one in given]
         if folds.indexed:
             shards.append(beside(shards[0], _filled(len(shape), starts[k]), device))
-        return begin_to_host(device, reduce_one(*shards, op=folds.part, axis=axes, device=_named(device, shards)))
+        return begin_to_host(device, folds.fold(shards, axes, _named(device, shards)))
 
     totals = group.launch(label, total, finished)[:-1]
     befores: list[Value | None] = [None]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gpuprims.core.determinism import Level, at_level
 from gpuprims.core.device import Device
 from gpuprims.distributed.counts import compacted, counted, numbers_counted
 from gpuprims.distributed.devices import Devices
@@ -137,15 +138,19 @@ class DeviceGroup(Devices):
         compensated: bool = False,
         where: ShardedArray | None = None,
         initial: Any = None,
+        determinism: Level | None = None,
     ) -> Any:
         """Fold elements with an operator; the parameters are those of :func:`gpuprims.reduce`.
+
+        At the level "order", sums have the same bits for any devices, any number of them, and any order of elements.
 
         Returns
         -------
         scalar, array, or tuple of them
             NumPy's, on the host, if ``axis`` contains the first axis; else a ShardedArray.
         """
-        return reduced(self, arrays, op, map, axis, keepdims, dtype, ddof, compensated, where, initial)
+        how = op, map, axis, keepdims, dtype, ddof, compensated, where, initial
+        return at_level("DeviceGroup.reduce", determinism, reduced, self, arrays, *how)
 
     def scan(
         self,

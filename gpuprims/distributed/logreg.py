@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_random_state
 from tqdm import tqdm
 
+from gpuprims.core.determinism import refuse_levels
 from gpuprims.core.device import Device
 from gpuprims.core.interop import short
 from gpuprims.distributed.objective import Form, SummedObjective
@@ -143,6 +144,7 @@ class LogReg(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimator):  
             A chunk cannot be read.
         """
         self._validate_params()
+        refuse_levels(f"{LABEL}.fit", "fits of samples in parts")
         self._fit(X, y, sample_weight)
         if self.stop_reason_ in WARNINGS:
             message = WARNINGS[self.stop_reason_].format(**self.get_params())

@@ -149,12 +149,11 @@ def begin_to_host(device: Device, found: Any) -> Callable[[], tuple[np.ndarray, 
 
     Started for all devices, copies wait at the same time.
     """
-    begin: Callable[[Any], Callable[[], np.ndarray]] = getattr(
-        device.driver, "begin_few", lambda one: partial(device.to_host, one)
-    )
-    every = found if isinstance(found, tuple) else (found,)
-    there = [isinstance(one, np.ndarray | np.generic) for one in every]
-    waits = [partial(np.asarray, one) if host else begin(one) for one, host in zip(every, there, strict=True)]
+    begin, every = getattr(device.driver, "begin_few", None), found if isinstance(found, tuple) else (found,)
+    waits: list[Callable[[], np.ndarray]] = [
+        partial(device.to_host, one) if begin is None or isinstance(one, np.ndarray | np.generic) else begin(one)
+        for one in every
+    ]
 
     def finished() -> tuple[np.ndarray, ...]:
         hosts = tuple([wait() for wait in waits])

@@ -12,9 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpuprims.core.determinism import Level, asked_level, refuse_levels
 from gpuprims.expressions import Expr
 from gpuprims.operators import Folding, Op, as_map, carried, counting, from_index, make_folding
 from gpuprims.operators.dtypes import Dtype, Dtypes
+from gpuprims.operators.portable import adds, rounds, settled
+from gpuprims.primitives.exact_sums import add_limbs, round_limbs
+from gpuprims.primitives.reduce import reduce
+from gpuprims.primitives.reduce.limbs import sum_limbs
 
 # The components of a folded value, on the host.
 Value = tuple[Any, ...]
@@ -28,11 +33,19 @@ class Split(NamedTuple):
     indexed: bool
     arrays: Dtypes
     finished: bool  # the components of a value are the results
+    exact: bool = False  # values are the words of exact sums, and are rounded at the end
+
+    def fold(self, arrays: Sequence[Any], axis: Any, device: Any, *, keepdims: bool = False) -> Any:
+        """Fold a part's arrays, and the index of the first element if ``indexed``, to the components of a value."""
+        call = sum_limbs if self.exact else reduce
+        return call(*arrays, op=self.part, axis=axis, keepdims=keepdims, device=device)
 
     def join(self, values: Sequence[Value]) -> Value:
         """Fold the values of parts, in their order."""
         if len(values) == 1:
             return values[0]
+        if self.exact:
+            return (add_limbs([np.asarray(words) for (words,) in values]),)
         with np.errstate(all="ignore"):
             joined = values[0]
             for value in values[1:]:
@@ -41,6 +54,8 @@ class Split(NamedTuple):
 
     def finish(self, value: Value, count: int) -> tuple[np.ndarray, ...]:
         """Return the results of a folded value of so many elements."""
+        if self.exact:
+            value = (round_limbs(np.asarray(value[0]), self.whole.values[0]),)
         if self.finished:
             return tuple(map(np.asarray, value))
         number = self.whole.finish.nodes[len(self.whole.values)].dtype.type(count)
@@ -63,23 +78,40 @@ class Split(NamedTuple):
         return _continued(self.whole, self.arrays, self.part.commutative, self.part.name)
 
 
-@lru_cache(maxsize=256)
 def split(
     op: Op, mapped: str | Expr | None, arrays: Dtypes, dtype: Dtype | None, label: str, *, running: bool = False
 ) -> Split:
     """Return the fold of arrays of these dtypes in parts, for the arguments of :func:`gpuprims.reduce`.
 
-    A ``running`` fold has a result for each element, so values contain the number of elements if results need it.
+    A ``running`` fold has a result for each element, so values contain the number of elements if results need it. At
+    the level "order" a fold that rounds adds exactly, or raises.
     """
+    return _split(op, mapped, arrays, dtype, label, running, asked_level())
+
+
+@lru_cache(maxsize=256)
+def _split(
+    op: Op,
+    mapped: str | Expr | None,
+    arrays: Dtypes,
+    dtype: Dtype | None,
+    label: str,
+    running: bool,
+    level: Level | None,
+) -> Split:
     arrays = tuple(one.newbyteorder("=") for one in arrays)  # calls convert arrays to the machine's byte order
     whole = make_folding(op, as_map(label, mapped, len(arrays)), arrays, dtype, label)
     if running and whole.counts:
         whole = counting(whole, arrays)
+    exact = level == "order" and rounds(whole)
+    if exact and (running or not adds(whole)):
+        refuse_levels(label, f"folds in parts by {op.name}", "device")
+    whole = settled(whole) if level in ("device", "order") else whole
     indexed = whole.map.takes(len(arrays))
     part = from_index(whole, arrays) if indexed else whole
     taken = len(arrays) + indexed
     finished = whole.outputs == whole.values and all(node.name == "argument" for node in whole.finish.nodes)
-    return Split(whole, _op_of(part, taken, op.commutative, op.name, finished=False), indexed, arrays, finished)
+    return Split(whole, _op_of(part, taken, op.commutative, op.name, finished=False), indexed, arrays, finished, exact)
 
 
 @lru_cache(maxsize=256)

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from gpuprims.core.determinism import Level, asked_level, at_level
 from gpuprims.core.device import Device, pick_device
 from gpuprims.core.keywords import check_flags
 from gpuprims.distributed.checkpoints import Checkpoint, Tally
+from gpuprims.distributed.counts import refuse_weights
 from gpuprims.distributed.reading import Chunk, Source
 from gpuprims.distributed.sharded import beside
 from gpuprims.distributed.splitting import Split, Value, split
@@ -53,12 +55,16 @@ class Stream:
         compensated: bool = False,
         initial: Any = None,
         resume: Checkpoint | None = None,
+        determinism: Level | None = None,
     ) -> Any:
         """Fold elements with an operator; the parameters are those of :func:`gpuprims.reduce`.
 
         ``axis`` contains the first axis. The host joins the values of chunks in their order. ``resume`` is the
-        checkpoint of an error of the same call.
+        checkpoint of an error of the same call. At the level "order", sums have the same bits for any chunks.
         """
+        if determinism is not None:
+            how = {"op": op, "map": map, "axis": axis, "dtype": dtype, "ddof": ddof, "compensated": compensated}
+            return at_level("stream.reduce", determinism, self.reduce, **how, initial=initial, resume=resume)
         check_flags("stream.reduce", compensated=compensated)
         plain = find_op(op, ddof=ddof, compensated=compensated)
         operator = altered("reduce", plain, where=False, initial=as_initial("reduce", plain, initial))
@@ -143,6 +149,7 @@ class Stream:
                 if rest and rest[0] is not None:
                     raise ArgumentError(f"stream.histogram: a source, and one of weights; got {len(chunk.arrays)}")
                 how: dict[str, Any] = {"weights": weights, "deterministic": deterministic}
+                refuse_weights("stream.histogram", chunk.arrays[1:])
                 counts, edges = self._on_host(histogram_one(x, bins, within, device=where(self.device, x), **how))
                 tally.add(chunk, "counts", within, counts if total is None else total + counts, edges)
         _, _, total, edges = tally.state
@@ -188,7 +195,7 @@ class Stream:
             index = np.full((1,) * max(one.ndim for one in arrays), first, np.int64)
             given.append(beside(arrays[0], index, self.device))
         there = where(self.device, arrays[0])
-        found = self._on_host(reduce_one(*given, op=folds.part, axis=axes, keepdims=keepdims, device=there))
+        found = self._on_host(folds.fold(given, axes, there, keepdims=keepdims))
         return tuple(map(np.asarray, found if isinstance(found, tuple) else (found,)))
 
     def _on_host(self, found: Any) -> Any:
@@ -209,7 +216,9 @@ def _split(operator: Op, mapped: Any, chunk: Chunk, dtype: Any, *, running: bool
 def _told(operator: Op, mapped: Any, dtype: Any) -> str:
     """Return what tells one call from another."""
     function = getattr(mapped, "__qualname__", mapped)
-    return f"{operator.name}, map={quoted(function)}, dtype={quoted(dtype)}"
+    level = asked_level()
+    at = "" if level is None else f", at {level!r}"
+    return f"{operator.name}, map={quoted(function)}, dtype={quoted(dtype)}{at}"
 
 
 def _shown(chunks: Iterator[Chunk], label: str, rows: int | None, first: int) -> Iterator[Chunk]:

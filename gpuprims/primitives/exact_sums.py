@@ -11,6 +11,7 @@ Summation", ACM TOMS 46 (2020), but no bits are dropped: sums of blocks go to th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -76,11 +77,22 @@ class ExactSpec(FoldSpec):
             "LIMBS": form.limbs,
             "WINDOWS": form.windows,
             "DEPOSITS": form.deposits,
+            "STORE_SUM(o, limbs, special)": "STORE(o, 0, gp_exact_sum(limbs, special))",
         }
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""
         return (*super().headers(), Path(__file__).parent / "reduce" / "kernels" / "exact.h")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LimbsSpec(ExactSpec):
+    """The macros of an exact sum that is not rounded: the result has its limbs, and the sum of infinities and NaN."""
+
+    def macros(self) -> dict[str, int | str]:
+        """See :class:`KernelSpec`."""
+        stores = "gp_store_limbs(y0 + gp_at_y0(layout, o, 0), limbs, special)"
+        return super().macros() | {"STORE_SUM(o, limbs, special)": stores}
 
 
 def adds_floats(capabilities: Capabilities, call: CallTraits) -> str | None:
@@ -95,15 +107,23 @@ def adds_floats(capabilities: Capabilities, call: CallTraits) -> str | None:
 
 
 def launch_exact(
-    device: Device, chosen: FoldVariant, folding: Folding, layout: Layout, outputs: int, count: int, counted: int
+    device: Device,
+    chosen: FoldVariant,
+    folding: Folding,
+    layout: Layout,
+    outputs: int,
+    count: int,
+    counted: int,
+    *,
+    limbs_left: bool = False,
 ) -> Launch:
-    """Return the launch of exact sums."""
+    """Return the launch of exact sums; with ``limbs_left``, of sums that are not rounded."""
     able, limbs = device.capabilities, _FORMATS[folding.values[0]].limbs
     tiles = max(-(-count // (chosen.block * chosen.items * _BLOCKS)), 1)
     groups = chosen.groups(min(outputs * tiles, MOST_GROUPS), able)
     parts = max(1, min(tiles, groups // outputs))
     vector = min(layout.vector_width(), MOST_LOADED) if chosen.vectors else 1
-    kernel = device.kernel(chosen, ExactSpec.of(folding, layout, vector=vector))
+    kernel = device.kernel(chosen, (LimbsSpec if limbs_left else ExactSpec).of(folding, layout, vector=vector))
     launch = kernel.prepare(min(groups, outputs * parts), layout.pack(counted), outputs, count, parts)
     counters, scratch = (outputs, outputs * parts * 8 * (limbs + 1)) if parts > 1 else (1, 0)
     unread = 0 if count else len(layout.forms) - len(folding.outputs)
@@ -116,14 +136,51 @@ _BLOCKS = 16
 
 def sums_exactly(values: np.ndarray) -> np.ndarray:
     """Return the exact sum of each row, rounded once."""
+    return round_limbs(limbs_exactly(values), values.dtype)
+
+
+def limbs_exactly(values: np.ndarray) -> np.ndarray:
+    """Return the words of the exact sum of each row, as kernels leave them."""
     with np.errstate(invalid="ignore"):
-        special = np.where(np.isfinite(values), 0, values).sum(axis=1)
-    sums = np.array([_sum(row[np.isfinite(row)], values.dtype) for row in values], values.dtype)
-    return np.where(special != 0, special, sums)
+        special = np.where(np.isfinite(values), 0, values).sum(axis=1, dtype=np.float64)
+    count = _FORMATS[values.dtype].limbs
+    words = np.empty((len(values), count + 1), np.int64)
+    for k, row in enumerate(values):
+        total = _sum(row[np.isfinite(row)], values.dtype)
+        words[k, : count - 1] = [total >> 32 * limb & 0xFFFFFFFF for limb in range(count - 1)]
+        words[k, count - 1] = total >> 32 * (count - 1)
+    words[:, count] = special.view(np.int64)
+    return words
 
 
-def _sum(row: np.ndarray, dtype: np.dtype[Any]) -> Any:
-    """Add finite numbers of one exponent as integers of 53 bits, in halves, and the sums as Python's integers."""
+def words_of(dtype: np.dtype[Any]) -> int:
+    """Return the number of words of a sum that is not rounded."""
+    return _FORMATS[dtype].limbs + 1
+
+
+def add_limbs(sums: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the words of the sum of fewer than 2^30 sums, given those of each."""
+    total: np.ndarray = np.sum(sums, axis=0)
+    with np.errstate(invalid="ignore"):
+        special = np.sum([np.ascontiguousarray(one[..., -1]).view(np.float64) for one in sums], axis=0)
+    total[..., -1] = np.asarray(special).view(np.int64)
+    return total
+
+
+def round_limbs(words: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    """Return the floats nearest to sums, given their words."""
+    form, special = _FORMATS[dtype], np.ascontiguousarray(words[..., -1]).view(np.float64)
+    rows = words[..., :-1].reshape(-1, words.shape[-1] - 1).tolist()
+    totals = [sum(limb << 32 * k for k, limb in enumerate(row)) for row in rows]
+    sums = np.array([_rounded(total, form, dtype) for total in totals], dtype).reshape(words.shape[:-1])
+    return np.where(special != 0, special.astype(dtype), sums)
+
+
+def _sum(row: np.ndarray, dtype: np.dtype[Any]) -> int:
+    """Add finite numbers of one exponent as integers of 53 bits, in halves, and the sums as Python's integers.
+
+    Returns the number of units of the lowest bit.
+    """
     form = _FORMATS[dtype]
     parts, exponents = np.frexp(row.astype(np.float64))
     whole, total = np.ldexp(parts, 53).astype(np.int64), 0
@@ -132,7 +189,7 @@ def _sum(row: np.ndarray, dtype: np.dtype[Any]) -> Any:
         mantissas = (int((own >> 26).sum()) << 26) + int((own & (2**26 - 1)).sum())
         place = exponent - 53 - form.lowest
         total += mantissas << place if place >= 0 else mantissas >> -place  # the bits below are zero
-    return _rounded(total, form, dtype)
+    return total
 
 
 def _rounded(total: int, form: _Format, dtype: np.dtype[Any]) -> Any:

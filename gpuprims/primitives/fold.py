@@ -67,11 +67,12 @@ def plan_fold(
     *,
     commutative: bool,
     counted: int | None = None,
+    limbs_left: bool = False,
 ) -> LaunchPlan:
     """Return the launch plan of a fold of arrays that broadcast to ``shape``, along ascending ``axes``.
 
     ``targets`` are the results, with or without the folded axes. ``counted`` is the number of elements that a result is
-    made from, if the arrays are results of earlier folds.
+    made from, if the arrays are results of earlier folds. With ``limbs_left``, exact sums are not rounded.
     """
     outputs = math.prod(n for k, n in enumerate(shape) if k not in axes)
     count = math.prod(shape[k] for k in axes)
@@ -106,7 +107,8 @@ def plan_fold(
             in_order = plan_axes()
             return launch_fixed(device, chosen, folding, in_order, outputs, count, finished, commutative=commutative)
         if chosen.folds == "exactly":
-            return launch_exact(device, chosen, folding, layout, outputs, count, finished)
+            given = device, chosen, folding, layout, outputs, count, finished
+            return launch_exact(*given, limbs_left=limbs_left)
         neighbours = layout.kept[-1] if traits.side_by_side else 0
         item = max(form.item for form in forms)
         most = _MOST_ACROSS if count <= _SHORT else max(_WORD // item, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 
@@ -9,10 +10,13 @@ import numpy as np
 import pytest
 
 import gpuprims
-from gpuprims.errors import ArgumentError, EmptyReductionError, LazyArrayError
+from gpuprims.core.determinism import asked_level
+from gpuprims.errors import ArgumentError, EmptyReductionError, LazyArrayError, NoVariantError
 
 da = pytest.importorskip("dask.array", reason="Dask is not installed: make test-dask")
 import dask  # noqa: E402
+
+from gpuprims.distributed.dask_levels import at_this_level  # noqa: E402
 
 HERE = "reference"
 MODES = ["nearest", "reflect", "mirror", "wrap", "constant"]
@@ -73,6 +77,33 @@ def test_arguments_of_reduce(rng) -> None:
     check(gpuprims.reduce(a, op="max", initial=9.0, device=HERE), np.float64(9))
     check(gpuprims.reduce(a, dtype="float32", device=HERE), x.astype("f4").sum(), rtol=1e-4)
     check(gpuprims.reduce(cut(np.float32([1e8, 1, 1, -1e8]), 1), compensated=True, device=HERE), np.float32(2))
+
+
+@pytest.mark.parametrize("op", ["sum", "mean", "norm", "max"])
+def test_exact_sums_have_the_same_bits_for_any_chunks(op, rng) -> None:
+    x = (rng.standard_normal((210, 9)) * 2.0 ** rng.integers(-40, 40, (210, 9))).astype(np.float32)
+    for axis in (None, 0, 1):
+        wanted = gpuprims.reduce(x, op=op, axis=axis, device=HERE, determinism="order")
+        for chunks in ((210, 9), (64, 3), (1, 9)):
+            lazy = gpuprims.reduce(cut(x, *chunks), op=op, axis=axis, device=HERE, determinism="order")
+            check(lazy, wanted, rtol=0)  # computed where no level is asked for
+
+
+def test_tasks_know_the_level_and_rounded_joins_are_refused(rng) -> None:
+    x = cut(rng.standard_normal(100), 30)
+    with gpuprims.use_determinism("order"):
+        asked = pickle.loads(pickle.dumps(at_this_level("map", asked_level)))  # noqa: S301 - just made
+        for call in (
+            lambda: gpuprims.scan(x, device=HERE),
+            lambda: gpuprims.histogram(x, 4, (-1, 1), weights=x, device=HERE),
+            lambda: gpuprims.reduce(x, op="var", device=HERE),
+        ):
+            with pytest.raises(NoVariantError):
+                call()
+        lazy = gpuprims.map("sin(v)", x, device=HERE)
+    assert (asked(), at_this_level("map", asked_level)()) == ("order", None)
+    wanted = gpuprims.map("sin(v)", x.compute(), device=HERE, determinism="order")
+    np.testing.assert_array_equal(lazy.compute(), wanted)
 
 
 def test_chunks_join_in_order(rng) -> None:

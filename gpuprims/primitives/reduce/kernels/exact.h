@@ -200,3 +200,11 @@ DEVICE value_t gp_exact_sum(i64 *limbs, const f64 special)
 {
     return special != 0 ? SUM_OF_F64(special) : SUM_OF_BITS(gp_rounded(limbs));
 }
+
+/* Store a sum that is not rounded: its limbs, which add up with those of other sums, and `special`. */
+DEVICE void gp_store_limbs(GLOBAL i64 *words, i64 *limbs, const f64 special)
+{
+    gp_carry_limbs(limbs);
+    for (int limb = 0; limb < LIMBS; limb++) words[limb] = limbs[limb];
+    words[LIMBS] = (i64)gp_bits_f64(special);
+}

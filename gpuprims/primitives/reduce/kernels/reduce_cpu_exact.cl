@@ -5,7 +5,7 @@
  * out     OUTPUTS: one value for each
  * scratch partials: 2 * LIMBS + 2 words for each part of each output; counters: one for each output, zero before and after
  * launch  any number of groups of one work-item; each takes (output, part) pairs until none are left
- * host    ROW(o, j), ROW_END(j, last), MAP_ROW(row, j), MAP(o, j), STORE(o, j, value), ADDEND(value), WINDOWS, and those of
+ * host    ROW(o, j), ROW_END(j, last), MAP_ROW(row, j), MAP(o, j), STORE_SUM(o, limbs, special), ADDEND(value), WINDOWS, and those of
  *         exact.h
  * order   none: sums are exact until the last one is rounded
  */
@@ -113,6 +113,6 @@ void reduce_cpu_exact(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counter
             for (int limb = 0; limb < LIMBS; limb++) limbs[limb] = 0;
             for (i64 part = 0; part < parts; part++) special = gp_add_limbs(partials, o * parts + part, limbs, special);
         }
-        STORE(o, 0, gp_exact_sum(limbs, special));
+        STORE_SUM(o, limbs, special);
     }
 }

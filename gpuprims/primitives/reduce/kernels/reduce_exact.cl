@@ -4,7 +4,7 @@
  * out     OUTPUTS: one value for each
  * scratch partials: 2 * LIMBS + 2 words for each part of each output; counters: one for each output, zero before and after
  * launch  any number of groups of BLOCK, at least DIGITS; each takes (output, part) pairs until none are left
- * host    MAP(o, j), MAP_VECTOR(o, j, values), STORE(o, j, value), ADDEND(value), and those of exact.h
+ * host    MAP(o, j), MAP_VECTOR(o, j, values), STORE_SUM(o, limbs, special), ADDEND(value), and those of exact.h
  * order   none: sums are exact until the last one is rounded
  *
  * A work-item loads ITEMS elements at a time, and looks at their exponents. They are multiples of the last bit of the
@@ -155,7 +155,7 @@ void reduce_exact(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, c
             if (kinds[0]) special = kinds[0] == 1 ? 1.0 / 0.0 : kinds[0] == 2 ? -1.0 / 0.0 : 0.0 / 0.0;
             last = 0;
             if (parts == 1) {
-                STORE(o, 0, gp_exact_sum(limbs, special));
+                STORE_SUM(o, limbs, special);
             } else {
                 gp_leave_limbs(partials, task, limbs, special);
                 last = gp_last_done(counters + o, parts);
@@ -188,7 +188,7 @@ void reduce_exact(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, c
                     }
                     if (k < LIMBS) limbs[k] = whole;
                 }
-                STORE(o, 0, gp_exact_sum(limbs, special));
+                STORE_SUM(o, limbs, special);
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
