@@ -1,17 +1,19 @@
-"""Weak scaling of groups of devices: ``python -m bench.scaling --devices cuda:0 cuda:1``.
+"""Weak and strong scaling of groups of devices: ``python -m bench.scaling --devices cuda:0 cuda:1 cuda:2 cuda:3``.
 
-Each device has as many elements as in the run on one device, so perfect scaling takes the same time. The time of one
-device is that of a plain call and of the wait for it, the mean over the devices, each alone. Runs alternate, and the
-median counts. Each result is checked before it is timed.
+Weak: each device has as many elements as the one device that it is compared with, so perfect scaling takes the same
+time. Strong: the devices share these elements. The time of one device is that of a plain call and of the wait for it,
+the mean over the devices, each alone. Runs alternate, and the median counts. Each result is checked before it is timed.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from statistics import mean, median
 from typing import Any, NamedTuple
 
@@ -155,16 +157,16 @@ def fits_of(group: gpuprims.DeviceGroup, count: int, features: int) -> list[Work
     return [Work(f"LogReg, {count:,} x {features}, {_ITERATIONS} iterations", together, alone, 3, fault)]
 
 
-def timed(work: Work, devices: Sequence[Any]) -> tuple[float, float]:
-    """Return the seconds of all devices together, and of one alone."""
-    together, alone = list[float](), list[float]()
+def timed(work: Work, devices: Sequence[Any], *, alone: bool) -> tuple[float, float]:
+    """Return the seconds of all devices together, and of one alone, or 0."""
+    together, single = list[float](), list[float]()
     for run in range(work.runs + 2):
-        singles = [_seconds(partial(work.alone, k)) for k in range(len(devices))]
+        singles = [_seconds(partial(work.alone, k)) for k in range(len(devices) if alone else 0)]
         both = _seconds(work.together)
         if run >= 2:
             together.append(both)
-            alone.append(mean(singles))
-    return median(together), median(alone)
+            single.append(mean(singles or [0]))
+    return median(together), median(single)
 
 
 def _seconds(call: Callable[[], Any]) -> float:
@@ -173,49 +175,65 @@ def _seconds(call: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
-def exchanges(group: gpuprims.DeviceGroup) -> list[tuple[str, float]]:
-    """Return the median seconds of an exchange of 1 KiB by way of the host, of its parts, and of an empty task."""
-    devices = group.devices
-    x = group.from_shards([one.asarray(np.ones((1, 128))) for one in devices])
-    buffers = [one.asarray(np.ones(128)) for one in devices]
-    calls: list[tuple[str, Callable[[], Any]]] = [
-        ("a task that does nothing, on all", lambda: group.each("bench", int)),
-        (
-            "1 KiB of each to the host, added",
-            lambda: sum(group.launch("bench", buffers.__getitem__, lambda k, one: devices[k].to_host(one))),
-        ),
-        ("reduce(axis=0) of 1 KiB of each", lambda: group.reduce(x, axis=0)),
-    ]
-    return [(name, median([_seconds(call) for _ in range(300)][100:])) for name, call in calls]
+class Row(NamedTuple):
+    """A line of the table: seconds of n devices, and of one with as many elements a device, or with all of them."""
+
+    work: str
+    kind: str
+    devices: int
+    together: float
+    alone: float
+
+    @property
+    def efficiency(self) -> float:
+        """Of n times one device."""
+        return self.alone / self.together / (1 if self.kind == "weak" else self.devices)
+
+
+def measured(devices: Sequence[gpuprims.Device], sizes: dict[str, int], *, strong: bool) -> Iterator[tuple[Row, str]]:
+    """Yield the rows of a number of devices, each with what is wrong with the result, or "right"."""
+    group, n = gpuprims.DeviceGroup(devices), len(devices)
+    for make, keys in ((elements_of, ("elements",)), (fits_of, ("samples", "features"))):
+        alone: dict[str, float] = {}
+        for kind in ("weak", "strong")[: 1 + strong]:
+            share = [sizes[key] if kind == "weak" or key == "features" else sizes[key] // n for key in keys]
+            works: list[Work] = make(group, *share)
+            for work in works:
+                name = work.name.split(", ")[0] if work.name.startswith("LogReg") else work.name
+                fault = work.fault() or "right"
+                together, one = timed(work, group.devices, alone=kind == "weak")
+                alone[name] = one or alone[name]
+                yield Row(name, kind, n, together, alone[name]), fault
+            del works, work
 
 
 def main() -> None:
     """Print a line for each work."""
     parser = argparse.ArgumentParser(prog="python -m bench.scaling", description=__doc__)
     parser.add_argument("--devices", nargs="+", required=True, help="such as cuda:0 cuda:1")
+    parser.add_argument("--counts", nargs="+", type=int, help="how many of them; by default all")
     parser.add_argument("--elements", type=int, default=1 << 30, help="float32 numbers a device")
     parser.add_argument("--samples", type=int, default=10_000_000, help="rows a device")
     parser.add_argument("--features", type=int, default=100)
+    parser.add_argument("--strong", action="store_true", help="strong scaling, too")
+    parser.add_argument("--json", type=Path, help="a file for the rows")
     given = parser.parse_args()
-    if given.elements < 24 * _COLUMNS:
-        parser.error(f"--elements: {24 * _COLUMNS:,} or more, for an image; got {given.elements:,}")
-    group = gpuprims.DeviceGroup(given.devices)
-    names = ", ".join(device.capabilities.name for device in group.devices)
-    print(f"{len(group)} devices: {names}; {given.elements:,} float32 a device", flush=True)
-    print(f"{'work':44}{'together':>11}{'one alone':>11}{'of n times one':>16}  check", flush=True)
+    counts = given.counts or [len(given.devices)]
+    if given.elements < 24 * _COLUMNS * max(counts):
+        parser.error(f"--elements: {24 * _COLUMNS * max(counts):,} or more, for an image; got {given.elements:,}")
+    devices = [gpuprims.Device(spec) for spec in given.devices]
+    sizes = {key: getattr(given, key) for key in ("elements", "samples", "features")}
+    print(f"{devices[0].capabilities.name}; {sizes} a device, or of all in strong scaling", flush=True)
+    print(f"{'work':32}{'':8}{'devices':>8}{'together':>12}{'one alone':>12}{'of n times one':>16}  check", flush=True)
     warnings.simplefilter("ignore", ConvergenceWarning)
-    for make, sizes in ((elements_of, (given.elements,)), (fits_of, (given.samples, given.features))):
-        works: list[Work] = make(group, *sizes)
-        for work in works:
-            fault = work.fault() or "right"
-            together, alone = timed(work, group.devices)
-            print(
-                f"{work.name:44}{1e3 * together:8.3f} ms{1e3 * alone:8.3f} ms{alone / together:15.1%}  {fault}",
-                flush=True,
-            )
-        del works, work
-    for name, seconds in exchanges(group):
-        print(f"{name:44}{1e6 * seconds:8.1f} us", flush=True)
+    rows = []
+    for count in counts:
+        for row, fault in measured(devices[:count], sizes, strong=given.strong):
+            times = f"{1e3 * row.together:9.3f} ms{1e3 * row.alone:9.3f} ms{row.efficiency:15.1%}"
+            print(f"{row.work:32}{row.kind:8}{row.devices:8}{times}  {fault}", flush=True)
+            rows.append(row._asdict())
+    if given.json:
+        given.json.write_text(json.dumps({"device": devices[0].capabilities.name, **sizes, "rows": rows}, indent=1))
 
 
 if __name__ == "__main__":
