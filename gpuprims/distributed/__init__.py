@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from gpuprims.distributed.checkpoints import Checkpoint
 from gpuprims.distributed.group import DeviceGroup
+from gpuprims.distributed.processes import Processes
 from gpuprims.distributed.sharded import ShardedArray
 from gpuprims.distributed.streams import Stream, stream
 
 if TYPE_CHECKING:
     from gpuprims.distributed.logreg import LogReg
 
-__all__ = ["Checkpoint", "DeviceGroup", "LogReg", "ShardedArray", "Stream", "stream"]
+__all__ = ["Checkpoint", "DeviceGroup", "LogReg", "Processes", "ShardedArray", "Stream", "stream"]
 
 
 def __getattr__(name: str) -> Any:

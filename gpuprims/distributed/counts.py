@@ -30,7 +30,7 @@ def counted(
     refuse_weights(label, arrays[1:])
     if isinstance(bins, str):
         raise ArgumentError(f"{label}: bins= a number or edges; got {quoted(bins)} (a rule needs all elements at once)")
-    if limits is None and np.ndim(bins) == 0 and len(x) and x.nbytes:
+    if limits is None and np.ndim(bins) == 0 and any(group.share(label, lambda: bool(x.nbytes))):
         low, high = reduced(group, (x,), "minmax", None, None, False, None, 0, False, None, None)
         limits = low, high  # in the dtype of x, which decides that of the edges, as in NumPy
     if limits is None and np.ndim(bins) == 0:
@@ -42,9 +42,12 @@ def counted(
         found = histogram_one(shards[0], bins, limits, deterministic=deterministic, device=device, **own)
         return begin_to_host(device, found[0] if k else found)  # edges are those of the first shard
 
-    results = group.launch(label, count, finished)
-    edges = results[0][1]
-    counts = _added([counts for counts, *_ in results])
+    def find() -> tuple[np.ndarray, np.ndarray]:
+        results = group.launch(label, count, finished)
+        return _added([counts for counts, *_ in results]), results[0][1]
+
+    everybody = group.share(label, find)
+    counts, edges = _added([one for one, _ in everybody]), everybody[0][1]
     if density:
         counts = counts / np.diff(edges) / counts.sum()
     return counts, edges
@@ -64,10 +67,13 @@ def numbers_counted(group: Devices, x: Any, weights: Any, minlength: Any, determ
         )
         return found
 
-    found = group.each(label, count)
-    return _added(
-        [one for one, begin, end in zip(found, x.offsets, x.offsets[1:], strict=False) if end > begin] or found
-    )
+    def find() -> tuple[np.ndarray, bool]:
+        found = group.each(label, count)
+        full = [one for one, begin, end in zip(found, x.offsets, x.offsets[1:], strict=False) if end > begin]
+        return _added(full or found), bool(full)
+
+    everybody = group.share(label, find)
+    return _added([one for one, full in everybody if full] or [one for one, _ in everybody])
 
 
 def refuse_weights(label: str, weights: Sequence[Any]) -> None:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from gpuprims.core.device import Device
+from gpuprims.distributed.processes import Processes
 from gpuprims.distributed.workers import Failed, Workers, outcome_of
 from gpuprims.errors import (
     ArgumentError,
@@ -25,13 +26,16 @@ MISTAKES = (ArgumentError, ArrayError, DtypeError, ExpressionError, NoVariantErr
 
 
 class Devices:
-    """Devices in order, with a thread for each."""
+    """Devices in order, with a thread for each, and perhaps those of other processes."""
 
-    def __init__(self, devices: Iterable[str | Device]) -> None:
+    def __init__(self, devices: Iterable[str | Device], processes: Processes | None = None) -> None:
+        if processes is not None and not isinstance(processes, Processes):
+            hint = "write gpuprims.distributed.Processes.from_mpi(communicator)"
+            raise ArgumentError(f"DeviceGroup: processes= a Processes; got {quoted(processes)} ({hint})")
         given = [devices] if isinstance(devices, str | Device) else list(devices)
         if not given:
             raise ArgumentError(f"DeviceGroup: one device or more; got {quoted(devices)}")
-        self.devices = tuple(map(Device, given))
+        self.devices, self.processes = tuple(map(Device, given)), processes
         self._wait = any(device.driver.shares_host_memory for device in self.devices)
         self._workers: Workers[Any] = Workers(len(self.devices))
 
@@ -43,6 +47,7 @@ class Devices:
 
     def __reduce__(self) -> tuple[type[Devices], tuple[list[str]]]:
         """Pickle and copy by specs, because threads cannot be."""
+        self.alone("pickle")
         return type(self), ([device.spec for device in self.devices],)
 
     def each(self, label: str, work: Callable[[int], T]) -> list[T]:
@@ -65,6 +70,25 @@ class Devices:
         begun = [outcome_of(partial(start, k)) for k in numbers]
         ended = [one if isinstance(one, Failed) else outcome_of(partial(finish, k, one)) for k, one in enumerate(begun)]
         return self._checked(label, ended)
+
+    def share(self, label: str, find: Callable[[], T]) -> list[T]:
+        """Return what each process finds by its devices, in order of the processes."""
+        return [find()] if self.processes is None else self.processes.share(label, find)
+
+    def placed(self, label: str, rows: int) -> tuple[int, int]:
+        """Return where this process' rows begin among those of all processes, and how many all have."""
+        counts = self.share(label, lambda: rows)
+        return sum(counts[: self.rank]), sum(counts)
+
+    @property
+    def rank(self) -> int:
+        """The number of this process."""
+        return 0 if self.processes is None else self.processes.rank
+
+    def alone(self, label: str) -> None:
+        """Raise for a call that is of one process."""
+        if self.processes is not None and self.processes.size > 1:
+            raise ArgumentError(f"{label}: a group of one process; got one of {self.processes.size}")
 
     def _checked(self, label: str, outcomes: list[Any]) -> list[Any]:
         """Return the results of all devices, or raise the error of one."""

@@ -12,6 +12,7 @@ from gpuprims.core.determinism import asks_for_device, refuse_levels
 from gpuprims.distributed import nccl
 from gpuprims.distributed.alike import alike
 from gpuprims.distributed.devices import Devices
+from gpuprims.distributed.processes import Processes
 from gpuprims.distributed.sharded import ShardedArray, beside, copied
 from gpuprims.errors import ArgumentError, ShapeError
 from gpuprims.expressions import Expr, trace
@@ -35,12 +36,19 @@ def all_reduced(group: Devices, x: Any, op: Any) -> ShardedArray:
         raise ShapeError(f"{label}: shards of one shape; got {shapes}")
     if x.dtype.kind in "fc" and operator.name not in ("min", "max"):
         refuse_levels(label, "folds of rounded numbers", "device")
+    if group.processes is not None and group.processes.size > 1:
+        return ShardedArray(group, _among_processes(group, group.processes, label, x, operator))
+    return ShardedArray(group, _among_devices(group, label, x, operator))
+
+
+def _among_devices(group: Devices, label: str, x: ShardedArray, operator: Op) -> list[Any]:
+    """Fold the shards of this process."""
     way = way_of(group, x, operator.name)
     if way == "nccl":
-        return ShardedArray(group, _by_nccl(group, x, operator.name))
+        return _by_nccl(group, x, operator.name)
     fold = _fold_of(operator, len(group))
     if way == "peers":
-        return ShardedArray(group, _by_peers(group, label, x, fold))
+        return _by_peers(group, label, x, fold)
 
     def apply(k: int) -> Any:
         device, own = group.devices[k], x.shards[k]
@@ -48,7 +56,28 @@ def all_reduced(group: Devices, x: Any, op: Any) -> ShardedArray:
         there = [beside(own, one, device) if isinstance(one, np.ndarray) else one for one in found]
         return map_elements(fold, *there, device=device)
 
-    return ShardedArray(group, group.each(label, apply))
+    return group.each(label, apply)
+
+
+def _among_processes(group: Devices, processes: Processes, label: str, x: ShardedArray, operator: Op) -> list[Any]:
+    """Fold the shards of all processes: by NCCL, or by way of the hosts."""
+    drivers = [device.driver for device in group.devices]
+    able = all(hasattr(one, "reaches") for one in drivers) and nccl.folds(operator.name, x.dtype)
+    able = able and bool(x.shards[0].size) and not asks_for_device()
+
+    def tell() -> tuple[tuple[int, ...], str, list[str] | None]:
+        return tuple(x.shards[0].shape), str(x.dtype), nccl.gpus_of(group.devices) if able else None
+
+    everybody = group.share(label, tell)
+    if len({told[:2] for told in everybody}) > 1:
+        raise ShapeError(f"{label}: shards of one shape and dtype; got {[told[:2] for told in everybody]}")
+    gpus = [gpu for *_, own in everybody for gpu in own or [""] * 2]
+    if len(set(gpus)) == len(gpus):  # NCCL refuses a GPU that two processes have
+        return _by_nccl(group, x, operator.name, processes)
+    own = _among_devices(group, label, x, operator)[0]
+    hosts = group.share(label, lambda: group.devices[0].to_host(own))
+    folded = map_elements(_fold_of(operator, len(hosts)), *hosts, device=group.devices[0])
+    return group.each(label, lambda k: beside(x.shards[k], np.asarray(folded), group.devices[k]))
 
 
 def way_of(group: Devices, x: ShardedArray, op: str) -> Way:
@@ -79,12 +108,12 @@ def _by_peers(group: Devices, label: str, x: ShardedArray, fold: Expr) -> list[A
     return results
 
 
-def _by_nccl(group: Devices, x: ShardedArray, op: str) -> list[Any]:
+def _by_nccl(group: Devices, x: ShardedArray, op: str, processes: Processes | None = None) -> list[Any]:
     arrays = [_contiguous(shard) for shard in x.shards]
     results = [
         device.driver.empty(tuple(one.shape), x.dtype) for device, one in zip(group.devices, arrays, strict=True)
     ]
-    nccl.all_reduce(group.devices, arrays, results, op)
+    nccl.all_reduce(group.devices, arrays, results, op, processes)
     return results
 
 

@@ -49,6 +49,7 @@ def reduced(
     if 0 not in axes:
         how = {"op": operator, "map": function, "axis": axes, "keepdims": keepdims, "dtype": dtype}
         return sharded(group, label, partial(reduce_one, **how), given)
+    begins, shape = _among_all(group, label, x, shape)
     if not math.prod(shape[k] for k in axes) and not operator.of_nothing:
         reduce_one(*(one.shards[0] for one in given), op=operator, map=function, axis=axes)  # raises
     chosen = None if dtype is None else computable(dtype, "reduce", stored=True)
@@ -59,10 +60,10 @@ def reduced(
         device = group.devices[k]
         shards = [one.shards[k] for one in given]
         if folds.indexed:
-            shards.append(beside(shards[0], _filled(len(shape), x.offsets[k] * each), device))
+            shards.append(beside(shards[0], _filled(len(shape), (begins + x.offsets[k]) * each), device))
         return begin_to_host(device, folds.fold(shards, axes, _named(device, shards)))
 
-    value = folds.join(group.launch(label, fold, finished))
+    value = folds.join(group.share(label, lambda: folds.join(group.launch(label, fold, finished))))
     results = folds.finish(value, math.prod(shape[k] for k in axes))
     if keepdims:
         results = tuple(np.expand_dims(one, axes) for one in results)
@@ -96,21 +97,25 @@ def scanned(
     dtypes = tuple(one.dtype for one in given)
     folds = split(begun, function, dtypes, chosen, "scan", running=True)
     each = math.prod(shape[1:]) if along is None else 1
-    starts = [start * each for start in given[0].offsets]
+    begins, _ = _among_all(group, label, given[0], shape)
+    starts = [(begins + start) * each for start in given[0].offsets]
     axes, ndim = (tuple(range(len(shape))), 1) if along is None else ((0,), len(shape))
 
     def total(k: int) -> Any:
-        if k == len(group) - 1:
+        if k == len(group) - 1 and group.processes is None:
             return tuple
         device, shards = group.devices[k], [one.shards[k] for one in given]
         if folds.indexed:
             shards.append(beside(shards[0], _filled(len(shape), starts[k]), device))
         return begin_to_host(device, folds.fold(shards, axes, _named(device, shards)))
 
-    totals = group.launch(label, total, finished)[:-1]
+    totals = (
+        group.launch(label, total, finished) if group.processes is None else _all_totals(group, label, folds, total)
+    )
     befores: list[Value | None] = [None]
-    for value in totals:
+    for value in totals[:-1]:
         befores.append(value if befores[-1] is None else folds.join([befores[-1], value]))
+    befores = befores[-len(group) :]
 
     def scan(k: int) -> Any:
         device, shards, before = group.devices[k], [one.shards[k] for one in given], befores[k]
@@ -125,6 +130,24 @@ def scanned(
     if along is None and len(shape) > 1:
         given = [_whole(one, shape) for one in given]
     return gathered(group, group.launch(label, scan, _as_it_is))
+
+
+def _among_all(group: Devices, label: str, x: ShardedArray, shape: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
+    """Return the first row of this process among those of all, and the shape of a call on all rows."""
+    first, rows = group.placed(label, len(x))
+    return first, (rows, *shape[1:]) if group.processes is not None else shape
+
+
+def _all_totals(group: Devices, label: str, folds: Split, total: Callable[[int], Any]) -> list[Value]:
+    """Return the value of all processes before this one, if there are any, and those of its shards."""
+    own: list[Value] = []
+
+    def find() -> Value:
+        own.extend(group.launch(label, total, finished))
+        return folds.join(own)
+
+    before = group.share(label, find)[: group.rank]
+    return [folds.join(before), *own] if before else own
 
 
 def finished(k: int, begun: Callable[[], Any]) -> Any:

@@ -16,6 +16,7 @@ from gpuprims.distributed.exchange import all_reduced
 from gpuprims.distributed.folds import reduced, scanned
 from gpuprims.distributed.halos import applied, reaches
 from gpuprims.distributed.maps import mapped
+from gpuprims.distributed.processes import Processes
 from gpuprims.distributed.sharded import ShardedArray, scattered, taken
 from gpuprims.distributed.sorting import best_of_shards, sorted_shards
 from gpuprims.operators import Op
@@ -32,6 +33,9 @@ class DeviceGroup(Devices):
     ----------
     devices : iterable of str or Device
         In the order of the shards. The same device may be named several times.
+    processes : Processes, optional
+        Other processes, each with a group of its own devices, that make the same calls. An array is then the rows of
+        all of them, in order of the processes, and each has its own part. Results on the host are those of all rows.
 
     Raises
     ------
@@ -67,8 +71,8 @@ class DeviceGroup(Devices):
 
     devices: tuple[Device, ...]
 
-    def __init__(self, devices: Iterable[str | Device]) -> None:
-        super().__init__(devices)
+    def __init__(self, devices: Iterable[str | Device], *, processes: Processes | None = None) -> None:
+        super().__init__(devices, processes)
 
     def scatter(self, x: Any, *, like: ShardedArray | None = None) -> ShardedArray:
         """Cut an array along its first axis and copy the parts to the devices.

@@ -54,6 +54,7 @@ def applied(group: Devices, x: Any, reach: int, apply: Apply, *, wraps: bool, la
     runs while neighbours' rows are on their way.
     """
     (x,) = alike(label, group, (x,))
+    group.alone(label)
     count = len(x)
 
     def start(k: int) -> Any:

@@ -20,7 +20,7 @@ from tqdm import tqdm
 from gpuprims.core.determinism import refuse_levels
 from gpuprims.core.device import Device
 from gpuprims.core.interop import short
-from gpuprims.distributed.objective import Form, SummedObjective
+from gpuprims.distributed.objective import Form, SummedObjective, form_of_all
 from gpuprims.distributed.passes import Each, Pass
 from gpuprims.distributed.samples import LABEL, StreamedSamples, outputs_of, samples_of_shards
 from gpuprims.distributed.sharded import ShardedArray
@@ -171,16 +171,22 @@ class LogReg(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimator):  
         outputs, fit_intercept = outputs_of(self.classes_), bool(self.fit_intercept)
         parts = [Objective(one, outputs, 0.0, fit_intercept=fit_intercept) for one in samples]
 
-        def each(work: Pass) -> Sequence[Any]:
+        def own(work: Pass) -> Sequence[Any]:
             if work.waits:
                 return group.each(f"{LABEL}.fit", lambda k: work.run(parts[k]))
             return group.launch(
                 f"{LABEL}.fit", lambda k: work.start(parts[k]), lambda k, begun: work.finish(parts[k], begun)
             )
 
+        def each(work: Pass) -> Sequence[Any]:
+            if group.processes is None:
+                return own(work)
+            return group.share(f"{LABEL}.fit", lambda: work.join(own(work)))
+
         fp64 = all(device.capabilities.fp64 for device in group.devices)
         form = Form(parts[0].dtype, self.n_features_in_, outputs, fit_intercept, fp64)
-        self._minimise(each, form, sum(part.total for part in parts))
+        facts = group.share(f"{LABEL}.fit", lambda: (form, sum(part.total for part in parts)))
+        self._minimise(each, form_of_all([one for one, _ in facts]), sum(total for _, total in facts))
 
     def _minimise(self, each: Each, form: Form, total: float) -> None:
         """Run the solver, and set the fitted attributes."""
@@ -226,9 +232,15 @@ class LogReg(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimator):  
             return float(_dask().score(self, X, y, sample_weight))
         if not isinstance(X, ShardedArray):
             return super().score(X, y, sample_weight)
-        guesses, labels = self.predict(X).gather(), y.gather() if isinstance(y, ShardedArray) else np.asarray(y)
-        weights = sample_weight.gather() if isinstance(sample_weight, ShardedArray) else sample_weight
-        return float(np.average(guesses == labels, weights=weights))
+
+        def hits() -> tuple[float, float]:
+            labels = y.gather() if isinstance(y, ShardedArray) else np.asarray(y)
+            weights = sample_weight.gather() if isinstance(sample_weight, ShardedArray) else sample_weight
+            right, total = np.average(self.predict(X).gather() == labels, weights=weights, returned=True)
+            return float(right * total), float(total)
+
+        right, total = np.sum(X.group.share(f"{LABEL}.score", hits), axis=0)
+        return float(right / total)
 
     def _by_parts(self, method: str, X: Any) -> Any:
         """Return a method's results on each shard or block; None for an ordinary array."""

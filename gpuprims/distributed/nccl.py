@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.distributed.processes import Processes
 
 _OPS = {"sum": "NCCL_SUM", "prod": "NCCL_PROD", "min": "NCCL_MIN", "max": "NCCL_MAX"}
 _DTYPES = {
@@ -26,12 +27,28 @@ def folds(op: str, dtype: np.dtype[Any]) -> bool:
     return op in _OPS and dtype.name in _DTYPES and _binding() is not None
 
 
-def all_reduce(devices: Sequence[Device], arrays: Sequence[Any], results: Sequence[Any], op: str) -> None:
-    """Fold contiguous arrays, one on each GPU, to results on all of them, in the current streams."""
+def gpus_of(devices: Sequence[Device]) -> list[str]:
+    """Return what tells GPUs of a host from each other, in all processes."""
+    drivers: list[Any] = [device.driver for device in devices]
+    return [driver.device.pci_bus_id for driver in drivers]
+
+
+def all_reduce(
+    devices: Sequence[Device],
+    arrays: Sequence[Any],
+    results: Sequence[Any],
+    op: str,
+    processes: Processes | None = None,
+) -> None:
+    """Fold contiguous arrays, one on each GPU, to results on all of them, in the current streams.
+
+    The GPUs of other processes take part, if there are any.
+    """
     nccl = _binding()
     named, kind = getattr(nccl, _OPS[op]), getattr(nccl, _DTYPES[np.dtype(arrays[0].dtype).name])
     with _TURN:
-        communicators = _communicators(tuple(device.driver.index for device in devices))
+        numbers = tuple(device.driver.index for device in devices)
+        communicators = _communicators(numbers) if processes is None else _among(processes, devices, numbers)
         nccl.groupStart()
         try:
             for device, one, array, result in zip(devices, communicators, arrays, results, strict=True):
@@ -56,4 +73,24 @@ def _binding() -> Any:
 def _communicators(numbers: tuple[int, ...]) -> list[Any]:
     """Return a communicator of each GPU. They take up to a second to make, and stay."""
     found: list[Any] = _binding().NcclCommunicator.initAll(list(numbers))
+    return found
+
+
+def _among(processes: Processes, devices: Sequence[Device], numbers: tuple[int, ...]) -> list[Any]:
+    """Return a communicator of each of these GPUs with those of other processes, who make theirs at the same time."""
+    if numbers in processes.communicators:
+        return processes.communicators[numbers]
+    nccl, label = _binding(), "DeviceGroup.all_reduce"
+    identity = processes.share(label, lambda: nccl.get_unique_id() if processes.rank == 0 else None)[0]
+    counts = processes.share(label, lambda: len(devices))
+    first, found = sum(counts[: processes.rank]), list[Any]()
+    nccl.groupStart()
+    try:
+        for k, device in enumerate(devices):
+            driver: Any = device.driver
+            with driver.device:
+                found.append(nccl.NcclCommunicator(sum(counts), identity, first + k))
+    finally:
+        nccl.groupEnd()
+    processes.communicators[numbers] = found
     return found

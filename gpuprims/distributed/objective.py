@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gpuprims.distributed.passes import Each, Hessian, LossGradient, Moments, Pass
+from gpuprims.errors import ShapeError
 from gpuprims.models.logreg.objective import Objective
 
 
@@ -18,6 +20,15 @@ class Form(NamedTuple):
     outputs: int
     fit_intercept: bool
     fp64: bool  # every device computes in float64
+
+
+def form_of_all(forms: Sequence[Form]) -> Form:
+    """Return the form of the objectives of all processes."""
+    widths = sorted({form.features for form in forms})
+    if len(widths) > 1:
+        raise ShapeError(f"LogReg: samples of as many features; got {' and '.join(map(str, widths))}")
+    dtype = np.result_type(*(form.dtype for form in forms))
+    return forms[0]._replace(dtype=dtype, fp64=all(form.fp64 for form in forms))
 
 
 class SummedObjective(Objective):

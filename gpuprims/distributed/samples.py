@@ -44,7 +44,8 @@ def samples_of_shards(X: ShardedArray, y: Any, sample_weight: Any) -> tuple[np.n
         return values, labelled(group.devices[k], features, codes, None if weights is None else weights[k])
 
     found = group.each(f"{LABEL}.fit", encode)
-    classes = all_classes([values for values, _ in found])
+    everybody = group.share(f"{LABEL}.fit", lambda: [values for values, _ in found])
+    classes = all_classes([values for own in everybody for values in own])
 
     def recode(k: int) -> Samples:
         values, samples = found[k]

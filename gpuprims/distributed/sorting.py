@@ -40,6 +40,7 @@ def sorted_shards(group: Devices, x: Any, axis: int | None, descending: bool) ->
     if axis is not None and one_axis(axis, x.ndim) != 0:
         found: ShardedArray = sharded(group, label, partial(sort_one, axis=axis, descending=descending), [x])
         return found
+    group.alone(label)
     if axis is not None and x.ndim > 1:
         raise ArgumentError(f"{label}: along the first axis, arrays of one axis; got shape {x.shape}")
     if x.dtype.kind == "c":
@@ -152,6 +153,7 @@ def best_of_shards(group: Devices, x: Any, k: int, axis: int | None, largest: bo
     if axis is not None and one_axis(axis, x.ndim) != 0:
         found: tuple[Any, Any] = sharded(group, label, partial(top_k_one, k=k, axis=axis, largest=largest), [x])
         return found
+    group.alone(label)
     width = int(np.prod(x.shape[1:], dtype=np.int64)) if axis is None else 1
     count = len(x) * width
     if type(k) is not int or not 0 <= k <= count:

@@ -82,6 +82,26 @@ class PinnedReport:
         return number
 
 
+class _Few:
+    """A few bytes of pinned memory, and an event after the copy to them."""
+
+    def __init__(self) -> None:
+        self._pinned = cupy.cuda.alloc_pinned_memory(_FEW)
+        self._done = cupy.cuda.Event(disable_timing=True)
+
+    def start(self, array: cupy.ndarray, stream: cupy.cuda.Stream) -> None:
+        """Start to copy a contiguous array."""
+        cupy.cuda.runtime.memcpyAsync(self._pinned.ptr, array.data.ptr, array.nbytes, _TO_HOST, stream.ptr)
+        self._done.record(stream)
+
+    def finish(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+        """Wait, and return the array."""
+        self._done.synchronize()
+        host: np.ndarray = np.empty(shape, dtype)
+        host.reshape(-1).view(np.uint8)[:] = np.frombuffer(self._pinned, np.uint8, host.nbytes)
+        return host
+
+
 class Transfer:
     """The transfers of one GPU, ordered with the work of CuPy's current stream."""
 
@@ -89,6 +109,7 @@ class Transfer:
         self._device = device
         self._up, self._down = CudaLanes(device, LANES_UP, up=True), CudaLanes(device, LANES_DOWN, up=False)
         self.reports: list[PinnedReport] = []  # that no call uses
+        self._few: list[_Few] = []  # likewise
 
     def report(self) -> PinnedReport:
         """Return a report that no other call uses."""
@@ -160,17 +181,20 @@ class Transfer:
         refuse_capture(self._device.id, "copies to the host")
         if array.nbytes > _FEW or not array.nbytes:
             return partial(self.receive, array)
+        dense = array if array.flags.c_contiguous else cupy.ascontiguousarray(array)
         with _current(self._device):
-            stream, pinned = cupy.cuda.get_current_stream(), cupy.cuda.alloc_pinned_memory(array.nbytes)
-            dense = cupy.ascontiguousarray(array)
-            cupy.cuda.runtime.memcpyAsync(pinned.ptr, dense.data.ptr, dense.nbytes, _TO_HOST, stream.ptr)
-            done = self._mark(stream)
+            try:
+                few = self._few.pop()
+            except IndexError:
+                few = _Few()
+            few.start(dense, cupy.cuda.get_current_stream())
+        return partial(self._finish_few, few, dense)
 
-        def finished() -> np.ndarray:
-            done.synchronize()
-            return np.frombuffer(pinned, dense.dtype, dense.size).reshape(dense.shape).copy()
-
-        return finished
+    def _finish_few(self, few: _Few, array: cupy.ndarray) -> np.ndarray:
+        """Wait for a copy of few bytes; until then the array is kept."""
+        host = few.finish(array.shape, array.dtype)
+        self._few.append(few)
+        return host
 
     def begin_receive(self, array: cupy.ndarray, host: np.ndarray, *, new: bool) -> Callable[[], None]:
         """Start to copy a contiguous GPU array, after the work before it; the function returned waits for the copy."""
