@@ -18,7 +18,7 @@ test: $(VENV)/test
 # The functions and LogReg on Dask arrays, with a cluster of two workers; some 40 seconds.
 test-dask: $(VENV)/dask
 	$(RUN) pytest --quiet tests/distributed/test_dask.py tests/distributed/test_dask_cluster.py \
-		tests/distributed/test_dask_logreg.py
+		tests/distributed/test_dask_logreg.py tests/distributed/test_dask_cuda.py
 
 # What may differ between versions of Python, and a few kernels, in under a minute: make smoke VENV=.venv-3.13
 # PYTHON=python3.13. Doctests import every module.
