@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -21,7 +23,7 @@ def on_gpu(x: np.ndarray, *chunks: int):
     return da.from_array(x, chunks=chunks).map_blocks(cupy.asarray, meta=cupy.empty((0,) * x.ndim, x.dtype))
 
 
-def check(x: np.ndarray, lazy: list, wanted: list) -> None:
+def check(x: np.ndarray, lazy: list[Any], wanted: list[Any]) -> None:
     for one, right in zip(lazy, wanted, strict=True):
         assert isinstance(one._meta, cupy.ndarray)
         found = one.compute()
@@ -29,7 +31,7 @@ def check(x: np.ndarray, lazy: list, wanted: list) -> None:
         np.testing.assert_allclose(found.get(), right, rtol=1e-5, atol=1e-4)
 
 
-def calls(x: np.ndarray) -> tuple[list, list]:
+def calls(x: np.ndarray) -> tuple[list[Any], list[Any]]:
     """Return lazy results of chunks on the GPU, and NumPy's."""
     a = on_gpu(x, 300, 40)
     low, high = float(x.min()), float(x.max())
