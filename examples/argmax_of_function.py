@@ -1,6 +1,7 @@
 """Find the maximum of a function: a fused reduce evaluates five million points and stores none of the values.
 
 GPUPRIMS_DEVICE=opencl:cpu python examples/argmax_of_function.py    chooses a device.
+gpuprims profile examples/argmax_of_function.py    shows the device time of each launch.
 """
 
 import numpy as np

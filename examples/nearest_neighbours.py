@@ -2,6 +2,7 @@
 
 The squared distance of q and p is |q|^2 - 2 q.p + |p|^2. |q|^2 is the same for a whole row, so it can be left out.
 GPUPRIMS_DEVICE=opencl:cpu python examples/nearest_neighbours.py    chooses a device.
+gpuprims profile examples/nearest_neighbours.py    shows the device time of each launch.
 """
 
 import numpy as np

@@ -2,6 +2,8 @@
 
 A month turns a balance b into rate * b + deposit, an affine map. Composition of affine maps is associative, but not
 commutative, so gpuprims folds only neighbours.
+
+gpuprims profile examples/savings.py    shows the device time of each launch.
 """
 
 import numpy as np

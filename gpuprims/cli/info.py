@@ -37,7 +37,8 @@ def run(chosen: argparse.Namespace) -> int:
     works = ["no" if failure else "yes" for failure in failures]
     names = table(_NAMES, map(_names, found, works), fold=("name", "vendor", "driver"))
     facts = table(_FACTS, map(_facts, found), right=_NUMBERS)
-    show(f"gpuprims {gpuprims.__version__}", "", names, "", facts, "", _LEGEND, *_progress(found), *_notes(found))
+    told = *_widths(found), *_progress(found), *_notes(found)
+    show(f"gpuprims {gpuprims.__version__}", "", names, "", facts, "", _LEGEND, *told)
     for device, failure in zip(found, failures, strict=True):
         if failure:
             show("", f"{device.spec} {failure}", indented(remedy(device.capabilities)))
@@ -64,6 +65,18 @@ def _facts(device: Device) -> tuple[str, ...]:
         str(able.subgroup_size or "-"),
         *("yes" if flag else "no" for flag in flags),
     )
+
+
+def _widths(found: tuple[Device, ...]) -> list[str]:
+    """Return how long the vectors are that each OpenCL driver prefers; CUDA's lanes compute one number each."""
+    told = [(device.spec, device.capabilities.vector_widths) for device in found if device.capabilities.vector_widths]
+    if not told:
+        return []
+    dtypes = [dtype for dtype, _ in told[0][1]]
+    rows = [(spec, *(str(width or "-") for _, width in widths)) for spec, widths in told]
+    return ["", "numbers of a vector that the driver prefers, as vector_axis= reads them:", "", table(
+        ("device", *dtypes), rows, right=dtypes
+    )]  # fmt: skip
 
 
 def _progress(found: tuple[Device, ...]) -> list[str]:

@@ -63,6 +63,8 @@ class Capabilities:
         True if quotients and square roots of float32 are rounded once, and denormals kept, as IEEE 754 says.
     vector_lanes : int, default 0
         Numbers of 32 bits in a vector register of a CPU; 0 if the driver does not tell.
+    vector_widths : tuple of (str, int), default ()
+        For each dtype, how many numbers the driver prefers in a vector, as float4 has four; empty if it does not tell.
     """
 
     kind: str
@@ -86,6 +88,7 @@ class Capabilities:
     bulk_copies: bool = False
     exact_float32: bool = True
     vector_lanes: int = 0
+    vector_widths: tuple[tuple[str, int], ...] = ()
 
     @cached_property
     def progress(self) -> Progress:

@@ -33,7 +33,8 @@ def double_precision(capabilities: Capabilities, call: CallTraits) -> str | None
     if not needed or capabilities.fp64:
         return None
     smaller = "complex64" if needed[0].kind == "c" else "float32"
-    return f"needs {needed[0]}, which {capabilities.name} does not compute in (convert to {smaller})"
+    advice = f"convert to {smaller}: x.astype(np.{smaller}), or {smaller}(x) in a string"
+    return f"needs {needed[0]}, which {capabilities.name} does not compute in ({advice})"
 
 
 def columns(outputs: int) -> Refusal:

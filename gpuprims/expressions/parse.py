@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NoReturn
@@ -19,6 +20,7 @@ from gpuprims.expressions.expr import COMPUTABLE, MOST_BITS, Dtype, Expr
 from gpuprims.expressions.functions import ALIASES, FUNCTIONS, OPERATORS
 from gpuprims.expressions.hints import instead_of, other_syntax
 from gpuprims.expressions.trace import Recorder, Tracer
+from gpuprims.expressions.vectors import Components
 
 # Limits of a string: characters, and depth of nested operators and calls.
 MOST_CHARACTERS = 10_000
@@ -34,10 +36,12 @@ _SYNTAX: dict[type[ast.AST], str] = {
 _CONSTANTS = {"pi": np.pi, "inf": np.inf, "nan": np.nan}
 _CASTS = {dtype.name: dtype for dtype in COMPUTABLE}
 _OTHER_ARITIES = {"clip": 3, **dict.fromkeys(_CASTS, 1)}
+# A number of C's float, such as .299f.
+_C_FLOAT = re.compile(r"(?<![\w.])(?:\d+\.\d*|\.\d+)f\b", re.IGNORECASE)
 _TOO_LONG = f"a number of more than {MOST_BITS} bits"
 _INSTEAD: dict[type[ast.AST], str] = {
     ast.Attribute: "an attribute access (write sqrt(x), not np.sqrt(x))",
-    ast.Subscript: "an index",
+    ast.Subscript: "an index (map has vector_axis= for strings of vectors)",
     ast.BoolOp: "'and' or 'or' (use & and |)",
     ast.Not: "'not' (use logical_not)",
     ast.IfExp: "a conditional (use where(condition, a, b))",
@@ -58,18 +62,47 @@ def parse(source: str) -> Expr:
     >>> parse("where(x > 0, sqrt(x), -y)").parameters
     ('x', 'y')
     """
+    body = _body(source)
+    return _built(source, body, _names(body))
+
+
+@lru_cache(maxsize=1024)
+def parse_vectors(source: str, lanes: tuple[int, ...]) -> Expr:
+    """Parse a string of vectors as a function of all their components: ``p[0]``, or ``p.x``, is one of ``p``.
+
+    ``lanes`` has the number of components of each argument, 0 for a number. Else as :func:`parse`.
+
+    Examples
+    --------
+    >>> parse_vectors("p[0] + p[1] * s", (2, 0)).parameters
+    ('p[0]', 'p[1]', 's')
+    """
+    body = _body(source)
+    names = _names(body)
+    if len(names) != len(lanes):
+        raise ExpressionError(
+            f"string expression: a name for each of {len(lanes)} arrays; got {len(names)} in {quoted(source)}"
+        )
+    components = Components(source.strip(), names, lanes)
+    return _built(source, components.visit(body), components.names)
+
+
+def _body(source: str) -> ast.expr:
+    """Return the syntax tree of a string."""
     if len(source) > MOST_CHARACTERS:
         raise ExpressionError(
             f"string expression: at most {MOST_CHARACTERS:,} characters; got {len(source):,}, {quoted(source[:100])}"
         )
     try:
-        body = ast.parse(source.strip(), mode="eval").body
+        return _two_results(ast.parse(source.strip(), mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise ExpressionError(
             f"string expression: one expression in Python's syntax; got {quoted(source)}{_hint(source, error)}"
         ) from error
-    body = _two_results(body)
-    names = _names(body)
+
+
+def _built(source: str, body: ast.expr, names: list[str]) -> Expr:
+    """Return the instructions of a syntax tree, with these parameters."""
     builder = _Builder(source.strip(), names)
     with np.errstate(all="ignore"):  # kernels do not warn either
         if isinstance(body, ast.Tuple):
@@ -80,6 +113,8 @@ def parse(source: str) -> Expr:
 def _hint(source: str, error: BaseException) -> str:
     """Return what to write, or else what Python's parser says."""
     message = getattr(error, "msg", None) or said(error)
+    if found := _C_FLOAT.search(source):
+        return f" (write float32({found[0][:-1]}) for {found[0]})"
     if message == "invalid decimal literal":
         return " (write products with *, such as 2*x)"
     return other_syntax(source) or f" ({shortened(message)})"

@@ -42,6 +42,17 @@ def test_info_has_a_line_for_every_device(capsys: pytest.CaptureFixture[str]) ->
     assert max(map(len, out.splitlines())) <= 100
 
 
+def test_info_has_the_lengths_of_vectors_that_drivers_prefer(capsys: pytest.CaptureFixture[str]) -> None:
+    told = {d.spec: d.capabilities.vector_widths for d in gpuprims.devices() if d.capabilities.vector_widths}
+    if not told:
+        pytest.skip("no OpenCL device")
+    _, out, _ = run(capsys, "info")
+    lines = out[out.index("numbers of a vector") :].splitlines()[2:]
+    assert lines[0].split() == ["device", "int8", "int16", "int32", "int64", "float16", "float32", "float64"]
+    for (spec, widths), line in zip(told.items(), lines[1:], strict=False):
+        assert line.split() == [spec, *(str(width or "-") for _, width in widths)]
+
+
 def test_info_gives_reason_and_remedy_of_an_absent_backend(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from kernel_cases import Kernel, assert_equal, on_device, on_host, random_values
 
 import gpuprims
-from gpuprims.errors import ArgumentError, AxisError, ExpressionError
+from gpuprims.errors import ArgumentError, AxisError, ExpressionError, NoVariantError
 
 DTYPES = ("uint8", "int16", "float16", "float32", "int64", "float64", "complex64", "complex128")
 
@@ -81,11 +82,46 @@ def test_results_of_another_length_and_out(map_kernel: Kernel, rng: np.random.Ge
     assert not whole[:, [0, 3, 4]].any()
 
 
+def test_strings_name_components_by_number_or_letter(map_kernel: Kernel, rng: np.random.Generator) -> None:
+    x, q, s = random_values(rng, np.float32, (57, 4)), random_values(rng, np.float32, (4,)), np.float32(0.5)
+    assert_equal(map_kernel.map("p[3], p[-2], p.y, p.x", x, vector_axis=-1), x[:, ::-1])
+    given = map_kernel.map("w*p.x + sqrt(abs(q[1])) - p[3]", s, x, q, vector_axis=-1)
+    assert_equal(given, s * x[:, 0] + np.sqrt(np.abs(q[1])) - x[:, 3])
+    assert_equal(map_kernel.map("x.x + x.w", x, vector_axis=1), x[:, 0] + x[:, 3])
+
+
+def test_a_number_has_no_components() -> None:
+    with pytest.raises(ExpressionError, match=r"w as it is, which has no components; got w\[0\] in"):
+        gpuprims.map("p[0] * w[0]", np.zeros((5, 4)), 2.0, vector_axis=1, device="reference")
+
+
+def test_a_photograph_in_grey_without_double_precision(
+    monkeypatch: pytest.MonkeyPatch, device: gpuprims.Device, rng: np.random.Generator
+) -> None:
+    if device.backend == "reference":
+        pytest.skip("NumPy computes in float64 on any machine")
+    monkeypatch.setattr(
+        gpuprims.Device, "capabilities", property(lambda self: replace(self.driver.capabilities, fp64=False))
+    )
+    photo = rng.integers(0, 256, (21, 30, 4), np.uint8)
+    grey = "float32(.299)*p.x + float32(.587)*p.y + float32(.114)*p.z"
+    weights = np.float32([0.299, 0.587, 0.114])
+    expected = weights[0] * photo[..., 0] + weights[1] * photo[..., 1] + weights[2] * photo[..., 2]
+    assert_equal(gpuprims.map(grey, photo, vector_axis=-1, device=device), expected)
+    with pytest.raises(NoVariantError, match=r"needs float64.*float32\(x\) in a string"):
+        gpuprims.map(".299 * p.x", photo, vector_axis=-1, device=device)
+
+
 WRONG: dict[str, tuple[Any, dict[str, Any], type[Exception], str]] = {
     "no such axis": (reverse, {"vector_axis": 2}, AxisError, r"vector_axis from -2 to 1 for shape \(5, 4\); got 2"),
     "no integer": (reverse, {"vector_axis": 0.5}, AxisError, "got 0.5"),
     "a bool": (reverse, {"vector_axis": True}, AxisError, "got True"),
-    "a string": ("p", {"vector_axis": 1}, ExpressionError, "a Python function with vector_axis"),
+    "a whole vector": ("p + 1", {"vector_axis": 1}, ExpressionError, r"components p\[0\] to p\[3\]; got p in 'p \+ 1'"),
+    "no such component": ("p[4]", {"vector_axis": 1}, ExpressionError, r"p\[0\] to p\[3\]; got p\[4\]"),
+    "no such letter": ("p.r", {"vector_axis": 1}, ExpressionError, r"p\[0\] to p\[3\]; got p\.r"),
+    "a slice": ("p[1:]", {"vector_axis": 1}, ExpressionError, r"p\[0\] to p\[3\]; got p\[1:\]"),
+    "two names": ("p[0] + q[0]", {"vector_axis": 1}, ExpressionError, "a name for each of 1 arrays; got 2 in"),
+    "C's float": (".299f * p.x", {"vector_axis": 1}, ExpressionError, r"write float32\(\.299\) for \.299f"),
     "a keyword": (reverse, {"vector_axis": 1, "p": np.zeros(4)}, ArgumentError, "positional arrays with vector_axis"),
 }
 

@@ -43,7 +43,17 @@ def capabilities_of(queue: cl.CommandQueue) -> Capabilities:
         tries_progress=partial(groups_run_together, queue),
         exact_float32=_rounds_once(device),
         vector_lanes=device.native_vector_width_int if kind_of(device) == "cpu" else 0,
+        vector_widths=_preferred_widths(device),
     )
+
+
+def _preferred_widths(device: cl.Device) -> tuple[tuple[str, int], ...]:
+    """Return CL_DEVICE_PREFERRED_VECTOR_WIDTH of each dtype; types that the device does not compute in have 0."""
+    types = {
+        "int8": "char", "int16": "short", "int32": "int", "int64": "long", "float16": "half", "float32": "float",
+        "float64": "double",
+    }  # fmt: skip
+    return tuple((dtype, getattr(device, f"preferred_vector_width_{name}")) for dtype, name in types.items())
 
 
 def _rounds_once(device: cl.Device) -> bool:

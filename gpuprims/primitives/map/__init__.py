@@ -113,8 +113,8 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
         be an input, ``map("2*x", x, out=x)``; arrays that overlap in another way are refused. By default new arrays.
     vector_axis : int, optional
         An axis of each array, of at most 16 elements, such as the channels of a pixel. ``fn`` gets the elements along
-        it as a tuple. It returns a number, or a tuple that becomes this axis of the one result. Vectors of 2, 4, 8 or
-        16 neighbours are read and written in one instruction.
+        it as a tuple; in a string, ``p[0]`` or ``p.x`` is the first. It returns a number, or a tuple that becomes this
+        axis of the one result. Vectors of 2, 4, 8 or 16 neighbours are read and written in one instruction.
     index : str or tuple of str, optional
         A parameter of ``fn`` that is the index of the element in the result, flat in C order, as int64. A tuple names a
         parameter for each axis: the indices along them. Arrays are bound to the other parameters.

@@ -23,7 +23,18 @@ from gpuprims.core.shapes import broadcast_shapes
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, ExpressionError, did_you_mean, quoted, shortened
-from gpuprims.expressions import INDEX, Expr, TypedExpr, along_axes, as_portable, expression, trace, typed, with_last
+from gpuprims.expressions import (
+    INDEX,
+    Expr,
+    TypedExpr,
+    along_axes,
+    as_portable,
+    expression,
+    parse_vectors,
+    trace,
+    typed,
+    with_last,
+)  # fmt: skip
 from gpuprims.expressions.exact import computes_integers
 from gpuprims.primitives.axes import in_fortran_order
 from gpuprims.primitives.by_rows import by_rows
@@ -177,9 +188,9 @@ def _lanes(shape: tuple[int, ...], axis: int) -> int:
 
 
 def _of_vectors(fn: Callable[..., Any], lanes: Sequence[int]) -> Expr:
-    """Trace a function of vectors as one of all their components."""
-    if not callable(fn):
-        raise ExpressionError(f"map: a Python function with vector_axis, to index its vectors; got {quoted(fn)}")
+    """Trace or parse a function of vectors as one of all their components."""
+    if isinstance(fn, str):
+        return parse_vectors(fn, tuple(lanes))
 
     def flat(*components: Any) -> Any:
         left = iter(components)

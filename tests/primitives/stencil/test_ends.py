@@ -281,7 +281,8 @@ def test_a_device_without_float64_is_told_what_to_do() -> None:
     able = replace(gpuprims.Device("reference").capabilities, fp64=False, name="Example GPU")
     for made in (of_normal(1.0, 1.0, np.dtype(np.int32)), _weighted(SHARP / 4, np.int32)):
         told = double_precision(able, CallTraits((np.dtype(np.int32), made.value, made.result), 1))
-        assert told == "needs float64, which Example GPU does not compute in (convert to float32)"
+        rule = "needs float64, which Example GPU does not compute in"
+        assert told == f"{rule} (convert to float32: x.astype(np.float32), or float32(x) in a string)"
 
 
 def test_no_double_where_none_is_needed() -> None:
