@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 import gpuprims
 from gpuprims.cli.arguments import Subparsers, add_command
@@ -67,16 +68,15 @@ def _facts(device: Device) -> tuple[str, ...]:
     )
 
 
-def _widths(found: tuple[Device, ...]) -> list[str]:
+def _widths(found: tuple[Device, ...]) -> list[Any]:
     """Return how long the vectors are that each OpenCL driver prefers; CUDA's lanes compute one number each."""
     told = [(device.spec, device.capabilities.vector_widths) for device in found if device.capabilities.vector_widths]
     if not told:
         return []
     dtypes = [dtype for dtype, _ in told[0][1]]
     rows = [(spec, *(str(width or "-") for _, width in widths)) for spec, widths in told]
-    return ["", "numbers of a vector that the driver prefers, as vector_axis= reads them:", "", table(
-        ("device", *dtypes), rows, right=dtypes
-    )]  # fmt: skip
+    title = "numbers of a vector that the driver prefers, as vector_axis= reads them:"
+    return ["", title, "", table(("device", *dtypes), rows, right=dtypes)]
 
 
 def _progress(found: tuple[Device, ...]) -> list[str]:

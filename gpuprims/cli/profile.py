@@ -21,6 +21,7 @@ Prints each kernel's launches, device time, bytes and rate, as a fraction of a c
 the script's exit status. Options of profile go before the script."""
 _EXAMPLES = [
     ("gpuprims profile train.py --epochs 3", "the table, after the script's own output"),
+    ("gpuprims profile --counters train.py", "also how long the steps of each kernel take"),
     ("gpuprims profile --trace trace.json -m package.train", "a module, and a timeline for Perfetto"),
 ]
 
@@ -32,6 +33,9 @@ def add_parser(commands: Subparsers) -> None:
         examples=_EXAMPLES,
     )  # fmt: skip
     add_device(parser)
+    parser.add_argument(
+        "--counters", action="store_true", help="also time each kernel's steps, by clocks in the kernels"
+    )
     parser.add_argument("--json", metavar="FILE", help="write all records to a file")
     parser.add_argument("--trace", metavar="FILE", help="write a trace for https://ui.perfetto.dev to a file")
     parser.add_argument("-m", dest="module", action="store_true", help="run a module, as python -m does")
@@ -52,7 +56,7 @@ def run(chosen: argparse.Namespace) -> int:
             raise ArgumentError(f"profile: a file in a folder that exists; got {file!r}")
     if chosen.device is not None:
         use_device(chosen.device)
-    seen = profile()
+    seen = profile(counters=chosen.counters)
     try:
         with seen:
             status = _run_script(chosen.script, chosen.arguments, is_module=chosen.module)

@@ -107,6 +107,10 @@ class KernelSpec:
         """Return the header files that follow the text."""
         return ()
 
+    def kernel_text(self, path: Path) -> str:
+        """Return the text of the kernel file."""
+        return path.read_text()
+
     @cached_property
     def _key(self) -> tuple[Any, ...]:
         return (type(self), *[_exact(getattr(self, one.name)) for one in fields(self)])

@@ -21,7 +21,9 @@ from gpuprims.core.current_call import in_current_call
 from gpuprims.core.driver import Driver, Kernel, Launch
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.lifetime import StandIn
+from gpuprims.core.stamps import NO_CLOCK, StampedSpec, Sums
 from gpuprims.core.variant import Variant
+from gpuprims.errors import ArgumentError, BuildError
 
 
 class Launched(NamedTuple):
@@ -35,6 +37,7 @@ class Launched(NamedTuple):
     nbytes: int  # of the operands that it is given
     host: Span
     finish: Callable[[], Span]
+    sums: Sums | None = None  # of a kernel that stamps a clock
 
 
 class Copied(NamedTuple):
@@ -55,7 +58,9 @@ class Built(NamedTuple):
 
 
 class Watcher(Protocol):
-    """Is told what happens, by the thread that does it."""
+    """Is told what happens, by the thread that does it; with ``counters`` also how long kernels' steps take."""
+
+    counters: bool
 
     def note(self, driver: WatchedDriver, happened: Launched | Copied | Built) -> None:
         """Remember what a driver's device does."""
@@ -98,7 +103,29 @@ class WatchedDriver(StandIn):
 
     def watch(self, kernel: Kernel, variant: Variant, spec: KernelSpec) -> Kernel:
         """Return the kernel with launches that are told."""
-        return _WatchedKernel(self, kernel, _name(variant), len(spec.inputs) + max(len(spec.outputs), 1))
+        operands, counting = len(spec.inputs) + max(len(spec.outputs), 1), any(one.counters for one in WATCHERS)
+        stamping = self._stamping(variant, spec) if counting and isinstance(variant.source, Path) else None
+        return _WatchedKernel(self, kernel, _name(variant), operands, stamping)
+
+    @cached_property
+    def _stamped(self) -> dict[tuple[Variant, KernelSpec], Stamping]:
+        return {}
+
+    def _stamping(self, variant: Variant, spec: KernelSpec) -> Stamping:
+        """Return the kernel that stamps a clock, and the names of its phases."""
+        if (found := self._stamped.get((variant, spec))) is not None:
+            return found
+        stamped: Any = StampedSpec(spec, variant)
+        try:
+            kernel = self.real.build(variant, stamped)
+        except BuildError as error:
+            if NO_CLOCK not in str(error):
+                raise
+            name = self.real.capabilities.name
+            raise ArgumentError(
+                f"profile: counters=True with a device whose kernels read a clock; got {name} (leave counters= out)"
+            ) from error
+        return self._stamped.setdefault((variant, spec), Stamping(kernel, stamped.phases))
 
     def watch_numpy(self, name: str, compute: Callable[..., Any]) -> Callable[..., Any]:
         """Return what NumPy computes in place of a kernel, told as a launch."""
@@ -127,25 +154,36 @@ class WatchedDriver(StandIn):
         return hasattr(self.real, "is_capturing") and self.real.is_capturing()
 
 
+class Stamping(NamedTuple):
+    """A kernel that stamps a clock, and the names of its phases."""
+
+    kernel: Kernel
+    phases: tuple[str, ...]
+
+
 class _WatchedKernel(NamedTuple):
     driver: WatchedDriver
     kernel: Kernel
     name: str
     operands: int
+    stamping: Stamping | None
 
     def prepare(self, groups: int, layout: np.ndarray, *numbers: int, local: int = 0) -> Launch:
         """Fix a launch."""
         driver, name, operands, number = self.driver, self.name, self.operands, next(_PREPARED)
         plain = self.kernel.prepare(groups, layout, *numbers, local=local)
-        timed = driver.clock.prepare(self.kernel, groups, layout, *numbers, local=local)
+        stamping = self.stamping
+        runs = self.kernel if stamping is None else stamping.kernel
+        timed = driver.clock.prepare(runs, groups, layout, *numbers, local=local)
 
         def launch(memories: Sequence[Any]) -> None:
             if not WATCHERS or driver.captures:  # a call that began while somebody watched, or one for a graph
                 plain(memories)
                 return
+            sums = None if stamping is None else Sums(driver.real, stamping.phases, groups)
             nbytes, began = sum(map(_nbytes, memories[:operands])), time.perf_counter()
-            finish = timed(memories)
-            driver.tell(Launched(name, number, nbytes, Span(began, time.perf_counter()), finish))
+            finish = timed(memories if sums is None else [*memories, sums.memory])
+            driver.tell(Launched(name, number, nbytes, Span(began, time.perf_counter()), finish, sums))
 
         return launch
 

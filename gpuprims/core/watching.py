@@ -17,7 +17,7 @@ def begin_watching(watcher: Watcher) -> None:
     """Tell a watcher from now on what all threads do on all devices, also on those that are found later."""
     with _LOCK:
         WATCHERS.append(watcher)
-        if len(WATCHERS) == 1:
+        if len(WATCHERS) == 1 or watcher.counters:
             for device in list(Device._known.values()):
                 if not isinstance(device.driver, StandIn):
                     device.driver = watched(device.driver)

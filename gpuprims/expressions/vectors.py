@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from typing import NoReturn
 
 from gpuprims.errors import ExpressionError, quoted
 
@@ -64,7 +65,7 @@ class Components(ast.NodeTransformer):
             self._refuse(name, ast.unparse(node))
         return ast.copy_location(ast.Name(f"{name}[{place % count}]"), node)
 
-    def _refuse(self, name: str, got: str) -> None:
+    def _refuse(self, name: str, got: str) -> NoReturn:
         count = self._lanes[name]
         rule = f"components {name}[0] to {name}[{count - 1}]" if count else f"{name} as it is, which has no components"
         raise ExpressionError(f"string expression: {rule}; got {got} in {quoted(self._source)}")

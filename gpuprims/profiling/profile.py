@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from gpuprims.core.device import Device
-from gpuprims.errors import ArgumentError
+from gpuprims.errors import ArgumentError, quoted
 from gpuprims.profiling.files import as_json, as_trace
 from gpuprims.profiling.limit import copy_rate
 from gpuprims.profiling.recorder import Recorder
@@ -24,14 +24,16 @@ class Profile:
     ----------
     launches : tuple of Launch
         Each run of a kernel: ``call``, ``number``, ``device``, ``thread``, ``start``, ``seconds``, ``kernel``,
-        ``nbytes``, ``rate`` in bytes per second, ``fraction`` of a copy's rate, ``in_cache``.
+        ``nbytes``, ``rate`` in bytes per second, ``fraction`` of a copy's rate, ``in_cache``; with ``counters=True``
+        ``phases``, the ``name``, ``ticks`` and ``share`` of each step of the kernel.
     copies : tuple of Copy
         Each copy between the host and a device: ``direction``, ``nbytes``, ``rate``, ``overlapping``.
     compiles : tuple of Compile
         Each kernel that was made: ``kernel``, and ``source``, ``"compiler"`` or ``"disk"``.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, counters: bool = False) -> None:
+        self._counters = counters
         self._recorder: Recorder | None = None
         self._seen: list[Seen] | None = None
         self._devices: tuple[DeviceSeen, ...] = ()
@@ -39,7 +41,7 @@ class Profile:
     def __enter__(self) -> Profile:
         if self._recorder is not None:
             raise ArgumentError("profile: one block; got a second one (call gpuprims.profile() for each)")
-        self._recorder = Recorder()
+        self._recorder = Recorder(counters=self._counters)
         self._recorder.begin()
         return self
 
@@ -98,13 +100,24 @@ class Profile:
         return self._seen
 
 
-def profile() -> Profile:
+def profile(*, counters: bool = False) -> Profile:
     """Profile the calls of a block: kernels, device time, bytes, rates, copies and compiled kernels.
+
+    Parameters
+    ----------
+    counters : bool, default False
+        Also measure the steps of each kernel, such as load, fold and store, by a clock that the kernel reads at each.
+        Kernels are compiled anew for it, and run more slowly.
 
     Returns
     -------
     Profile
         For a ``with`` statement. After the block, ``print`` shows a table.
+
+    Raises
+    ------
+    ArgumentError
+        From calls in the block: ``counters=True`` with a device whose kernels cannot read a clock.
 
     Notes
     -----
@@ -114,6 +127,14 @@ def profile() -> Profile:
     A launch's time is the device's own, without the host's. Its bytes are those of the arrays that it is given, each
     counted once and whole. The first profile of a process that uses a device also measures how fast it copies, in
     less than a second.
+
+    With ``counters=True`` the first work-item of each of the first 4,096 groups reads the clock of its multiprocessor,
+    or the CPU's time stamp counter, at each step that the kernel's file numbers. The shares say where a group waits;
+    they belong to this kernel, since a compiler moves less past a clock. On a CPU the work-items of a group take turns,
+    so a step contains what the others do up to the next barrier.
+
+    Source: J. Selig, "Hardware Accelerated Machine Learning Via Parallel Programming on GPUs", 2017, section 4.2, which
+    stamps clocks at load, dot product, reduction and update.
 
     Calls take longer in a profile: they run no functions in C, wait before and after each copy, and time each launch.
 
@@ -129,4 +150,6 @@ def profile() -> Profile:
     True
     >>> print(p)  # doctest: +SKIP
     """
-    return Profile()
+    if type(counters) is not bool:
+        raise ArgumentError(f"profile: counters= True or False; got {quoted(counters)}")
+    return Profile(counters=counters)

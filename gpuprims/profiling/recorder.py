@@ -8,16 +8,18 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from gpuprims.core.clock import Span
 from gpuprims.core.current_call import Call, current_call
 from gpuprims.core.watched import Built, Copied, Launched, WatchedDriver
 from gpuprims.core.watching import begin_watching, end_watching
-from gpuprims.profiling.records import Compile, Copy, Launch, Seen
+from gpuprims.profiling.records import Compile, Copy, Launch, Seen, phases_of
 
 # Launches whose ends nobody has waited for: each holds two events of the device.
 _MOST_RUNNING = 1024
+_MOST_COUNTED = 16  # with sums of ticks, which take memory
 # The one recorder that this thread's work is for, while a limit is measured.
 _ONLY: ContextVar[Recorder | None] = ContextVar("recorder", default=None)
 
@@ -29,12 +31,14 @@ class _Noted:
     driver: WatchedDriver
     thread: str
     span: Span
+    ticks: dict[str, int] = field(default_factory=dict)
 
 
 class Recorder:
-    """Remembers what the devices do while it watches."""
+    """Remembers what the devices do while it watches, with ``counters`` also how long kernels' steps take."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, counters: bool = False) -> None:
+        self.counters = counters
         self._noted: list[_Noted] = []
         self._running: deque[_Noted] = deque()
         self._began = 0.0
@@ -68,7 +72,7 @@ class Recorder:
         self._noted.append(noted)
         if isinstance(happened, Launched):
             self._running.append(noted)
-            self._settle(_MOST_RUNNING)
+            self._settle(_MOST_COUNTED if self.counters else _MOST_RUNNING)
 
     def _settle(self, most: int) -> None:
         """Wait until so many launches may still run."""
@@ -77,7 +81,10 @@ class Recorder:
                 noted = self._running.popleft()
             except IndexError:  # another thread has taken the last one
                 return
-            noted.span = noted.happened.finish()  # type: ignore[union-attr]  # only launches run
+            launched: Any = noted.happened  # only launches run
+            noted.span = launched.finish()
+            if self.counters and launched.sums is not None:
+                noted.ticks = launched.sums.ticks()
 
     def devices(self) -> dict[str, WatchedDriver]:
         """Return the drivers of all devices seen, by their specs."""
@@ -97,7 +104,7 @@ class Recorder:
             return Copy(*told, "to device" if happened.up else "to host", happened.nbytes, happened.overlapping)
         host = happened.host.start - self._began, happened.host.end - happened.host.start
         about = happened.kernel, happened.nbytes, happened.prepared
-        return Launch(*told, *about, *host, limit_of(spec), happened.nbytes <= caches[spec])
+        return Launch(*told, *about, *host, limit_of(spec), happened.nbytes <= caches[spec], phases_of(noted.ticks))
 
 
 def _spec(driver: WatchedDriver) -> str:

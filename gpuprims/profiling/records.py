@@ -18,6 +18,21 @@ class Seen:
 
 
 @dataclass(frozen=True)
+class Phase:
+    """A numbered step of a kernel: clock ticks of the first work-items of groups, and their share of all steps'."""
+
+    name: str  # such as "2. Fold the tile"
+    ticks: int
+    share: float
+
+
+def phases_of(ticks: dict[str, int]) -> tuple[Phase, ...]:
+    """Return the phases of a launch."""
+    whole = max(sum(ticks.values()), 1)
+    return tuple(Phase(name, count, count / whole) for name, count in ticks.items())
+
+
+@dataclass(frozen=True)
 class Launch(Seen):
     """A kernel's run on a device, by the device's clock."""
 
@@ -28,6 +43,7 @@ class Launch(Seen):
     host_seconds: float
     limit: float | None  # bytes per second of a copy on the device; None if there was no room to measure it
     in_cache: bool  # the arrays fit in the device's cache
+    phases: tuple[Phase, ...] = ()  # with counters=True, of kernels that a compiler made
 
     @property
     def rate(self) -> float:

@@ -8,7 +8,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
-from gpuprims.profiling.records import Compile, Copy, Launch, Seen, rate
+from gpuprims.errors import shortened
+from gpuprims.profiling.records import Compile, Copy, Launch, Phase, Seen, rate
 
 T = TypeVar("T", bound=Seen)
 
@@ -73,7 +74,7 @@ def _launches(launches: Sequence[Launch]) -> list[str]:
     total, marks, groups = _seconds(launches), set[str](), list[Group]()
     heading = ("call and kernel", "calls", "launches", "ms", "time", "MB/call", "GB/s", "of limit")
     for call, group in _longest_first(launches, lambda one: one.call):
-        rows = []
+        rows = list[tuple[str, ...]]()
         for kernel, some in _longest_first(group, lambda one: one.kernel):
             calls, seconds, nbytes = _calls(some), _seconds(some), _bytes_of(some)
             reached = rate(nbytes, seconds)
@@ -82,10 +83,36 @@ def _launches(launches: Sequence[Launch]) -> list[str]:
             rates = f"{nbytes / calls / 1e6:.3f}", f"{reached / 1e9:.1f}", _of_limit(some[0].limit, reached, mark)
             rows.append((f"  {kernel}", *times, *rates))
             marks.add(mark)
+            rows += [_of_phase(phase, seconds) for phase in _phases(some)]
         groups.append((call, rows))
     counts = f"{_calls(launches)}", f"{len(launches)}", f"{1e3 * total:.3f}"
     groups.append((None, [("total", *counts, "", "", "", "")]))
     return [*_grouped(heading, groups, 1), *(text for mark, text in _MARKS.items() if mark in marks)]
+
+
+def _phases(launches: Sequence[Launch]) -> tuple[Phase, ...]:
+    """Return the phases of a kernel's launches together, weighted by their time."""
+    shares: defaultdict[str, float] = defaultdict(float)
+    ticks: defaultdict[str, int] = defaultdict(int)
+    for one in launches:
+        for phase in one.phases:
+            ticks[phase.name] += phase.ticks
+            shares[phase.name] += phase.share * one.seconds
+    whole = max(sum(shares.values()), 1e-12)
+    return tuple(Phase(name, ticks[name], share / whole) for name, share in shares.items())
+
+
+def _of_phase(phase: Phase, seconds: float) -> tuple[str, ...]:
+    return (
+        f"    {shortened(phase.name, 44)}",
+        "",
+        "",
+        f"{1e3 * phase.share * seconds:.3f}",
+        f"{phase.share:.0%}",
+        "",
+        "",
+        "",
+    )
 
 
 def _calls(seen: Iterable[Seen]) -> int:
@@ -118,7 +145,7 @@ def _of_limit(limit: float | None, reached: float, mark: str) -> str:
 def _copies(copies: Sequence[Copy]) -> list[str]:
     groups = list[Group]()
     for call, group in _longest_first(copies, lambda one: one.call):
-        rows = []
+        rows = list[tuple[str, ...]]()
         for (direction, overlapping), some in _longest_first(group, lambda one: (one.direction, one.overlapping)):
             told = f"  {direction}, overlapping" if overlapping else f"  {direction}"
             seconds, nbytes = _seconds(some), sum(one.nbytes for one in some)

@@ -60,7 +60,7 @@ def kernel_source(spec: KernelSpec, variant: Variant, prelude: Path, warp: int) 
             *([*words_text(spec.values), _SHUFFLING.read_text()] if spec.exchanges else ()),
             *(path.read_text() for path in spec.headers()),
             f'#line 1 "{variant.path.name}"',
-            variant.path.read_text(),
+            spec.kernel_text(variant.path),
         ]
     )
 
