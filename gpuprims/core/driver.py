@@ -102,7 +102,8 @@ class Driver(Protocol):
     :class:`~gpuprims.errors.CaptureError`.
 
     A driver whose vendor has a library of matrix products may have ``matmul(one, other)``, which multiplies two
-    matrices of one dtype and returns a new one; it is None where the library is missing.
+    matrices of one dtype and returns a new one; it is None where the library is missing. ``matmul_tf32`` does so for
+    float32 matrices, which it may round to TF32.
 
     A driver whose devices reach each other's memory may have ``from_peer(array)``, which returns a copy of an array on
     another of its backend's devices, ordered with the work of both. If ``reaches(drivers)`` is True, kernels of each of

@@ -31,6 +31,8 @@ class DenseFeatures:
     the device's own library.
     """
 
+    rough = False  # True if products have fewer bits than the dtype
+
     def __init__(self, device: Device, array: Any, scale: Any = None) -> None:
         self.device, self.array, self.scale = device, array, scale
         self.shape: tuple[int, int] = array.shape
@@ -169,7 +171,7 @@ class SparseFeatures:
     on the host and checked; ``rows`` is its copy on the device, if there is one.
     """
 
-    dense = None  # see DenseFeatures
+    dense, rough = None, False  # see DenseFeatures
     slab_class = DenseFeatures  # of rows as a dense matrix
 
     def __init__(self, device: Device, matrix: Any, rows: _Csr | None = None) -> None:

@@ -18,7 +18,7 @@ from gpuprims.backends.cuda.capture import in_stream, is_capturing, memory_key, 
 from gpuprims.backends.cuda.clock import CudaClock
 from gpuprims.backends.cuda.kernel import CudaKernel, alongside, compiled, current_device
 from gpuprims.backends.cuda.peers import Peers
-from gpuprims.backends.cuda.products import product_on
+from gpuprims.backends.cuda.products import product_on, tf32_product_on
 from gpuprims.backends.cuda.runs import into_new
 from gpuprims.backends.cuda.transfer import Transfer
 from gpuprims.core.capabilities import Capabilities
@@ -41,6 +41,7 @@ class CudaDriver(Peers, OwnMemory):
     """One GPU; work goes to CuPy's current stream."""
 
     backend, matmul = "cuda", cached_property(product_on)
+    matmul_tf32 = cached_property(tf32_product_on)
 
     def __init__(self, index: int) -> None:
         self.index, self.device = index, cupy.cuda.Device(index)

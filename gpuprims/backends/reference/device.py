@@ -21,6 +21,12 @@ from gpuprims.core.variant import Variant
 from gpuprims.errors import BuildError
 
 
+def _as_tf32(matrix: np.ndarray) -> np.ndarray:
+    bits = np.ascontiguousarray(matrix, np.float32).view(np.uint32)
+    rounded = ((bits + np.uint32(0x0FFF) + (bits >> 13 & 1)) & np.uint32(0xFFFFE000)).view(np.float32)
+    return np.where(np.isfinite(matrix), rounded, matrix)
+
+
 class ReferenceDriver:
     """NumPy on the host."""
 
@@ -29,6 +35,12 @@ class ReferenceDriver:
     shares_host_memory = True
     survives_fork = True
     matmul = staticmethod(np.matmul)
+
+    @staticmethod
+    def matmul_tf32(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """Multiply float32 matrices that are rounded to TF32, as tensor cores do: 10 bits after the point."""
+        found: np.ndarray = np.matmul(_as_tf32(one), _as_tf32(other))
+        return found
 
     @cached_property
     def capabilities(self) -> Capabilities:

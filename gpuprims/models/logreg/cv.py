@@ -119,7 +119,7 @@ class LogRegCV(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimator):
     penalty = "elasticnet"
     threshold = 0.5
     feature_dtype = variant = None
-    composed = False
+    composed = tf32 = False
 
     backend: str | Device | None = None
     _: KW_ONLY

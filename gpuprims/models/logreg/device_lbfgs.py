@@ -63,11 +63,11 @@ def minimise(objective: Objective, start: np.ndarray, settings: Settings, monito
     """Minimise in the samples' dtype; return why the iterations ended."""
     vectors = _Vectors(objective)
     here = vectors.point(objective.device.asarray(np.ascontiguousarray(start, _WIDE)), None)
-    rounding, idle = float(np.finfo(objective.dtype).eps), 0
+    rounding, idle, last = float(np.finfo(objective.dtype).eps), 0, monitor.n_iter + settings.max_iter
     while True:
         if here.steepest <= settings.tol:
             return "tolerance"
-        if monitor.n_iter >= settings.max_iter:
+        if monitor.n_iter >= last:
             return "max_iter"
         direction, slope = vectors.direction(here)
         if not slope < 0 or idle == _IDLE_ITERATIONS:

@@ -93,16 +93,16 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
     determinism : {"none", "run", "device", "order"}, optional
         The level of fits and predictions; see :func:`gpuprims.use_determinism`. At "device" and "order", fits are
         composed, and "auto" is "lbfgs"; not for a penalty on magnitudes or "hogwild".
+    tf32 : bool, default False
+        Begin a fit of several classes, or by "newton-cholesky", with products in TF32 on an NVIDIA GPU; end in float32.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
     intercept_ : ndarray of shape (1,) or (n_classes,)
-    loss_curve_ : list of float
-        The objective per unit of sample weight after each iteration (each check of "gd").
-    loss_iterations_ : list of int
-        The iteration of each entry of ``loss_curve_``.
+    loss_curve_, loss_iterations_ : list of float, list of int
+        The objective per unit of sample weight after each iteration (each check of "gd"), and that iteration.
     dual_gap_ : float
         With a penalty on magnitudes: the objective per unit of sample weight is at most this far above the minimum.
     validation_errors_ : list of float
@@ -148,7 +148,7 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
-        **{key: ["boolean"] for key in ("fit_intercept", "warm_start")},
+        **{key: ["boolean"] for key in ("fit_intercept", "warm_start", "composed", "tf32")},
         "feature_dtype": [StrOptions({"int8", "float16", *STORAGE}), None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         **{key: [Interval(Real, 0, 1, closed="neither")] for key in ("threshold", "validation_fraction")},
@@ -156,7 +156,6 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
         "random_state": ["random_state"],
         "callback": [callable, None],
         "verbose": ["verbose"],
-        "composed": ["boolean"],
         "determinism": [StrOptions(set(LEVELS)), None],
     }
 
@@ -184,6 +183,7 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
     verbose: bool = False
     composed: bool = False
     determinism: Level | None = None
+    tf32: bool = False
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that samples may be sparse."""

@@ -17,6 +17,7 @@ from gpuprims.models.logreg.paths import LogRegPath, fit_path
 from gpuprims.models.logreg.penalties import solver_of, strengths_of
 from gpuprims.models.logreg.progress import Monitor, Settings, bar_of
 from gpuprims.models.logreg.samples import Samples, samples_of
+from gpuprims.models.logreg.tf32 import beginning_in_tf32, refuse_tf32
 
 
 def fit(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
@@ -28,6 +29,8 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
         samples = samples.with_zero_weight(held_out)  # they stay in place
     strengths = strengths_of(model.penalty, model.l1_ratio, model.C, samples.total)
     solver = solver_of(model, strengths, classes=len(model.classes_), features=samples.features.shape[1])
+    if model.tf32:
+        solver = beginning_in_tf32(model, samples, solver)
     objective = _objective(model, samples, strengths.l2)
     start = np.zeros(objective.size)
     if before is not None and before[0].shape == (objective.outputs, objective.features):
@@ -47,6 +50,7 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
 
 def path(model: Any, X: Any, y: Any, Cs: Any, sample_weight: Any) -> LogRegPath:
     """Fit a path of penalties; see :meth:`LogReg.path`."""
+    refuse_tf32(model, "path")
     given = np.asarray(Cs, np.float64)
     if given.ndim != 1 or not given.size or not np.all(given > 0):
         raise ArgumentError(f"LogReg.path: Cs= a sequence of numbers above 0; got {quoted(Cs)}")
@@ -63,6 +67,7 @@ def descends_by_batches(model: Any) -> bool:
 
 def partial_fit(model: Any, X: Any, y: Any, classes: Any, sample_weight: Any) -> bool:
     """Run one epoch of mini-batches; see :meth:`LogReg.partial_fit`. Return False if it diverged."""
+    refuse_tf32(model, "partial_fit")
     first = not hasattr(model, "coef_")
     _check_classes(model, classes, first=first)
     samples = samples_of(model, X, y, sample_weight, reset=first, classes=model.classes_)

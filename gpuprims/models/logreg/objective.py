@@ -40,22 +40,24 @@ class Objective:
         self.features, self.outputs = samples.features.shape[1], outputs
         self.penalty, self.fit_intercept = penalty, fit_intercept
 
-    def _of(self, samples: Samples) -> Objective:
+    def of(self, samples: Samples) -> Objective:
+        """Return the objective of other samples."""
         return Objective(samples, self.outputs, self.penalty, fit_intercept=self.fit_intercept)
 
     def rows(self, start: int, stop: int) -> Objective:
         """Return the objective of samples ``start`` to ``stop``."""
-        return self._of(self.samples.rows(start, stop))
+        return self.of(self.samples.rows(start, stop))
 
     def columns(self, chosen: np.ndarray) -> Objective:
         """Return the objective of some features, for flat weights of these."""
-        return self._of(replace(self.samples, features=self.samples.features.columns(chosen)))
+        return self.of(replace(self.samples, features=self.samples.features.columns(chosen)))
 
     def as_float64(self) -> Objective | None:
-        """Return the same objective in float64; None if the device has no float64."""
+        """Return the same objective in float64; None if the device has no float64, or products have fewer bits."""
         if self.dtype == np.float64:
             return self
-        return self._of(self.samples.as_float64()) if self.device.capabilities.fp64 else None
+        able = self.device.capabilities.fp64 and not self.samples.features.rough
+        return self.of(self.samples.as_float64()) if able else None
 
     @property
     def size(self) -> int:
@@ -178,7 +180,7 @@ class Objective:
             return [self]
         parts = (slice(start, min(start + rows, n)) for start in range(0, n, rows))
         return [
-            self._of(
+            self.of(
                 replace(
                     samples,
                     features=samples.features.rows(part.start, part.stop),

@@ -22,7 +22,7 @@ from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.shapes import broadcast_shapes
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
-from gpuprims.errors import ArgumentError, AxisError, ExpressionError, did_you_mean, quoted, shortened
+from gpuprims.errors import ArgumentError, AxisError, did_you_mean, quoted, shortened
 from gpuprims.expressions import (
     INDEX,
     Expr,
