@@ -12,7 +12,7 @@ from sklearn import decomposition
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import NearestCentroid
 
-from gpuprims.models import PCA, FactorAnalysis, MatchingNet, Prototypes
+from gpuprims.models import PCA, PPCA, FactorAnalysis, MatchingNet, Prototypes, SparsePCA
 
 from .elements import Samples
 from .works import Work
@@ -28,6 +28,28 @@ def _variances(X: Any, y: Any, _: Any, *, device: Any = None) -> np.ndarray:
 
 def _variances_by_sklearn(X: np.ndarray, y: Any, _: Any) -> np.ndarray:
     return np.asarray(decomposition.PCA(_COMPONENTS, svd_solver="covariance_eigh").fit(X).explained_variance_)
+
+
+def _rest(X: Any, y: Any, _: Any, *, device: Any = None) -> np.ndarray:
+    return np.asarray(PPCA(_COMPONENTS, device=device).fit(X).noise_variance_)
+
+
+def _rest_by_sklearn(X: np.ndarray, y: Any, _: Any) -> np.ndarray:
+    return np.asarray(decomposition.PCA(_COMPONENTS, svd_solver="covariance_eigh").fit(X).noise_variance_)
+
+
+def _sparse(X: Any, y: Any, _: Any, *, device: Any = None) -> np.ndarray:
+    return _error_after_some_iterations(SparsePCA(_COMPONENTS, max_iter=_ITERATIONS, tol=0, device=device), X)
+
+
+def _sparse_by_sklearn(X: np.ndarray, y: Any, _: Any) -> np.ndarray:
+    how = {"max_iter": _ITERATIONS, "tol": 0, "method": "cd", "random_state": 0}
+    return _error_after_some_iterations(decomposition.SparsePCA(_COMPONENTS, **how), X)
+
+
+def _error_after_some_iterations(model: Any, X: Any) -> np.ndarray:
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+        return np.asarray(model.fit(X).error_[-1] / X.shape[0])
 
 
 def _noise(X: Any, y: Any, _: Any, *, device: Any = None) -> np.ndarray:
@@ -65,6 +87,11 @@ def _near(result: Any, expected: np.ndarray) -> None:
     np.testing.assert_allclose(result, expected, rtol=1e-3, atol=1e-3)
 
 
+def _near_error(result: Any, expected: np.ndarray) -> None:
+    """Check an error of few iterations from random starts."""
+    np.testing.assert_allclose(result, expected, rtol=0.1)
+
+
 def _nearly_all(result: Any, expected: np.ndarray) -> None:
     """Check that at most one label in a thousand differs, of samples between two means."""
     assert np.mean(np.asarray(result) != expected) < 1e-3
@@ -77,6 +104,8 @@ def _work(name: str, call: Callable[..., Any], host: Callable[..., Any], check: 
 
 MODELS = (
     _work("PCA, 10 components", _variances, _variances_by_sklearn),
+    _work("PPCA, 10 components", _rest, _rest_by_sklearn),
+    _work("sparse PCA, 3 iterations", _sparse, _sparse_by_sklearn, _near_error),
     _work("factor analysis, 3 iterations", _noise, _noise_by_sklearn),
     _work("prototypes, fit and predict", _nearest, _nearest_by_sklearn, _nearly_all),
     _work("matching, 100 examples", _votes, _votes_by_numpy, library="NumPy"),
