@@ -117,14 +117,29 @@ def test_integers_are_as_frequent_as_each_other() -> None:
     assert (reference(2, 9, "integers", low=5, high=6) == 5).all()
 
 
-@pytest.mark.parametrize(("dtype", "error"), [("float32", 1e-6), ("float64", 1e-14)])
-def test_normal_numbers_are_the_inverse_of_the_distribution(dtype: str, error: float) -> None:
-    bits = 32 if dtype == "float32" else 64
-    words = reference(9, 20_000, "bits", dtype=f"uint{bits}")
-    chances = np.array([(min(word, 2**bits - 1 - word) + 0.5) / 2.0**bits for word in map(int, words)])
-    signs = np.where(words >= 2 ** (bits - 1), 1, -1)
-    expected = -np.array([NormalDist().inv_cdf(chance) for chance in chances]) * signs
-    np.testing.assert_allclose(reference(9, 20_000, "normal", dtype=dtype), expected, rtol=error, atol=error)
+@pytest.mark.parametrize(("dtype", "error"), [("float32", 3e-7), ("float64", 6e-16)])
+def test_normal_numbers_are_those_of_box_and_muller(dtype: str, error: float) -> None:
+    size = np.dtype(dtype).itemsize
+    words = reference(9, 40_000, "bits", dtype=f"u{size}").reshape(-1, 2)
+    wide = words.astype(np.longdouble) + np.longdouble(0.5)
+    radius = np.sqrt(-2 * np.log(wide[:, 0] * np.longdouble(2) ** (-8 * size)))
+    angle = (words[:, 1] << np.array(2, f"u{size}")).view(f"i{size}") * (np.longdouble(2) ** (-8 * size) * np.pi / 2)
+    right = np.cos(angle) * np.where(words[:, 1] >> np.array(8 * size - 1, f"u{size}"), -1, 1)
+    swapped = (words[:, 1] >> np.array(8 * size - 2, f"u{size}") & np.array(1, f"u{size}")) == 1
+    points = np.where(swapped[:, None], np.stack([np.sin(angle), right], -1), np.stack([right, np.sin(angle)], -1))
+    got = reference(9, 40_000, "normal", dtype=dtype).reshape(-1, 2)
+    assert (np.abs(got - radius[:, None] * points) <= error * radius[:, None]).all()
+
+
+def test_normal_numbers_have_their_distribution() -> None:
+    x = reference(3, 2**18, "normal", dtype="float32").astype(np.float64)
+    edges = np.array([NormalDist().inv_cdf(k / 256) for k in range(1, 256)])
+    for values in (x, x[::2], (x[::2] + x[1::2]) / np.sqrt(2), (x[:-2] - x[2:]) / np.sqrt(2)):
+        counts = np.bincount(np.searchsorted(edges, values), minlength=256)
+        expected = values.size / 256
+        assert ((counts - expected) ** 2 / expected).sum() < 380  # chi squared; 0.9999999 of 255 degrees
+    assert abs(np.corrcoef(x[::2], x[1::2])[0, 1]) < 0.015
+    assert abs(np.corrcoef(x[::2] ** 2, x[1::2] ** 2)[0, 1]) < 0.015
 
 
 WRONG: dict[str, tuple[tuple[Any, ...], dict[str, Any], type[Exception], str]] = {

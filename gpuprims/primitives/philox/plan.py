@@ -61,20 +61,20 @@ class RandomRequest(NamedTuple):
 
     @property
     def function(self) -> TypedExpr:
-        """The function from a word to a number."""
+        """The function from words to as many numbers."""
         return _function(self.kind, self.dtype, self.low, self.many, self.word)
 
 
 @cache
 def _function(kind: str, dtype: np.dtype[Any], low: int, count: int, word: np.dtype[Any]) -> TypedExpr:
-    number: Callable[[Any], Any] = distributions.bits
+    number: Callable[..., Any] = distributions.bits
     if kind == "uniform":
         number = distributions.uniform(dtype)
     elif kind == "normal":
         number = distributions.normal(dtype)
     elif kind == "integers":
         number = distributions.integers(dtype, low, count)
-    return typed(trace(number), (word,))
+    return typed(trace(number), (word,) * (2 if kind == "normal" else 1))
 
 
 def bind(
@@ -194,9 +194,9 @@ def plan_call(
         spec = PhiloxSpec(
             inputs=layout.accesses[:1],
             outputs=layout.accesses[1:],
-            values=function.dtypes,
+            values=function.dtypes[:1],
             map=function,
-            finish=unchanged(function.dtypes),
+            finish=unchanged(function.dtypes[:1]),
             vector=min(layout.vector_width(), 16 // request.word.itemsize),
             word=request.word,
         )

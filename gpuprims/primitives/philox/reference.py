@@ -37,4 +37,5 @@ def philox_numpy(spec: Any, memories: Sequence[np.ndarray], layout: np.ndarray, 
     low = np.uint64(2**32 - 1)
     counter = blocks & low, blocks >> 32, stream % 2**32, stream >> 32
     words = philox(counter, (key % 2**32, key >> 32)).astype("<u4").reshape(-1).view(f"<u{spec.word.itemsize}")
-    places.store(spec.map(words[:n]), 0, kept=False)
+    numbers = np.stack(spec.map(*words.reshape(-1, spec.map.arity).T), -1).reshape(-1)
+    places.store((numbers[:n],), 0, kept=False)

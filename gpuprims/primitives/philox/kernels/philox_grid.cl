@@ -1,10 +1,10 @@
-/* philox/grid: each work-item computes blocks of four random words, and a number of each word or of each two.
+/* philox/grid: each work-item computes blocks of four random words, and numbers of them.
  *
  * in      INPUTS: x0 the key and the stream
  * out     OUTPUTS: y0 number j of the stream, for each j in [0, n)
  * launch  any number of groups of BLOCK; each takes tiles of BLOCK x ITEMS until none are left
- * host    gp_philox (philox.h), NUMBERS, which divides ITEMS and which VECTOR divides, RANDOM(words, k), STORE(o, j, value),
- *         STORE_VECTOR(o, j, values)
+ * host    gp_philox (philox.h), NUMBERS, which divides ITEMS, and which VECTOR and TOGETHER divide, RANDOM(words, k, values),
+ *         STORE(o, j, value), STORE_VECTOR(o, j, values)
  */
 #define TILE (BLOCK * ITEMS)
 
@@ -24,7 +24,7 @@ void philox_grid(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
             /* 1. Compute the words of a block, and its numbers. */
             gp_philox(key, stream, (u64)j / NUMBERS, words);
 #pragma unroll
-            for (int k = 0; k < NUMBERS; k++) values[k] = RANDOM(words, k);
+            for (int k = 0; k < NUMBERS; k += TOGETHER) RANDOM(words, k, values);
 
             /* 2. Store whole blocks by vectors. */
             if (j + NUMBERS <= n) {
