@@ -143,13 +143,19 @@ def scan(
     inclusive: Any,
     axis: Any,
     dtype: Any,
+    where: Any,
     initial: Any,
     reverse: Any,
     **how: Any,
 ) -> Any:
     """Scan elements; see :func:`gpuprims.scan`."""
     device, plain = plain_device("scan", how), find_op(as_op(op))
-    refused = {"inclusive": not inclusive, "initial": initial is not None, "reverse": bool(reverse)}
+    refused = {
+        "inclusive": not inclusive,
+        "where": where is not None,
+        "initial": initial is not None,
+        "reverse": bool(reverse),
+    }
     if wrong := [name for name, given in refused.items() if given]:
         raise ArgumentError(
             f"scan of Dask arrays: an inclusive scan from the first element on; got {', '.join(wrong)}="

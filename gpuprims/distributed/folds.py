@@ -21,8 +21,8 @@ from gpuprims.expressions import computable, expression
 from gpuprims.operators import altered, as_initial, find_op
 from gpuprims.primitives.axes import as_axis, axes_of, one_axis
 from gpuprims.primitives.map import map as map_elements
+from gpuprims.primitives.masking import masked_call
 from gpuprims.primitives.reduce import reduce as reduce_one
-from gpuprims.primitives.reduce.plan import masked_call
 from gpuprims.primitives.scan import scan as scan_one
 
 
@@ -42,7 +42,7 @@ def reduced(
     """Fold elements; see :meth:`DeviceGroup.reduce`."""
     label = "DeviceGroup.reduce"
     check_flags(label, keepdims=keepdims, compensated=compensated)
-    operator, given, function = masked_call(tuple(arrays), op, mapped, ddof, compensated, where, initial)
+    operator, given, function = masked_call("reduce", tuple(arrays), op, mapped, where, initial, ddof, compensated)
     x, *others = alike(label, group, given)
     shape = broadcast_shapes("reduce", [x.shape, *(one.shape for one in others)]) if others else x.shape
     axes = axes_of(as_axis(axis), len(shape))

@@ -53,7 +53,6 @@ ADVICE = (
     ("axis dim", "iterations", "the shape of the weights says how many of the last axes they go along"),
     ("axis dim", "vector_axis element v", "leave it out: each element is computed by itself"),
     ("axis dim", "", "leave it out: elements are taken in C order"),
-    ("where", "inclusive", "write map=, as in scan(m, x, map='where(m, x, 0)')"),
     ("where", "vector_axis", "write where(condition, a, b) in the function"),
     ("dtype", "vector_axis", "convert in the function, as in 'float32(x + 1)'"),
     ("dtype", "", "convert the array: x.astype(dtype)"),

@@ -19,7 +19,7 @@ Initial = tuple[Instruction, ...]
 
 
 @lru_cache(maxsize=1024)
-def masked(op: Op) -> Op:
+def masked(label: str, op: Op) -> Op:
     """Return the operator of elements and a mask beside them, which leaves out those where the mask is False."""
 
     def skips(*parts: Any) -> Any:
@@ -33,12 +33,12 @@ def masked(op: Op) -> Op:
     def value_dtypes(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
         if elements[-1] != BOOL:
             hint = " (write where=mask != 0)" if elements[-1].kind in "iu" else ""
-            raise DtypeError(f"reduce with {op.name}: where= of bools; got {elements[-1]}{hint}")
+            raise DtypeError(f"{label} with {op.name}: where= of bools; got {elements[-1]}{hint}")
         return op.value_dtypes(elements[:-1], dtype)
 
     def instead(elements: Dtypes, values: Dtypes) -> Op | None:
         found = op.instead(elements[:-1], values)
-        return None if found is None else masked(found)
+        return None if found is None else masked(label, found)
 
     return op.altered(
         elements=op.elements + 1,
@@ -101,4 +101,4 @@ def altered(label: str, op: Op, *, where: bool, initial: Initial | None) -> Op:
         hint = "" if op.finish is None else " (it takes no initial=: reduce what compact(x, mask) keeps)"
         raise ArgumentError(f"{rule}; got where= alone{hint}")
     chosen = op if initial is None else begun(op, initial)
-    return masked(chosen) if where else chosen
+    return masked(label, chosen) if where else chosen

@@ -81,6 +81,7 @@ class ScanKeywords(Where, total=False):
     inclusive: bool
     axis: int | None
     dtype: npt.DTypeLike | None
+    where: Any
     initial: Any
     reverse: bool
     segments: Any

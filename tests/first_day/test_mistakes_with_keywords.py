@@ -145,8 +145,8 @@ MISTAKES: dict[str, Mistake] = {
         ("compact: with axis=, a mask of bools", "a function", "compute it by map"),
     ),
     "where in scan": (
-        lambda: gpuprims.scan(X[0], where=X[0] > 1), errors.UnknownKeywordError,
-        ("scan: keywords among op, map,", "where", "scan(m, x, map='where(m, x, 0)')"),
+        lambda: gpuprims.scan(X[0], op="max", where=X[0] > 1), errors.ArgumentError,
+        ("scan with max: initial= beside where=, because the mask may leave nothing", "where= alone"),
     ),
     "dtype in map": (
         lambda: gpuprims.map("x + 1", X, dtype="float32"), errors.UnknownKeywordError,

@@ -49,8 +49,8 @@ MISTAKES: dict[str, Mistake] = {
         ("reduce with max: initial= beside where=", "where= alone"),
     ),
     "a mask in scan": (
-        lambda: gpuprims.scan(V, where=V > 2), errors.UnknownKeywordError,
-        ("scan: keywords among op,", "where", "scan(m, x, map='where(m, x, 0)')"),
+        lambda: gpuprims.scan(V, where="x > 2"), errors.ArrayError,
+        ("scan: where= an array of bools", "'x > 2'", "where=gpuprims.map('x > 2', x)"),
     ),
     "initial a word": (
         lambda: gpuprims.reduce(V, initial="0"), errors.ArgumentError, ("reduce with sum: initial= a number", "'0'"),

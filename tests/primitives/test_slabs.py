@@ -141,6 +141,8 @@ def test_scan(small: gpuprims.Device, rng: np.random.Generator, shape: tuple[int
     for axis in range(len(shape)):
         assert_equal(gpuprims.scan(x, axis=axis, device=small), np.cumsum(x, axis=axis))
         assert_equal(gpuprims.scan(x, op="max", axis=axis, device=small), np.maximum.accumulate(x, axis=axis))
+        got = gpuprims.scan(x, axis=axis, where=x % 3 == 0, device=small)
+        assert_equal(got, np.cumsum(np.where(x % 3 == 0, x, 0), axis=axis))
         got = gpuprims.scan(x, axis=axis, inclusive=False, device=small)
         assert_equal(got, _before(np.cumsum(x, axis=axis), axis, 0))
 

@@ -17,9 +17,9 @@ from gpuprims.errors import LazyArrayError
 from gpuprims.expressions import expression
 from gpuprims.operators import Op
 from gpuprims.primitives.found import must_find
+from gpuprims.primitives.masking import masked_call
 from gpuprims.primitives.reduce.plan import (
     bind,
-    masked_call,
     plan_call,
     planned,
     reduce_segments,
@@ -180,7 +180,7 @@ def reduce(
         from gpuprims.primitives.grouping.by_key import check_by_key, reduce_by_key  # they import what imports reduce
 
         check_by_key("reduce", arrays, axis=axis, keepdims=keepdims or None, out=out, segments=segments)
-        operator, read, mapped = masked_call(arrays, op, map, ddof, compensated, where, initial)
+        operator, read, mapped = masked_call("reduce", arrays, op, map, where, initial, ddof, compensated)
         how = {"op": operator, "map": mapped, "dtype": dtype, "variant": variant}
         plain = dtype is None and variant is None
         return reduce_by_key(read, by, partial(reduce, **how), operator, mapped, device, plain=plain)

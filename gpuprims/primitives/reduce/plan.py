@@ -23,7 +23,7 @@ from gpuprims.core.registry import REGISTRY
 from gpuprims.core.shapes import broadcast_shapes
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
-from gpuprims.errors import ArgumentError, ArrayError, EmptyReductionError, ShapeError, quoted
+from gpuprims.errors import ArgumentError, EmptyReductionError, quoted
 from gpuprims.expressions import Expr, computable, expression, trace
 from gpuprims.operators import (
     Folding,
@@ -44,6 +44,7 @@ from gpuprims.primitives.axes import as_axis, axes_of, in_fortran_order
 from gpuprims.primitives.fold import plan_fold, sample_rows
 from gpuprims.primitives.fold_by_numpy import folds_by_numpy
 from gpuprims.primitives.map import plan as map_plan
+from gpuprims.primitives.masking import check_mask, refuse_function
 from gpuprims.primitives.segments.offsets import Segments
 from gpuprims.primitives.segments.plan import SegmentsRequest, marked_folding, plan_by_marks, plan_by_offsets
 from gpuprims.primitives.segments.planned import filling, own_segments, plan_segments, refuse_planned
@@ -99,11 +100,11 @@ def bind(
     if type(ddof) is not int:
         ddof = as_ddof(ddof)
     mapped = map if map is None or type(map) is str else expression(map, len(arrays))
-    _refuse_function(where)
+    refuse_function("reduce", where)
     operands = as_operands("reduce", arrays if where is None else (*arrays, where), device, stored=True)
     if where is not None:
         mapped = masked_map("reduce", mapped, len(arrays))
-        _check_mask(operands)
+        check_mask(operands)
     result = None if out is None else as_out(operands, out)
     chosen = None if dtype is None else computable(dtype, "reduce", stored=True)
     along = axis if axis is None or type(axis) is int else as_axis(axis)
@@ -111,34 +112,6 @@ def bind(
     begins = None if initial is None else as_initial("reduce", find_op(op), initial)
     how = op, mapped, along, keepdims, chosen, ddof, compensated, where is not None, begins
     return operands, ReduceRequest(*how), result, asked
-
-
-def _refuse_function(where: Any) -> None:
-    """Raise for a condition that is not computed yet."""
-    if callable(where) or isinstance(where, str):
-        how = quoted(where) if isinstance(where, str) else "fn"
-        raise ArrayError(f"reduce: where= an array of bools; got {quoted(where)} (write where=gpuprims.map({how}, x))")
-
-
-def _check_mask(operands: Operands) -> None:
-    """Raise for a mask, the last array, whose shape is no part of the others' shape."""
-    *others, mask = operands.natives
-    shape = broadcast_shapes("reduce", [one.shape for one in others])
-    if broadcast_shapes("reduce", [shape, mask.shape]) != shape:
-        raise ShapeError(f"reduce: where= that broadcasts to the arrays' shape {shape}; got {mask.shape}")
-
-
-def masked_call(
-    arrays: tuple[Any, ...], op: Any, mapped: Any, ddof: float, compensated: bool, where: Any, initial: Any
-) -> tuple[Op, tuple[Any, ...], Any]:
-    """Return the operator, the arrays and the map of a call as one without where= and initial=."""
-    _refuse_function(where)
-    plain = find_op(op, ddof=ddof, compensated=compensated)
-    operator = altered("reduce", plain, where=where is not None, initial=as_initial("reduce", plain, initial))
-    if where is None:
-        return operator, arrays, mapped
-    function = None if mapped is None else expression(mapped, len(arrays))
-    return operator, (*arrays, where), masked_map("reduce", function, len(arrays))
 
 
 @keeps_calls()

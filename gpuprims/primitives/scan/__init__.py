@@ -18,8 +18,9 @@ from gpuprims.core.primitive import Planner, Primitive
 from gpuprims.core.warm_calls import AS_GIVEN, BEGINS, WarmCalls
 from gpuprims.errors import LazyArrayError
 from gpuprims.expressions import expression
-from gpuprims.operators import Op, find_op
+from gpuprims.operators import Op
 from gpuprims.primitives.copies import in_index_order
+from gpuprims.primitives.masking import masked_call
 from gpuprims.primitives.scan.in_slabs import run_in_slabs
 from gpuprims.primitives.scan.plan import (
     bind,
@@ -72,6 +73,7 @@ def scan(
     axis: int | None = None,
     dtype: Any = None,
     out: Any = None,
+    where: Any = None,
     initial: Any = None,
     reverse: bool = False,
     segments: Any = None,
@@ -102,6 +104,10 @@ def scan(
     out : array or tuple of arrays, optional
         Write results to these, one for each: of its shape and dtype, in any layout, on the arrays' device, and apart
         from them in memory or one of them. By default new arrays.
+    where : array_like of bool, optional
+        Fold the elements where this is True; the result at another place is that of the elements before it. It
+        broadcasts to the arrays' shape, and the same kernel reads it. Operators without a value of nothing, such as
+        max, need ``initial`` beside it.
     initial : number, optional
         What the scan, or that of each row, segment or key, begins with; for several components a tuple. It is the first
         result of an exclusive scan. For operators whose results are the folded values, such as sum, not mean.
@@ -155,6 +161,8 @@ def scan(
     array([10., 13., 14., 18., 19.], dtype=float32)
     >>> gpuprims.scan(x, reverse=True, device="reference")
     array([14., 11., 10.,  6.,  5.], dtype=float32)
+    >>> gpuprims.scan(x, where=x < 4, device="reference")
+    array([3., 4., 4., 5., 5.], dtype=float32)
     >>> gpuprims.scan(x, op="max", device="reference")
     array([3., 3., 4., 4., 5.], dtype=float32)
     >>> gpuprims.scan(x.reshape(1, 5), map="x > 1", axis=1, device="reference")
@@ -174,22 +182,24 @@ def scan(
         from gpuprims.primitives.grouping.by_key import check_by_key, scan_by_key  # they import what imports scan
 
         check_by_key("scan", arrays, axis=axis, out=out, segments=segments, reverse=reverse or None)
-        how = {"op": op, "map": map, "inclusive": inclusive, "dtype": dtype, "initial": initial, "variant": variant}
-        return scan_by_key(arrays, by, partial(scan, **how), find_op(op), map, device)
+        operator, given, mapped = masked_call("scan", arrays, op, map, where, initial)
+        how = {"op": operator, "map": mapped, "inclusive": inclusive, "dtype": dtype, "variant": variant}
+        return scan_by_key(given, by, partial(scan, **how), operator, mapped, device)
     if segments is not None and axis is not None and arrays:
         refuse_reverse(reverse)
         how = {"op": op, "map": map, "inclusive": inclusive, "dtype": dtype, "initial": initial}
         call = partial(scan, variant=variant, **how)
-        return along_axis(call, "scan", arrays, segments, axis, device, op=op, out=out, reduces=False)
+        return along_axis(call, "scan", arrays, segments, axis, device, op=op, out=out, where=where, reduces=False)
     key = None
     if map is not None and type(map) is not str and arrays:
         map = expression(map, len(arrays))  # noqa: A001 - the primitive's name
     flags = type(inclusive), type(reverse)
     decides = flags == (bool, bool) and type(map) in AS_GIVEN and type(axis) in AS_GIVEN and type(initial) in BEGINS
     if decides and (segments is None or out is None):
-        given = arrays if segments is None else (*arrays, beside_arrays(segments, arrays))
+        given = arrays if where is None else (*arrays, where)
+        given = given if segments is None else (*given, beside_arrays(segments, arrays))
         begins = None if initial is None else repr(initial)  # 0 is equal to 0.0 and -0.0
-        keywords = op, map, inclusive, axis, dtype, begins, reverse, segments is None, variant
+        keywords = op, map, inclusive, axis, dtype, where is None, begins, reverse, segments is None, variant
         key, given, run = _WARM.find_into(keywords, given, out, device)
         if run is not None:
             try:
@@ -198,13 +208,13 @@ def scan(
                 key = None
     try:
         operands, request, result, chosen = bind(
-            arrays, op, map, inclusive, axis, dtype, out, initial, reverse, device, variant
+            arrays, op, map, inclusive, axis, dtype, out, where, initial, reverse, device, variant
         )
     except LazyArrayError as found:
         if segments is not None:
             raise
         how = {"op": op, "map": map, "inclusive": inclusive, "axis": axis, "dtype": dtype, "out": out}
-        how |= {"initial": initial, "reverse": reverse, "device": device, "variant": variant}
+        how |= {"where": where, "initial": initial, "reverse": reverse, "device": device, "variant": variant}
         return call_by_chunks(found, "scan", *arrays, **how)
     if segments is not None:
         refuse_reverse(reverse)

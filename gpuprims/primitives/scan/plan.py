@@ -38,12 +38,14 @@ from gpuprims.operators import (
     counting,
     find_op,
     make_folding,
+    masked_map,
     unfinished,
 )
 from gpuprims.primitives.axes import axes_of, flipped, in_fortran_order
 from gpuprims.primitives.fold import plan_fold, plan_scan, sample_rows
 from gpuprims.primitives.fold_by_numpy import scans_by_numpy
 from gpuprims.primitives.levels import at_level
+from gpuprims.primitives.masking import check_mask, refuse_function
 from gpuprims.primitives.segments.offsets import Segments
 from gpuprims.primitives.segments.operator import placed, segmented
 from gpuprims.primitives.segments.planned import own_segments, plan_segments, refuse_planned
@@ -68,6 +70,7 @@ class ScanRequest(NamedTuple):
     initial: Initial | None = None
     reverse: bool = False
     last: int | None = None  # the index of the first element, if indices count down
+    where: bool = False  # the last array of the caller's is a mask, and the map passes it
 
     @property
     def operator(self) -> Op:
@@ -76,7 +79,7 @@ class ScanRequest(NamedTuple):
         if not self.inclusive and not operator.of_nothing and operator.finish:
             rule = "inclusive=True, because no elements have no result"
             raise ArgumentError(f"scan with {operator.name}: {rule}; got inclusive=False")
-        return altered("scan", operator, where=False, initial=self.initial)
+        return altered("scan", operator, where=self.where, initial=self.initial)
 
 
 def bind(
@@ -87,6 +90,7 @@ def bind(
     axis: int | None = None,
     dtype: Any = None,
     out: Any = None,
+    where: Any = None,
     initial: Any = None,
     reverse: bool = False,
     device: str | Device | None = None,
@@ -100,7 +104,11 @@ def bind(
     if type(op) is not str:
         op = as_op(op)
     mapped = map if map is None or type(map) is str else expression(map, len(arrays))
-    operands = as_operands("scan", arrays, device, stored=True)
+    refuse_function("scan", where)
+    operands = as_operands("scan", arrays if where is None else (*arrays, where), device, stored=True)
+    if where is not None:
+        mapped = masked_map("scan", mapped, len(arrays))
+        check_mask(operands)
     result = None if out is None else as_out(operands, out, in_place=True)
     chosen = None if dtype is None else computable(dtype, "scan", stored=True)
     if axis is not None and type(axis) is not int:
@@ -111,6 +119,7 @@ def bind(
     check_flags("scan", inclusive=inclusive, reverse=reverse)
     begins = None if initial is None else as_initial("scan", find_op(op), initial)
     request = ScanRequest(op, mapped, bool(inclusive), axis, chosen, initial=begins, reverse=bool(reverse))
+    request = request if where is None else request._replace(where=True)
     return operands, request, result, asked
 
 
