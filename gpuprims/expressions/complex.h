@@ -188,6 +188,20 @@ DEVICE COMPLEX NAMED(gp_log)(const COMPLEX a)
     return NAMED(gp_make)(log(size), angle);
 }
 
+/* With 1 - cos(x) = 2 sin(x / 2)^2, small numbers keep their digits. */
+DEVICE COMPLEX NAMED(gp_expm1)(const COMPLEX a)
+{
+    const REAL half_way = sin(a.im / 2);
+    return NAMED(gp_make)(expm1(a.re) * cos(a.im) - 2 * half_way * half_way, exp(a.re) * sin(a.im));
+}
+/* The length of 1 + a is the root of 1 + re (2 + re) + im^2. */
+DEVICE COMPLEX NAMED(gp_log1p)(const COMPLEX a)
+{
+    if (fabs(a.re) < (REAL)0.5f && fabs(a.im) < (REAL)0.5f)
+        return NAMED(gp_make)(log1p(a.re * (2 + a.re) + a.im * a.im) / 2, atan2(a.im, 1 + a.re));
+    return NAMED(gp_log)(NAMED(gp_make)(1 + a.re, a.im));
+}
+
 DEVICE COMPLEX NAMED(gp_exp2)(const COMPLEX a) { return NAMED(gp_exp)(NAMED(gp_scaled)(a, log((REAL)2))); }
 DEVICE COMPLEX NAMED(gp_log2)(const COMPLEX a) { return NAMED(gp_scaled)(NAMED(gp_log)(a), 1 / log((REAL)2)); }
 DEVICE COMPLEX NAMED(gp_log10)(const COMPLEX a) { return NAMED(gp_scaled)(NAMED(gp_log)(a), 1 / log((REAL)10)); }

@@ -42,9 +42,9 @@ ROUNDING = ("floor", "ceil", "trunc")
 # Functions that complex.h and complex_inverse.h define under NumPy's names.
 COMPLEX = (
     "add", "subtract", "multiply", "divide", "power", "square", "reciprocal", "negative", "positive", "absolute",
-    "conjugate", "sign", "rint", "sqrt", "exp", "exp2", "log", "log2", "log10", "sin", "cos", "tan", "sinh", "cosh",
-    "tanh", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "maximum", "minimum", "fmax", "fmin",
-    "isnan", "isinf", "isfinite", "logical_and", "logical_or", "logical_xor", "logical_not", *COMPARE,
+    "conjugate", "sign", "rint", "sqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan",
+    "sinh", "cosh", "tanh", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "maximum", "minimum", "fmax",
+    "fmin", "isnan", "isinf", "isfinite", "logical_and", "logical_or", "logical_xor", "logical_not", *COMPARE,
 )  # fmt: skip
 
 

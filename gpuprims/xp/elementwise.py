@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -42,7 +43,7 @@ def _name(apply: Any, name: str, what: str) -> None:
 
 
 # Names that NumPy has under another name only.
-_NUMPYS = {"round": "rint", "bitwise_invert": "invert"}
+_NUMPYS = {"bitwise_invert": "invert"}
 
 abs = _of_one("abs")
 acos, acosh, asin, asinh = _of_one("acos"), _of_one("acosh"), _of_one("asin"), _of_one("asinh")
@@ -54,7 +55,7 @@ log10, logical_not, negative = _of_one("log10"), _of_one("logical_not"), _of_one
 positive, real, reciprocal, sign = _of_one("positive"), _of_one("real"), _of_one("reciprocal"), _of_one("sign")
 signbit, sin, sinh, sqrt = _of_one("signbit"), _of_one("sin"), _of_one("sinh"), _of_one("sqrt")
 square, tan, tanh, trunc = _of_one("square"), _of_one("tan"), _of_one("tanh"), _of_one("trunc")
-bitwise_invert, round = _of_one("bitwise_invert", "~x"), _of_one("round", "rint(x)")
+bitwise_invert = _of_one("bitwise_invert", "~x")
 
 add, atan2, copysign, divide = _of_two("add"), _of_two("atan2"), _of_two("copysign"), _of_two("divide")
 bitwise_and, bitwise_or, bitwise_xor = _of_two("bitwise_and"), _of_two("bitwise_or"), _of_two("bitwise_xor")
@@ -67,7 +68,20 @@ logical_or, logical_xor, maximum = _of_two("logical_or"), _of_two("logical_xor")
 minimum, multiply, not_equal = _of_two("minimum"), _of_two("multiply"), _of_two("not_equal")
 pow, remainder, subtract = _of_two("pow"), _of_two("remainder"), _of_two("subtract")
 # Of equal infinities, the difference is NaN.
-logaddexp = _of_two("logaddexp", "where(x == y, x + log(2), maximum(x, y) + log1p(exp(-abs(x - y))))")
+logaddexp = _of_two("logaddexp", f"where(x == y, x + {math.log(2)!r}, maximum(x, y) + log1p(exp(-abs(x - y))))")
+
+
+def round(x: Any, /) -> Any:
+    """Return each element rounded to the nearest integer, halves to even ones; integers as they are.
+
+    Examples
+    --------
+    >>> import numpy as np, gpuprims
+    >>> with gpuprims.use_device("reference"):
+    ...     gpuprims.xp.round(np.array([1.5, 2.5, -0.2])).tolist()
+    [2.0, 2.0, -0.0]
+    """
+    return map_elements("trunc(x)" if "int" in str(x.dtype) else "rint(x)", x)  # NumPy's rint of integers is a float
 
 
 @refusing_keywords
