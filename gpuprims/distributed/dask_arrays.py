@@ -150,16 +150,11 @@ def scan(
 ) -> Any:
     """Scan elements; see :func:`gpuprims.scan`."""
     device, plain = plain_device("scan", how), find_op(as_op(op))
-    refused = {
-        "inclusive": not inclusive,
-        "where": where is not None,
-        "initial": initial is not None,
-        "reverse": bool(reverse),
-    }
+    refused = {"inclusive": not inclusive, "where": where is not None}
+    refused |= {"initial": initial is not None, "reverse": bool(reverse)}
     if wrong := [name for name, given in refused.items() if given]:
-        raise ArgumentError(
-            f"scan of Dask arrays: an inclusive scan from the first element on; got {', '.join(wrong)}="
-        )
+        rule = "scan of Dask arrays: an inclusive scan of all elements from the first on"
+        raise ArgumentError(f"{rule}; got {', '.join(wrong)}=")
     if len(arrays) > 1 or plain.components > 1 or plain.finish is not None:
         rule = "scan of Dask arrays: one array, and an operator whose results are the folded values"
         raise ArgumentError(f"{rule}; got {len(arrays)} array(s) and {plain.name} (compute the map or the sums first)")

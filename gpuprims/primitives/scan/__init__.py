@@ -155,8 +155,6 @@ def scan(
     >>> x = np.float32([3, 1, 4, 1, 5])
     >>> gpuprims.scan(x, device="reference")
     array([ 3.,  4.,  8.,  9., 14.], dtype=float32)
-    >>> gpuprims.scan(x, inclusive=False, device="reference")
-    array([0., 3., 4., 8., 9.], dtype=float32)
     >>> gpuprims.scan(x, inclusive=False, initial=10, device="reference")
     array([10., 13., 14., 18., 19.], dtype=float32)
     >>> gpuprims.scan(x, reverse=True, device="reference")
