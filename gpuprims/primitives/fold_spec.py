@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
+import numpy as np
+
 from gpuprims.core.codegen.functions import fetch_text, vector_addresses
 from gpuprims.core.codegen.operands import (
     elements_of,
@@ -23,6 +25,7 @@ from gpuprims.core.layout import VECTOR_BYTES, Layout
 from gpuprims.expressions import TypedExpr, c_type, constant, emit_function
 from gpuprims.operators import Folding
 
+_BOOL = np.dtype(np.bool_)
 _ROOMS = Path(__file__).parent
 _PLACE = "OUTPUTS, const layout_t layout, const i64 o, const i64 j"
 _STAGED = "const i64 first, LOCAL staged_t *staging"
@@ -94,6 +97,7 @@ class FoldSpec(KernelSpec):
             macros |= {"NARROW": int(self.narrow), "COMPONENTS": len(self.values)}
         searched = self.better is not None and len(self.values) > 1 and (self.index is None or len(self.index) == 1)
         macros["SEARCHED"] = int(searched)
+        macros["DECIDES"] = int(self.better is not None and self.values == (_BOOL,))
         if self.better:
             macros |= {"BETTER(a, b)": "gp_better(a, b)", "LEAD(value)": f"(value){fields[0]}"}
             macros |= {"IN_ORDER": int(self.index is None), "LEAD_ALONE": int(len(self.values) == 1)}

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_cases import COMPLEX, DTYPES, random_values
+from kernel_cases import COMPLEX, DTYPES, Kernel, random_values
+from reduce_cases import several_tiles
 
 import gpuprims
 from gpuprims.errors import LawError, NoVariantError
@@ -187,3 +188,19 @@ def test_any_and_all_see_the_one_element_that_decides(device: gpuprims.Device, d
                 np.testing.assert_array_equal(gpuprims.reduce(one[:, ::-1], op=op, axis=1, device=device), expected)
             assert not gpuprims.reduce(x[:-1], op="any", device=device)
             assert gpuprims.reduce(x[:-1] == 0, op="all", device=device)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "float32"])
+def test_every_kernel_sees_the_one_element_that_decides(
+    reduce_kernel: Kernel, rng: np.random.Generator, dtype: str
+) -> None:
+    x = np.zeros(several_tiles(reduce_kernel), dtype)
+    assert not reduce_kernel.reduce(x, op="any")
+    for place in (0, 1, x.size - 1, *rng.integers(0, x.size, 3)):
+        x[place] = 1
+        assert reduce_kernel.reduce(x, op="any")
+        assert not reduce_kernel.reduce(x == 0, op="all")
+        x[place] = 0
+    x[rng.random(x.size) < 0.5] = 1
+    assert reduce_kernel.reduce(x, op="any")
+    assert reduce_kernel.reduce(np.ones_like(x), op="all")

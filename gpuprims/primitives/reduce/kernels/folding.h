@@ -69,6 +69,13 @@ DEVICE void gp_search(const value_t *values, const int whole, const i64 j, const
 }
 #endif
 
+/* False if no element changes a folded value any more, as of any and all. */
+#if DECIDES
+#define UNDECIDED(folded) (!BETTER(LEAD(folded), LEAD(folded)))
+#else
+#define UNDECIDED(folded) 1
+#endif
+
 /* Load and fold a work-item's share of elements first ... end - 1 of an output, which `workers` work-items share.
  * With a commutative operator it takes every workers-th vector, otherwise one contiguous run. `first` is a whole vector. */
 DEVICE value_t gp_fold_elements(INPUTS, const layout_t layout, const i64 o, const i64 first, const i64 end, const i64 worker,
@@ -102,9 +109,11 @@ DEVICE value_t gp_fold_elements(INPUTS, const layout_t layout, const i64 o, cons
     }
     if (at >= 0) folded = MAP(o, at);
 #else
-    /* ITEMS independent elements in flight, then half as many once. Moments and other values of many words cost more to fold
+    /* ITEMS independent elements in flight until the value is decided, then half as many once. Moments and other values of many words cost more to fold
      * than to load, unless all were just loaded: the compiler then computes with their counts. So runs of fewer follow. */
-    for (; j + (ITEMS / VECTOR - 1) * step + VECTOR <= last; j += ITEMS / VECTOR * step) FOLD_LOADED(ITEMS);
+    for (; UNDECIDED(folded) && j + (ITEMS / VECTOR - 1) * step + VECTOR <= last; j += ITEMS / VECTOR * step)
+        FOLD_LOADED(ITEMS);
+    if (!UNDECIDED(folded)) return folded;
 #if ITEMS / 2 > VECTOR
     FOLD_ONCE(ITEMS / 2)
 #if MANY_WORDS && ITEMS / 4 > VECTOR
