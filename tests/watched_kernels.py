@@ -93,6 +93,8 @@ def small(variant: Variant) -> Variant:
     if variant.entry == "sort_buckets":
         few_keys = Geometry(256, 2, 2)
         return dataclasses.replace(variant, refuse=refuse, geometry=few_keys, tasks=few_keys)
+    if variant.entry == "sort_counted":
+        geometry = Geometry(32, 4, 2)
     return dataclasses.replace(narrow, refuse=refuse, geometry=geometry, **alone)
 
 

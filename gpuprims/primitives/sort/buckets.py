@@ -27,11 +27,12 @@ _WIDE = 4
 _WINDOW = 16
 # Bytes of local memory that kernels declare, at most.
 _DECLARED = 4 * (5 * DIGITS + 1024)
-# The headers of each step.
+# The headers of all steps, and of those that have more.
+_SHARED = "lower_sums.h", "buckets.h"
 _PARTS: dict[Step, tuple[str, ...]] = {
-    "counts": ("buckets.h", "bucket_plans.h"),
-    "notes": ("buckets.h", "bucket_plans.h"),
-    "tiles": ("buckets.h", "bucket_tasks.h"),
+    "counts": (*_SHARED, "bucket_plans.h"),
+    "notes": (*_SHARED, "bucket_plans.h"),
+    "tiles": (*_SHARED, "bucket_tasks.h"),
 }
 
 
@@ -128,7 +129,7 @@ def _shapes(work: Work) -> dict[Step, _Shape]:
 
 
 def _compiling(work: Work, step: Step, shape: _Shape) -> Callable[[], Kernel]:
-    spec = work.spec(5, step, copies=shape.copies, parts=_PARTS.get(step, ("buckets.h",)))
+    spec = work.spec(5, step, copies=shape.copies, parts=_PARTS.get(step, _SHARED))
     return lambda: work.device.kernel(shape.variant, spec)
 
 

@@ -10,6 +10,7 @@ from gpuprims.core.driver import Launch
 from gpuprims.core.together import together
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.sort.buckets import by_buckets
+from gpuprims.primitives.sort.counted import by_counts
 from gpuprims.primitives.sort.keys import DIGITS
 from gpuprims.primitives.sort.lane_order import RANKS, lanes_in_order
 from gpuprims.primitives.sort.resident import at_once
@@ -27,6 +28,7 @@ def passes_of(work: Work) -> Passes:
     ways = {
         "cpu_chunks": _by_chunks,
         "onesweep": _by_sweeps,
+        "counted": by_counts,
         "buckets": by_buckets,
         "resident": at_once,
         "merge": _by_merging,

@@ -16,9 +16,10 @@ from gpuprims.primitives.ordering import KERNELS
 from gpuprims.primitives.sort.keys import Keys
 
 _INT64 = np.dtype(np.int64)
-# What a launch does: move elements, count their digits, count them and note zeros and NaN, sort tiles, find where the
-# merge path crosses the begins of tiles, put equal ones in order, write what was counted, or try what a device does.
-Step = Literal["moves", "counts", "notes", "tiles", "crosses", "ties", "fills", "tries"]
+# What a launch does: move elements, count their digits, count them and note zeros and NaN, add up counts, sort tiles,
+# find where the merge path crosses the begins of tiles, put equal ones in order, write what was counted, or try what a
+# device does.
+Step = Literal["moves", "counts", "notes", "scans", "tiles", "crosses", "ties", "fills", "tries"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -99,6 +100,7 @@ class SortSpec(KernelSpec):
             "KEEPS_KEYS": int(self.keeps_keys),
             "COUNTS": int(self.step in ("counts", "notes")),
             "NOTES": int(self.step == "notes"),
+            "SCANS": int(self.step == "scans"),
             "TILES": int(self.step == "tiles"),
             "CROSSES": int(self.step == "crosses"),
             "TIES": int(self.step == "ties"),

@@ -9,6 +9,8 @@ from gpuprims.core.geometry import Geometry, Refusal
 from gpuprims.core.refusals import SPARE_LOCAL, lacks_local
 from gpuprims.core.traits import CallTraits
 
+# Counts of a work-item of sort/counted, of two bytes, for the values of half a digit; those of a digit for each tile.
+_HALVES, _DIGITS = 2 * 16, 256
 # Work-items of the smallest groups that merge, and bytes of an element's place before.
 LEAST_MERGING, _PLACE = 32, 2
 
@@ -38,6 +40,21 @@ def merged_tile_fits(at: Geometry) -> Refusal:
 
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
         return lacks_local(merged_bytes(LEAST_MERGING * at.items, call.dtypes[0].itemsize), capabilities)
+
+    return refuse
+
+
+def counted_bytes(tile: Geometry, moved_bytes: int) -> int:
+    """Return the local memory of a group that moves a tile by counts, whose keys and values take so many bytes."""
+    each = _HALVES + (tile.items + 1) * moved_bytes + 4
+    return tile.block * each + 8 * _DIGITS + SPARE_LOCAL
+
+
+def counted_tile_fits(at: Geometry) -> Refusal:
+    """Refuse devices whose local memory is too small for a tile of an element for each work-item."""
+
+    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
+        return lacks_local(counted_bytes(at._replace(items=1), call.value_bytes), capabilities)
 
     return refuse
 

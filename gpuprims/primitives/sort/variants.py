@@ -20,7 +20,7 @@ from gpuprims.primitives.sort.refusals import (
     whole_rows,
 )
 from gpuprims.primitives.sort.room import fits_at_once
-from gpuprims.primitives.sort.traits import by_bits, chunk_fits, merged_tile_fits
+from gpuprims.primitives.sort.traits import by_bits, chunk_fits, counted_tile_fits, merged_tile_fits
 
 
 @dataclass(frozen=True)
@@ -117,6 +117,15 @@ VARIANTS = (
             rows_from(2**14),  # rows: onesweep-short
             rows_below(2**32 - 1),
         ),
+    ),
+    *_SORT.gpu(
+        "counted",
+        rank=8,
+        geometry=Geometry(256, 16, 8),  # rows: counted
+        refuse=lambda at: first_refusal(
+            not_for_cpus, by_bits, group_fits(at.block), counted_tile_fits(at), rows_below(2**32 - 1)
+        ),
+        yields=rows_from(2**14),  # rows: counted
     ),
     _SORT.numpy(sort_numpy),
 )

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.oclgrind
 @each(of("sort"))
 def test_keys_and_indices(kernel: Kernel, rng: np.random.Generator) -> None:
     how = {"device": kernel.device, "variant": kernel.variant.name}
-    sizes = {"onesweep": (16_385,), "resident": (700, 9_001), "buckets": ()}
+    sizes = {"onesweep": (16_385,), "resident": (700, 9_001), "buckets": (), "counted": ()}
     for size in sizes.get(kernel.variant.name, (1, 60, 700)):
         x = random_values(rng, np.int16, size)
         assert np.array_equal(gpuprims.sort(x, **how), np.sort(x))
@@ -35,7 +35,7 @@ def test_keys_alone(kernel: Kernel, rng: np.random.Generator) -> None:
 @each([variant for variant in of("sort") if variant.name != "buckets"])
 def test_rows_with_values(kernel: Kernel, rng: np.random.Generator) -> None:
     how = {"device": kernel.device, "variant": kernel.variant.name}
-    rows = {"onesweep": (2, 17_001), "resident": (1, 9_001)}.get(kernel.variant.name, (3, 130))
+    rows = {"onesweep": (2, 17_001), "resident": (1, 9_001), "counted": (1, 130)}.get(kernel.variant.name, (3, 130))
     keys, values = random_values(rng, np.uint8, rows), random_values(rng, np.float32, rows)
     order = np.argsort(keys, kind="stable")
     got = gpuprims.sort_by_key(keys, values, **how)

@@ -74,7 +74,6 @@ typedef struct {
 } bucket_t;
 
 /* Numbers that a group shares. */
-#define SUMS (WARP ? BLOCK / WARP : BLOCK)
 typedef struct {
     u32 sums[SUMS], begins[DIGITS + 1], slots[DIGITS], edges[DIGITS + 1], tallies[3], base, widest;
     int flag;
@@ -129,36 +128,6 @@ DEVICE i64 gp_tiles_at_once(const i64 tiles, const i64 groups, const int byte)
 {
     const i64 even = (tiles + groups - 1) / groups, chunk = gp_chunk(tiles);
     return byte == TOP_BYTE ? (even + chunk - 1) / chunk * chunk : min(even, (i64)8);
-}
-
-/* Return the sum of the counts of the work-items before; all from `of` on count nothing. */
-DEVICE u32 gp_sum_of_lower(const u32 count, LOCAL u32 *sums, const int of, const int tid)
-{
-#if WARP
-    const int lane = tid % WARP;
-    u32 whole = count, before = 0;
-    for (int stride = 1; stride < WARP; stride *= 2) {
-        const u32 lower = gp_shuffle_word_up(whole, stride);
-        whole += lane >= stride ? lower : 0;
-    }
-    if (lane == WARP - 1) sums[tid / WARP] = whole;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (int warp = 0; warp < of / WARP; warp++) before += warp < tid / WARP ? sums[warp] : 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    return before + whole - count;
-#else
-    sums[tid] = count;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (int stride = 1; stride < of; stride *= 2) {
-        const u32 lower = tid >= stride ? sums[tid - stride] : 0;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        sums[tid] += lower;
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    const u32 before = sums[tid] - count;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    return before;
-#endif
 }
 
 /* Return 1 if all zeros are negative, as none of other dtypes are. */
