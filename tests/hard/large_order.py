@@ -66,6 +66,26 @@ def _median(device: gpuprims.Device, x: Any, size: int) -> None:
         _equal(device, (got,), (value(rank)[0],))
 
 
+def _partition(device: gpuprims.Device, x: Any, size: int) -> None:
+    ranks = (size // 3, size - 2)
+    got = gpuprims.partition(x, list(ranks), device=device)
+    value = _value(size)
+    pivots, begins = value(np.array(ranks)), np.cumsum(counts(size)) - counts(size)
+    edges = np.array([0, *begins[pivots], size])
+    # Places at both sides of each edge and of each rank, and some between.
+    around = np.concatenate([edges, ranks, np.linspace(0, size - 1, 1001).astype(np.int64)])
+    places = np.unique(np.clip(around[:, None] + np.arange(-3, 4), 0, size - 1))
+    found = on_host(device, gpuprims.take(got, _there(device, x, places), device=device))
+    np.testing.assert_array_equal(found[np.isin(places, ranks)], value(places[np.isin(places, ranks)]))
+    for pivot, begin in zip(pivots, edges[1:-1], strict=True):
+        end = begin + counts(size)[pivot]
+        np.testing.assert_array_equal(found < pivot, places < begin)
+        np.testing.assert_array_equal(found > pivot, places >= end)
+    sums = [int(on_host(device, gpuprims.reduce(one, dtype=np.int64, device=device))) for one in (x, got)]
+    if sums[0] != sums[1]:
+        raise AssertionError(f"the elements of the input, whose sum is {sums[0]}; got {sums[1]}")
+
+
 def _searchsorted(device: gpuprims.Device, x: Any, size: int) -> None:
     ordered, before = gpuprims.sort(x, device=device), np.cumsum(np.insert(counts(size, 256), 0, 0))
     for side, expected in (("left", before[:-1]), ("right", before[1:])):
@@ -102,6 +122,7 @@ def _equal(device: gpuprims.Device, got: tuple[Any, ...], expected: tuple[Any, .
 # As ``CALLS`` of large.py. A sort needs its result and room for two rows; for indices of 8 bytes, 8 times as much.
 ORDER_CALLS: dict[str, tuple[Callable[[gpuprims.Device, Any, int], None], int]] = {
     "sort": (_sort, 3), "argsort": (_argsort, 26), "top_k": (_top_k, 0), "unique": (_unique, 13),
-    "unique with indices": (_unique_with_indices, 52), "median": (_median, 0), "searchsorted": (_searchsorted, 3),
+    "unique with indices": (_unique_with_indices, 52), "median": (_median, 0), "partition": (_partition, 4),
+    "searchsorted": (_searchsorted, 3),
     "searchsorted of many keys": (_many_keys, 8), "merge": (_merge, 3), "take": (_take, 0),
 }  # fmt: skip

@@ -16,6 +16,7 @@ from gpuprims.errors import AxisError, quoted
 from gpuprims.expressions import trace
 from gpuprims.primitives.grouping.by_numpy import distinct_by_numpy
 from gpuprims.primitives.grouping.direct import direct_distinct
+from gpuprims.primitives.grouping.few import few_distinct
 from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.grouping.indices import numbers, scatter
 from gpuprims.primitives.grouping.runs import find_runs
@@ -92,8 +93,9 @@ def unique(
     Notes
     -----
     The elements are sorted, with their indices if these are needed, and the first of each run is kept. Integers of a
-    small range are counted instead, unless indices or the inverse are wanted. NaN are last, and -0.0 is equal to 0.0. A
-    call waits for the number of distinct elements, and before it may wait for the smallest and the largest integer.
+    small range, and many integers of up to about a thousand values, are counted instead, unless indices or the inverse
+    are wanted. NaN are last, and -0.0 is equal to 0.0. A call waits for the number of distinct elements, and before it
+    may wait for the smallest and the largest integer, and for the values of a sample.
 
     Examples
     --------
@@ -147,8 +149,9 @@ def _by_kernels(
         nothing = [operands.empty(shape, _INT64) for shape, one in zip(shapes, wanted, strict=True) if one]
         return _returned(operands, elements, nothing)
     if not return_index and not return_inverse:
-        if (found := direct_distinct(elements, operands.device, counted=return_counts)) is not None:
-            return _returned(operands, found[0], list(found[1:]))
+        for distinct in (direct_distinct, few_distinct):
+            if (found := distinct(elements, operands.device, counted=return_counts)) is not None:
+                return _returned(operands, found[0], list(found[1:]))
         ordered = in_order("unique", "keys", (elements,), operands.device)
         runs = find_runs(operands, ordered, Wanted(values=True, offsets=return_counts), equal_nan=equal_nan)
         return _returned(operands, runs.values, [runs.lengths(operands)] if return_counts else [])
