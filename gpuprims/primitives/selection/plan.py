@@ -83,14 +83,20 @@ class SampledSpec(SelectionSpec):
         return *super().headers(), KERNELS / "pieces.h", KERNELS / "sampling.h"
 
 
-class RowsSpec(SelectionSpec):
-    """The same for the kernel that takes whole rows, which has no counters."""
+class CpuRowsSpec(SelectionSpec):
+    """The same for the kernel of CPUs that takes whole rows, which has no counters."""
 
     scratch_pointers: ClassVar[int] = 1
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""
         return KERNELS / "order.h", KERNELS / "ordering.h"
+
+
+class RowsSpec(SelectionSpec):
+    """The same for the kernel whose groups take whole rows, which needs no other memory."""
+
+    scratch_pointers: ClassVar[int] = 0
 
 
 @keeps_calls()
@@ -141,8 +147,11 @@ def _launch(
     told = layout.accesses[:2], layout.accesses[2:], (dtype,), function
     if variant.name == "cpu_rows":
         groups = variant.groups(outputs, able)
-        launch = device.kernel(variant, RowsSpec(*told, **how)).prepare(groups, layout.pack(0), outputs, n)
+        launch = device.kernel(variant, CpuRowsSpec(*told, **how)).prepare(groups, layout.pack(0), outputs, n)
         return with_scratch(device, launch, groups * n * (8 if order_bits(dtype) > 32 else 4))
+    if variant.name == "rows":
+        kernel = device.kernel(variant, RowsSpec(*told, **how))
+        return kernel.prepare(variant.groups(outputs, able), layout.pack(0), outputs, n)
     if not isinstance(variant.source, Path):
         kernel = device.kernel(variant, SelectionSpec(*told, **how))
         return kernel.prepare(1, layout.pack(0), outputs, n)

@@ -37,6 +37,13 @@ VARIANTS = (
         ),
     ),
     *_SELECTION.gpu(
+        "rows",
+        rank=18,
+        geometry=Geometry(256, 1, 8),  # rows: rows
+        refuse=lambda at: first_refusal(double_precision, group_fits(at.block), rows_below(2**32 - 1)),
+        yields=rows_below(2**14),  # rows: rows
+    ),
+    *_SELECTION.gpu(
         "sampled",
         rank=15,
         vectors=True,
