@@ -19,16 +19,16 @@ from gpuprims.primitives.floats_by_numpy import FEWEST_BY_LANES, fold_floats, sc
 Dtype = np.dtype[Any]
 # NumPy takes some 20 ns for each row: more than a launch by the calling thread, and than one that wakes threads.
 _ROWS_NEAR, _ROWS = 2**8, 2**11
-_FOLDS: dict[str, np.ufunc] = {
+FOLDS: dict[str, np.ufunc] = {
     "sum": np.add, "prod": np.multiply, "min": np.minimum, "max": np.maximum,
     "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or, "bitwise_xor": np.bitwise_xor,
 }  # fmt: skip
-_TRUTHS: dict[str, np.ufunc] = {"any": np.logical_or, "all": np.logical_and}
+TRUTHS: dict[str, np.ufunc] = {"any": np.logical_or, "all": np.logical_and}
 _PLACES = ("argmin", "argmax")
 # Folds and scans of floats: how many elements are folded at once at most, and the kernel whose order they follow.
 _FEW_FLOATS, _IN_ORDER = Few(near=0, woken=2**15), "cpu_chunks"  # rows: by_numpy-floats
 _IDENTITIES = {"sum": 0.0, "prod": 1.0, "mean": 0.0}
-_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def folds_by_numpy(
@@ -42,7 +42,7 @@ def folds_by_numpy(
     by_rows = len(form.shape) - 1 in axes
     if by_rows and rows > _ROWS:
         return None
-    if form.dtype in _FLOATS and op in _IDENTITIES:
+    if form.dtype in FLOATS and op in _IDENTITIES:
         flat = not kept and is_contiguous(form) and result == form.dtype and math.prod(form.shape) > FEWEST_BY_LANES
         shape = (1,) * len(form.shape) if keepdims else ()
         return ByNumPy(partial(_fold_floats, op, shape), _FEW_FLOATS, _IN_ORDER) if flat else None
@@ -51,12 +51,12 @@ def folds_by_numpy(
 
 
 def _fold_of(op: str, dtype: Dtype, axes: tuple[int, ...] | None, keepdims: bool, result: Dtype) -> Compute | None:
-    floats = dtype in _FLOATS
+    floats = dtype in FLOATS
     if not floats and dtype.kind not in "iub":
         return None
     how: dict[str, Any] = {"axis": axes, "keepdims": keepdims}
-    if op in _TRUTHS:
-        return partial(_TRUTHS[op].reduce, **how)
+    if op in TRUTHS:
+        return partial(TRUTHS[op].reduce, **how)
     if op == "count_nonzero":
         return lambda x: np.add.reduce(x != 0, dtype=result, **how)
     if op in _PLACES:
@@ -65,16 +65,16 @@ def _fold_of(op: str, dtype: Dtype, axes: tuple[int, ...] | None, keepdims: bool
         find: Callable[..., Any] = getattr(np.ndarray, op)
         how["axis"] = None if axes is None else axes[0]
         return partial(_place_of_float, find, how) if floats else partial(find, **how)
-    if op not in _FOLDS or (floats and op not in ("min", "max")) or result.kind not in "iub" + "f" * floats:
+    if op not in FOLDS or (floats and op not in ("min", "max")) or result.kind not in "iub" + "f" * floats:
         return None
-    fold = partial(_FOLDS[op].reduce, dtype=result, **how)
-    return partial(_extreme_of_floats, fold) if floats else fold
+    fold = partial(FOLDS[op].reduce, dtype=result, **how)
+    return partial(extreme_of_floats, fold) if floats else fold
 
 
 def _fold_floats(op: str, shape: tuple[int, ...], x: np.ndarray) -> Any:
     """Return a fold; NotImplemented for NaN, whose bits may differ."""
     with np.errstate(all="ignore"):
-        found = fold_floats(_FOLDS["sum" if op == "mean" else op], _IDENTITIES[op], x.ravel())
+        found = fold_floats(FOLDS["sum" if op == "mean" else op], _IDENTITIES[op], x.ravel())
         if op == "mean":
             found = found / x.dtype.type(x.size)
     if found != found:
@@ -82,9 +82,9 @@ def _fold_floats(op: str, shape: tuple[int, ...], x: np.ndarray) -> Any:
     return found.reshape(shape) if shape else found
 
 
-def _extreme_of_floats(fold: Callable[[np.ndarray], Any], x: np.ndarray) -> Any:
+def extreme_of_floats(fold: Compute, *arrays: np.ndarray) -> Any:
     """Return minima or maxima; NotImplemented for NaN, and for zeros, whose signs may differ."""
-    found = fold(x)
+    found = fold(*arrays)
     sure = (found < 0) | (found > 0)
     return found if sure.all() else NotImplemented
 
@@ -100,16 +100,16 @@ def scans_by_numpy(
     """Return how NumPy scans an array of integers by a named operator, if it does."""
     flat = axis is None or len(form.shape) == 1
     integers = form.dtype.kind in "iub" and result.kind in "iub"
-    if not isinstance(op, str) or op not in _FOLDS or not form.shape:
+    if not isinstance(op, str) or op not in FOLDS or not form.shape:
         return None
-    if op == "sum" and form.dtype in _FLOATS and form.dtype == result and flat and inclusive and is_contiguous(form):
+    if op == "sum" and form.dtype in FLOATS and form.dtype == result and flat and inclusive and is_contiguous(form):
         return ByNumPy(_scan_floats, _FEW_FLOATS, _IN_ORDER)
     if not integers:
         return None
     if not flat and not is_contiguous(form):
         return None
     if inclusive:
-        return ByNumPy(partial(_scan, _FOLDS[op].accumulate, None if flat else axis, result), few)
+        return ByNumPy(partial(_scan, FOLDS[op].accumulate, None if flat else axis, result), few)
     return ByNumPy(partial(_exclusive_sums, result), few) if op == "sum" and flat else None
 
 

@@ -20,6 +20,18 @@ REAL = (*INTEGERS, *FLOATS)
 SPECIAL = (-0.0, 0.0, 1.0, -1.0, 2.5, np.inf, -np.inf, np.nan)
 G = gpuprims
 AT = np.array([[3, 0, -1], [7, -7, 2]])
+
+
+def _offsets(x: np.ndarray, *, empty: bool = False) -> np.ndarray:
+    """Return offsets of segments of several lengths, some of which have no elements."""
+    ends = [0, 1, 3, x.size // 2, x.size - 2, x.size]
+    return np.sort([*ends, 0, 3, x.size] if empty else ends)
+
+
+def _in_segments(op: str, *, empty: bool = False, **how: Any) -> Callable[..., Any]:
+    return lambda x, **at: G.reduce(x.ravel(), op=op, segments=_offsets(x, empty=empty), **how, **at)
+
+
 # Calls on an array of some elements, and the dtypes whose calls NumPy computes.
 CALLS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "sort": (G.sort, REAL),
@@ -53,6 +65,10 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
         lambda x, **at: G.merge(G.sort(x.ravel(), descending=True, **at), x.ravel()[:1], descending=True, **at),
         REAL,
     ),
+    "sums of segments": (_in_segments("sum", empty=True), INTEGERS),
+    "products of segments": (_in_segments("prod", empty=True), INTEGERS),
+    "bits of segments": (_in_segments("bitwise_and", empty=True), INTEGERS),
+    "truths of segments": (_in_segments("any", empty=True), REAL),
     "unique": (G.unique, REAL),
     "unique, all": (lambda x, **at: G.unique(x, True, True, True, **at), REAL),
     "unique, counts": (lambda x, **at: G.unique(x, return_counts=True, **at), REAL),
@@ -84,6 +100,13 @@ WOKEN: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "xor": (lambda x, **at: G.reduce(x, op="bitwise_xor", **at), INTEGERS),
     "scan": (G.scan, INTEGERS),
     "scan, axis": (lambda x, **at: G.scan(x, op="max", axis=-1, **at), INTEGERS),
+    "minima of segments": (_in_segments("min"), REAL),
+    "maxima of segments": (_in_segments("max"), REAL),
+    "sums in segments": (lambda x, **at: G.scan(x.ravel(), segments=_offsets(x, empty=True), **at), INTEGERS[1:]),
+    "sums before, in segments": (
+        lambda x, **at: G.scan(x.ravel(), segments=_offsets(x).astype(np.uint64), inclusive=False, **at),
+        INTEGERS[1:],
+    ),
     "scan, exclusive": (lambda x, **at: G.scan(x, inclusive=False, **at), INTEGERS),
 }
 

@@ -25,6 +25,7 @@ from gpuprims.primitives.fold import plan_scan
 from gpuprims.primitives.fold_variants import FoldVariant
 from gpuprims.primitives.levels import at_level, settled_here
 from gpuprims.primitives.near import groups_near
+from gpuprims.primitives.segments.by_numpy import segments_by_numpy
 from gpuprims.primitives.segments.offsets import along_one_axis, end_dtype
 from gpuprims.primitives.segments.operator import placed, segmented
 from gpuprims.primitives.segments.shares import SharesVariant, launch_shares, taking_offsets
@@ -99,7 +100,9 @@ def plan_by_offsets(
 
     # Empty arrays have no memory, so kernels get the offsets instead and read no elements.
     inputs = range(len(forms)) if size else [len(own)] * len(forms)
-    return LaunchPlan(device, "segments", traits, results, compiling, asked=variant, inputs=inputs)
+    by_numpy = segments_by_numpy(request.op, request.map, forms, folding.outputs[0])
+    what = device, "segments", traits, results, compiling
+    return LaunchPlan(*what, asked=variant, inputs=inputs, by_numpy=by_numpy)
 
 
 @keeps_calls()

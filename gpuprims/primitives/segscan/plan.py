@@ -21,6 +21,7 @@ from gpuprims.expressions import Expr
 from gpuprims.operators import Folding, Op, as_map, counting, find_op, make_folding
 from gpuprims.operators.portable import is_portable, rounds
 from gpuprims.primitives.levels import at_level, settled_here
+from gpuprims.primitives.segments.by_numpy import segment_sums_by_numpy
 from gpuprims.primitives.segments.shares import SharesVariant, launch_tails, taking_offsets
 from gpuprims.primitives.segments.spec import RunsScanSpec
 
@@ -91,7 +92,9 @@ def plan_segscan(
         launches = [kernel.prepare(parts, packed, count, size, parts, step) for step in range(parts == 1, 2)]
         return with_scratch(device, in_turn(launches), parts * 4 * value_words(folding.values))
 
-    return LaunchPlan(device, "segscan", traits, results, compiling, asked=variant, inputs=range(len(forms)))
+    by_numpy = segment_sums_by_numpy(request.op, request.map, request.inclusive, forms, folding.outputs[0])
+    what = device, "segscan", traits, results, compiling
+    return LaunchPlan(*what, asked=variant, inputs=range(len(forms)), by_numpy=by_numpy)
 
 
 def sample(call: Sample) -> LaunchPlan:
