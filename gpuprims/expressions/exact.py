@@ -60,7 +60,7 @@ def prepared(function: TypedExpr) -> Callable[..., tuple[Any, ...]]:
     """Return an exact function in NumPy, for many calls: a call costs little more than NumPy's functions."""
     fixed, steps = list[Any](), list[tuple[int, Callable[..., Any], tuple[int, ...]]]()
     for place, node in enumerate(function.nodes):
-        fixed.append(node.scalar if node.name == "constant" else None)
+        fixed.append(np.asarray(node.scalar) if node.name == "constant" else None)  # ufuncs take scalars more slowly
         if node.name == "cast":
             steps.append((place, partial(np.ndarray.astype, dtype=node.dtype), node.operands))
         elif node.name not in ("argument", "constant"):

@@ -1,12 +1,23 @@
-"""Folds and scans of few floats by NumPy, in the order in which kernels for CPUs fold them, so with the same bits."""
+"""Folds and scans of few floats in the order in which kernels for CPUs fold them, so with the same bits.
+
+A module in C has them, and those by NumPy here are for machines without a C compiler.
+"""
 
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from gpuprims.core.by_numpy import Few
+from gpuprims.core.c_modules import CModule
+from gpuprims.core.device import Device
+
+FLOATS = CModule(Path(__file__).with_name("floats.c"), lambda calls: None)
+# Most elements that are folded so, with the module in C and without it. Rows: by_numpy-floats.
+_FEW_IN_C, _FEW = Few(near=2**15, woken=2**15), Few(near=0, woken=2**15)
 # As in reduce_cpu_chunks.cl: bytes of all lanes, elements of a run in each, and those that are folded at once.
 _LANES_BYTES, _RUN, _TAKEN = 128, 64, 4
 FEWEST_BY_LANES = 128  # fewer elements are folded one by one
@@ -16,8 +27,44 @@ _SCANNED, _AT_A_TIME = 8, 64
 _BY_RUNS = 2048
 
 
+def in_c(device: Device) -> bool:
+    """Return True if calls on few floats of a device run in C; if they may soon, ask for the module."""
+    if getattr(device.driver, "wakes_threads", None) is not None:
+        FLOATS.ask()
+    return FLOATS.calls is not None
+
+
+def few_floats(device: Device) -> Few:
+    """Return how many floats a device's calls fold or scan here."""
+    return _FEW_IN_C if in_c(device) else _FEW
+
+
 def fold_floats(op: np.ufunc, identity: float, x: np.ndarray) -> Any:
-    """Fold contiguous floats as reduce/cpu_chunks does more than 128 of them, in one part.
+    """Return the sum or the product of more than 128 contiguous floats, as reduce/cpu_chunks folds them in one part."""
+    if FLOATS.calls is not None:
+        return FLOATS.calls.fold(x, op is np.multiply)
+    with np.errstate(all="ignore"):
+        return folded_by_numpy(op, identity, x.ravel())
+
+
+def scan_floats(x: np.ndarray) -> np.ndarray:
+    """Return the sums up to each of contiguous floats, as scan/cpu_chunks adds them in one chunk."""
+    if FLOATS.calls is not None:
+        return FLOATS.calls.scan(x)  # type: ignore[no-any-return]
+    with np.errstate(all="ignore"):
+        return scanned_by_numpy(x.ravel())
+
+
+def has_nan(x: Any) -> bool:
+    """Return True if one of some floats, or a float, is NaN."""
+    if FLOATS.calls is not None and isinstance(x, np.ndarray) and x.flags.c_contiguous:
+        return FLOATS.calls.has_nan(x)  # type: ignore[no-any-return]
+    most = np.maximum.reduce(x, None)
+    return bool(most != most)
+
+
+def folded_by_numpy(op: np.ufunc, identity: float, x: np.ndarray) -> Any:
+    """Fold floats along one axis.
 
     Lanes fold runs, four elements of each lane at a time; pairs of runs are folded, then pairs of pairs, and so on, and
     last the lanes.
@@ -63,8 +110,8 @@ def _rest(op: np.ufunc, identity: float, x: np.ndarray, lanes: int) -> Any:
     return op.reduce(rows)
 
 
-def scan_floats(x: np.ndarray) -> np.ndarray:
-    """Return the sums up to each of contiguous floats, as scan/cpu_chunks adds them in one chunk.
+def scanned_by_numpy(x: np.ndarray) -> np.ndarray:
+    """Scan floats along one axis.
 
     Runs of eight elements are scanned each from 0, then what comes before them is added. Elements behind the last 64
     are added one by one.

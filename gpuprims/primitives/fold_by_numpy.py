@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.by_numpy import ByNumPy, Compute, Few
+from gpuprims.core.device import Device
 from gpuprims.core.layout import Form, is_contiguous
-from gpuprims.primitives.floats_by_numpy import FEWEST_BY_LANES, fold_floats, scan_floats
+from gpuprims.primitives.floats_by_numpy import FEWEST_BY_LANES, few_floats, fold_floats, scan_floats
 
 Dtype = np.dtype[Any]
 # NumPy takes some 20 ns for each row: more than a launch by the calling thread, and than one that wakes threads.
@@ -25,14 +26,13 @@ FOLDS: dict[str, np.ufunc] = {
 }  # fmt: skip
 TRUTHS: dict[str, np.ufunc] = {"any": np.logical_or, "all": np.logical_and}
 _PLACES = ("argmin", "argmax")
-# Folds and scans of floats: how many elements are folded at once at most, and the kernel whose order they follow.
-_FEW_FLOATS, _IN_ORDER = Few(near=0, woken=2**15), "cpu_chunks"  # rows: by_numpy-floats
+_IN_ORDER = "cpu_chunks"  # the kernel whose order folds and scans of floats follow
 _IDENTITIES = {"sum": 0.0, "prod": 1.0, "mean": 0.0}
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def folds_by_numpy(
-    few: Few, op: object, form: Form, axes: tuple[int, ...], keepdims: bool, result: Dtype
+    device: Device, few: Few, op: object, form: Form, axes: tuple[int, ...], keepdims: bool, result: Dtype
 ) -> ByNumPy | None:
     """Return how NumPy folds an array by a named operator, if it does."""
     kept = len(form.shape) - len(axes)
@@ -45,7 +45,7 @@ def folds_by_numpy(
     if form.dtype in FLOATS and op in _IDENTITIES:
         flat = not kept and is_contiguous(form) and result == form.dtype and math.prod(form.shape) > FEWEST_BY_LANES
         shape = (1,) * len(form.shape) if keepdims else ()
-        return ByNumPy(partial(_fold_floats, op, shape), _FEW_FLOATS, _IN_ORDER) if flat else None
+        return ByNumPy(partial(_fold_floats, op, shape), few_floats(device), _IN_ORDER) if flat else None
     compute = _fold_of(op, form.dtype, axes if kept else None, keepdims, result)
     return None if compute is None else ByNumPy(compute, few._replace(near=0) if by_rows and rows > _ROWS_NEAR else few)
 
@@ -73,9 +73,9 @@ def _fold_of(op: str, dtype: Dtype, axes: tuple[int, ...] | None, keepdims: bool
 
 def _fold_floats(op: str, shape: tuple[int, ...], x: np.ndarray) -> Any:
     """Return a fold; NotImplemented for NaN, whose bits may differ."""
-    with np.errstate(all="ignore"):
-        found = fold_floats(FOLDS["sum" if op == "mean" else op], _IDENTITIES[op], x.ravel())
-        if op == "mean":
+    found = fold_floats(FOLDS["sum" if op == "mean" else op], _IDENTITIES[op], x)
+    if op == "mean":
+        with np.errstate(all="ignore"):
             found = found / x.dtype.type(x.size)
     if found != found:
         return NotImplemented
@@ -95,7 +95,7 @@ def _place_of_float(find: Callable[..., Any], how: dict[str, Any], x: np.ndarray
 
 
 def scans_by_numpy(
-    few: Few, op: object, form: Form, axis: int | None, inclusive: bool, result: Dtype
+    device: Device, few: Few, op: object, form: Form, axis: int | None, inclusive: bool, result: Dtype
 ) -> ByNumPy | None:
     """Return how NumPy scans an array of integers by a named operator, if it does."""
     flat = axis is None or len(form.shape) == 1
@@ -103,7 +103,7 @@ def scans_by_numpy(
     if not isinstance(op, str) or op not in FOLDS or not form.shape:
         return None
     if op == "sum" and form.dtype in FLOATS and form.dtype == result and flat and inclusive and is_contiguous(form):
-        return ByNumPy(_scan_floats, _FEW_FLOATS, _IN_ORDER)
+        return ByNumPy(_scan_floats, few_floats(device), _IN_ORDER)
     if not integers:
         return None
     if not flat and not is_contiguous(form):
@@ -119,8 +119,7 @@ def _scan(accumulate: Callable[..., np.ndarray], axis: int | None, result: Dtype
 
 def _scan_floats(x: np.ndarray) -> Any:
     """Return sums; NotImplemented with NaN."""
-    with np.errstate(all="ignore"):
-        found = scan_floats(x.ravel())
+    found = scan_floats(x)
     return NotImplemented if found[-1] != found[-1] else found
 
 

@@ -1,7 +1,8 @@
-"""Folds and scans of few floats by NumPy: the bits are those of the kernels whose order they follow."""
+"""Calls on few floats by NumPy and in C: the bits are those of the kernels whose order they follow."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -11,10 +12,15 @@ from kernel_cases import need
 from tricky_data import tricky
 
 import gpuprims
+from gpuprims.core import c_modules
 from gpuprims.core.by_numpy import ByNumPy, Few
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.program_cache import forget_calls
 from gpuprims.core.registry import REGISTRY
+from gpuprims.expressions import expression, typed
+from gpuprims.expressions.exact import prepared
+from gpuprims.primitives.floats_by_numpy import FLOATS, folded_by_numpy, scanned_by_numpy
+from gpuprims.primitives.map.by_numpy import _program
 
 # On both sides of what is folded one by one, of four elements a lane, of a run and of several.
 SIZES = (129, 160, 255, 256, 257, 1000, 2047, 2048, 2049, 4096, 6177, 14_336, 32_768)
@@ -29,6 +35,14 @@ CALLS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def module() -> Any:
+    """The module in C."""
+    if c_modules.why_not() is not None:
+        pytest.skip(str(c_modules.why_not()))
+    return c_modules.loaded("floats", c_modules.compiled(FLOATS.source))
+
+
 @pytest.fixture
 def host() -> gpuprims.Device:
     """A device whose launches wake threads."""
@@ -36,6 +50,16 @@ def host() -> gpuprims.Device:
         if getattr(device.driver, "wakes_threads", None) and device.driver.shares_host_memory:
             return device
     pytest.skip("launches of the devices here take less time")
+
+
+@pytest.fixture(params=["C", pytest.param("NumPy", marks=WHOLE)])
+def computes(request: pytest.FixtureRequest, numpy_computes: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """What computes calls on few floats."""
+    monkeypatch.setattr(FLOATS, "_asked", True)
+    monkeypatch.setattr(FLOATS, "calls", request.getfixturevalue("module") if request.param == "C" else None)
+    forget_calls()
+    yield request.param
+    forget_calls()
 
 
 def call_of(name: str, device: gpuprims.Device) -> Any:
@@ -49,7 +73,7 @@ def same(found: Any, expected: Any) -> None:
 
 @pytest.mark.parametrize(("name", "dtype"), CALLS)
 def test_floats_have_the_bits_of_the_kernel(
-    host: gpuprims.Device, rng: np.random.Generator, numpy_computes: None, name: str, dtype: str
+    host: gpuprims.Device, rng: np.random.Generator, computes: str, name: str, dtype: str
 ) -> None:
     need(host, "float64")
     call = call_of(name, host)
@@ -65,7 +89,7 @@ def test_floats_have_the_bits_of_the_kernel(
 
 
 @pytest.mark.parametrize("name", ["sum", "scan"])
-def test_floats_that_are_hard(host: gpuprims.Device, rng: np.random.Generator, numpy_computes: None, name: str) -> None:
+def test_floats_that_are_hard(host: gpuprims.Device, rng: np.random.Generator, computes: str, name: str) -> None:
     call = call_of(name, host)
     for x in tricky(rng, 3001, "float32").values():
         for one in (x, x[:1000], x[:900].reshape(30, 30)):
@@ -92,3 +116,79 @@ def test_numpy_follows_the_kernel_that_runs(
     monkeypatch.setattr(ByNumPy, "compute", property(lambda self: pytest.fail("NumPy computes")))
     forget_calls()
     same(gpuprims.reduce(x, device=host), gpuprims.reduce(x, device=host, variant="cpu_chunks"))
+
+
+def floats_of(rng: np.random.Generator, size: int, dtype: str) -> list[np.ndarray]:
+    many = (rng.standard_normal(size) * 10.0 ** rng.integers(-4, 4, size)).astype(dtype)
+    return [many, np.full(size, -0.0, dtype), 1 + (many / 1e7).astype(dtype)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_folds_and_scans_in_c_have_the_bits_of_those_by_numpy(
+    module: Any, rng: np.random.Generator, dtype: str
+) -> None:
+    for size in (*SIZES, 100_003):
+        for x in floats_of(rng, size, dtype):
+            same(module.fold(x, False), folded_by_numpy(np.add, 0.0, x))
+            same(module.fold(x, True), folded_by_numpy(np.multiply, 1.0, x))
+            same(module.scan(x), scanned_by_numpy(x))
+
+
+MAPS = ("2*x + 1", "x/4 - x*x", "-x", "sqrt(abs(x)) + x**2", "x - y/3", "y", "x + y*0.1 - (x - 3)/(y + 2)", "+x")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_maps_in_c_have_the_bits_of_those_by_numpy(module: Any, rng: np.random.Generator, dtype: str) -> None:
+    for text in MAPS:
+        function = typed(expression(text), (np.dtype(dtype),) * (1 + ("y" in text)))
+        program = _program(function, 1 + ("y" in text))
+        assert (program is None) == (text == "y")  # a copy has no steps
+        for size in (1, 255, 256, 257, 1000):
+            arrays = [one.reshape(1, -1) for one in floats_of(rng, size, dtype)[::2]][: 1 + ("y" in text)]
+            if program is not None:
+                same(module.apply(*program, *arrays), prepared(function)(*arrays)[0])
+
+
+@pytest.mark.parametrize("text", ["x*x + y", "x < y", "exp(x)", "x + 1" + "*x + 1" * 30])
+def test_maps_that_need_more_have_no_program(text: str) -> None:
+    """Dtypes that differ, other operations, and more steps than there is room for."""
+    dtypes = [np.dtype(np.float32), np.dtype(np.float64)]
+    function = typed(expression(text), dtypes[: 1 + ("y" in text)])
+    assert _program(function, 2) is None
+
+
+def test_nan_and_arrays_that_do_not_fit_are_declined(module: Any, rng: np.random.Generator) -> None:
+    program = _program(typed(expression("2*x + 1"), (np.dtype(np.float32),)), 1)
+    assert program is not None
+    for size in (1, 31, 32, 33, 1000):
+        x = rng.standard_normal(size).astype(np.float32)
+        assert not module.has_nan(x)
+        x[-1] = np.nan
+        assert module.has_nan(x)
+        assert module.apply(*program, x) is NotImplemented
+    for wrong in (np.zeros(4, np.int32), np.zeros((4, 4), np.float32).T, np.zeros(8, np.float64)[::2], 1.0):
+        with pytest.raises(TypeError, match="a contiguous array of float32 or float64"):
+            module.fold(wrong, False)
+    with pytest.raises(TypeError, match="one dtype and shape"):
+        module.apply(*program, np.zeros(3, np.float32), np.zeros(4, np.float32))
+    with pytest.raises(ValueError, match="on values before it"):
+        module.apply(bytes([0, 9, 9]), b"", np.zeros(3, np.float32))
+
+
+def test_calls_in_the_calling_thread_have_the_bits_of_the_kernel(
+    device: gpuprims.Device,
+    module: Any,
+    rng: np.random.Generator,
+    numpy_computes: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if getattr(device.driver, "wakes_threads", None) is not False:
+        pytest.skip("launches wake threads")
+    monkeypatch.setattr(FLOATS, "calls", module)
+    for size in (129, 6177):
+        x = floats_of(rng, size, "float32")[0]
+        forget_calls()
+        for name in ("sum", "scan"):
+            same(call_of(name, device)(x), call_of(name, device)(x, variant="cpu_chunks"))
+        same(gpuprims.map("3*x - 1", x, device=device), gpuprims.map("3*x - 1", x, device=device, variant="cpu_chunks"))
+    forget_calls()

@@ -1,4 +1,4 @@
-"""Maps of few elements by NumPy, with the bits of the kernels."""
+"""Maps of few elements by NumPy, with the bits of the kernels, or of floats in C."""
 
 from __future__ import annotations
 
@@ -9,25 +9,60 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.by_numpy import ByNumPy, Few
+from gpuprims.core.device import Device
 from gpuprims.core.layout import Form, is_contiguous
 from gpuprims.expressions import TypedExpr
 from gpuprims.expressions.exact import is_exact, prepared
+from gpuprims.primitives.floats_by_numpy import FLOATS, has_nan, in_c
 
 # NumPy reads and writes an array for each operation, and looks for NaN among floats.
 _FEW, _FEW_OF_MANY, _MOST = Few(near=2**15, woken=2**16), Few(near=0, woken=2**16), 2  # rows: by_numpy
+_FEW_IN_C = Few(near=2**13, woken=2**16)  # rows: by_numpy-floats
+# The operations of floats.c, by number; more values than _MOST_VALUES have no room there.
+_OPERATIONS = {
+    "add": 0, "subtract": 1, "multiply": 2, "square": 2, "divide": 3, "sqrt": 4, "negative": 5, "absolute": 6,
+    "fabs": 6, "positive": 7,
+}  # fmt: skip
+_MOST_VALUES = 24
 
 
-def maps_by_numpy(function: TypedExpr, forms: Sequence[Form], results: Sequence[Form]) -> ByNumPy | None:
+def maps_by_numpy(
+    device: Device, function: TypedExpr, forms: Sequence[Form], results: Sequence[Form]
+) -> ByNumPy | None:
     """Return how NumPy applies a function to whole arrays in C order, if it does."""
     if not is_exact(function) or not all(map(is_contiguous, (*forms, *results))):
         return None
     computed = all(function.nodes[k].name not in ("argument", "constant") for k in function.results)
     whole = all(form.shape == results[0].shape for form in forms)
+    if computed and whole and in_c(device) and (program := _program(function, len(forms))) is not None:
+        return ByNumPy(partial(FLOATS.calls.apply, *program), _FEW_IN_C)
     shape = None if computed and whole else results[0].shape
     operations = [node for node in function.nodes if node.name not in ("argument", "constant")]
     floats = any(node.dtype.kind == "f" for node in operations)
     few = _FEW_OF_MANY if floats or len(operations) > _MOST else _FEW
     return ByNumPy(partial(_applied, prepared(function), shape), few)
+
+
+def _program(function: TypedExpr, arrays: int) -> tuple[bytes, bytes] | None:
+    """Return the steps of a function and its constants for floats.c; None if it does more than add floats and the like.
+
+    Values there are the arrays, then constants, then what the steps give.
+    """
+    nodes, dtype = function.nodes, function.nodes[function.results[0]].dtype
+    used = sorted({k for node in nodes for k in node.operands} | {*function.results})  # not the index of an element
+    constants = [k for k in used if nodes[k].name == "constant"]
+    steps = [k for k in used if nodes[k].name in _OPERATIONS]
+    places = {k: int(nodes[k].value) for k in used if nodes[k].name == "argument"}
+    if dtype not in (np.float32, np.float64) or any(nodes[k].dtype != dtype for k in used):
+        return None
+    if len(constants) + len(steps) + len(places) < len(used) or max(places.values(), default=0) >= arrays:
+        return None
+    if not steps or function.results != (steps[-1],) or arrays + len(constants) + len(steps) > _MOST_VALUES:
+        return None
+    places |= {k: arrays + place for place, k in enumerate([*constants, *steps])}
+    program = [(_OPERATIONS[nodes[k].name], *(places[nodes[k].operands[at]] for at in (0, -1))) for k in steps]
+    values = np.array([nodes[k].scalar for k in constants], np.float64)
+    return bytes(np.array(program, np.uint8)), values.tobytes()
 
 
 def _applied(apply: Callable[..., tuple[Any, ...]], shape: tuple[int, ...] | None, *arrays: np.ndarray) -> Any:
@@ -39,6 +74,6 @@ def _applied(apply: Callable[..., tuple[Any, ...]], shape: tuple[int, ...] | Non
     if shape is not None:
         results = tuple([np.array(np.broadcast_to(result, shape)) for result in results])
     for result in results:
-        if result.dtype.kind == "f" and (most := np.maximum.reduce(result, None)) != most:
+        if result.dtype.kind == "f" and has_nan(result):
             return NotImplemented
     return results[0] if len(results) == 1 else results

@@ -276,7 +276,7 @@ def plan_call(
         device, "map", traits, results, compiling, asked=variant, inputs=sources, outputs=places, single=request.single
     )
     if request.indices is None and request.vector_axis is None:
-        plan.by_numpy = maps_by_numpy(function, forms, results)
+        plan.by_numpy = maps_by_numpy(device, function, forms, results)
     return plan
 
 

@@ -143,7 +143,7 @@ def plan_call(
         return _plan_alone(folding, forms, written, len(shape), gone, alignment, device, generation)
     plan = plan_fold(device, forms, targets, folding, shape, axes, variant, commutative=operator.commutative)
     if request == ReduceRequest(request.op, axis=request.axis, keepdims=keepdims, dtype=request.dtype):
-        plan.by_numpy = folds_by_numpy(_FEW, request.op, forms[0], axes, keepdims, folding.outputs[0])
+        plan.by_numpy = folds_by_numpy(device, _FEW, request.op, forms[0], axes, keepdims, folding.outputs[0])
     return plan
 
 

@@ -178,7 +178,7 @@ def plan_call(
     grouped = operator.commutative and request.marked
     plan = plan_scan(*what, commutative=commutative, inclusive=inclusive, place=place, grouped=grouped)
     if request == ScanRequest(request.op, inclusive=inclusive, axis=axis, dtype=request.dtype):
-        plan.by_numpy = scans_by_numpy(_FEW, request.op, forms[0], axis, inclusive, folding.outputs[0])
+        plan.by_numpy = scans_by_numpy(device, _FEW, request.op, forms[0], axis, inclusive, folding.outputs[0])
     return plan
 
 

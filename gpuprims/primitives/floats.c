@@ -1,0 +1,272 @@
+/* Folds, scans and maps of few floats of the host, with the bits of kernels for CPUs, and a search for NaN.
+ *
+ * Python does the same where this module is not there: floats_by_numpy.py, which says how elements are joined, and
+ * expressions/exact.py.
+ */
+#pragma GCC optimize("O3") /* vectors, as Clang makes at -O2 */
+#define PY_SSIZE_T_CLEAN
+#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
+#include <Python.h>
+#include <math.h>
+#include <numpy/arrayobject.h>
+
+/* As in reduce_cpu_chunks.cl: lanes, elements of a run in each, and those that are folded at once. */
+#define LANES(type) (128 / (int)sizeof(type))
+#define RUN 64
+#define TAKEN 4
+#define LEVELS 48
+/* As in scan_cpu_chunks.cl: elements of a run, and of the runs that are scanned at a time. */
+#define SCANNED 8
+#define AT_A_TIME 64
+
+#define ADD(a, b) ((a) + (b))
+#define MULTIPLY(a, b) ((a) * (b))
+#define EACH(lane, lanes) for (int lane = 0; lane < (lanes); lane++)
+
+/* Define a fold of floats by an operator, whose lanes begin with its identity. */
+#define DEFINE_FOLD(name, type, OP, identity)                                                                          \
+    /* Fold rows of an element of each lane into the lanes: four rows at once, then the others, maybe a part. */ \
+    static void name##_rows(const type *x, npy_intp n, type *lanes) {                                                  \
+        enum { L = LANES(type) };                                                                                      \
+        int begun = 0;                                                                                                 \
+        for (; n >= TAKEN * L; n -= TAKEN * L, x += TAKEN * L) {                                                       \
+            type four[L];                                                                                              \
+            EACH(lane, L) four[lane] = OP(OP(x[lane], x[L + lane]), OP(x[2 * L + lane], x[3 * L + lane]));             \
+            if (begun) EACH(lane, L) lanes[lane] = OP(lanes[lane], four[lane]);                                        \
+            else EACH(lane, L) lanes[lane] = four[lane];                                                               \
+            begun = 1;                                                                                                 \
+        }                                                                                                              \
+        if (!begun) EACH(lane, L) lanes[lane] = identity;                                                              \
+        for (; n > 0; n -= L, x += L) EACH(lane, n < L ? (int)n : L) lanes[lane] = OP(lanes[lane], x[lane]);           \
+    }                                                                                                                  \
+                                                                                                                       \
+    static type name(const type *x, npy_intp n) {                                                                      \
+        enum { L = LANES(type) };                                                                                      \
+        type levels[LEVELS][L], lanes[L];                                                                              \
+        npy_intp runs = 0;                                                                                             \
+        for (; n >= RUN * L; n -= RUN * L, x += RUN * L, runs++) {                                                     \
+            name##_rows(x, RUN * L, lanes);                                                                            \
+            int level = 0; /* level k holds the fold of 2^k runs */                                                    \
+            for (; runs >> level & 1; level++) EACH(lane, L) lanes[lane] = OP(levels[level][lane], lanes[lane]);       \
+            memcpy(levels[level], lanes, sizeof lanes);                                                                \
+        }                                                                                                              \
+        int filled = n > 0;                                                                                            \
+        if (filled) name##_rows(x, n, lanes);                                                                          \
+        for (int level = 0; runs >> level; level++) {                                                                  \
+            if (!(runs >> level & 1)) continue;                                                                        \
+            if (filled) EACH(lane, L) lanes[lane] = OP(levels[level][lane], lanes[lane]);                              \
+            else memcpy(lanes, levels[level], sizeof lanes);                                                           \
+            filled = 1;                                                                                                \
+        }                                                                                                              \
+        for (int half = L / 2; half; half /= 2) EACH(lane, half) lanes[lane] = OP(lanes[lane], lanes[half + lane]);    \
+        return OP(lanes[0], identity);                                                                                 \
+    }
+
+DEFINE_FOLD(sum_of_floats, float, ADD, 0.0f)
+DEFINE_FOLD(sum_of_doubles, double, ADD, 0.0)
+DEFINE_FOLD(product_of_floats, float, MULTIPLY, 1.0f)
+DEFINE_FOLD(product_of_doubles, double, MULTIPLY, 1.0)
+
+/* Define the sums up to each element: runs are scanned each by itself, then what comes before them is added. */
+#define DEFINE_SCAN(name, type)                                                                                        \
+    static void name(const type *x, npy_intp n, type *sums) {                                                          \
+        const npy_intp whole = n / AT_A_TIME * AT_A_TIME;                                                              \
+        type before = 0;                                                                                               \
+        npy_intp j = 0;                                                                                                \
+        for (; j < whole; j += SCANNED) {                                                                              \
+            type own = x[j];                                                                                           \
+            sums[j] = own + before;                                                                                    \
+            for (int k = 1; k < SCANNED; k++) {                                                                        \
+                own += x[j + k];                                                                                       \
+                sums[j + k] = own + before;                                                                            \
+            }                                                                                                          \
+            before += own;                                                                                             \
+        }                                                                                                              \
+        for (; j < n; j++) sums[j] = before += x[j];                                                                   \
+    }
+
+DEFINE_SCAN(scan_of_floats, float)
+DEFINE_SCAN(scan_of_doubles, double)
+
+#define DEFINE_SEARCH(name, type)                                                                                      \
+    static int name(const type *x, npy_intp n) {                                                                       \
+        enum { L = LANES(type) };                                                                                      \
+        int nan = 0, nans[L] = {0}; /* lanes, so that compilers compare several at once */                             \
+        for (; n >= L; n -= L, x += L) EACH(lane, L) nans[lane] |= x[lane] != x[lane];                                 \
+        EACH(lane, (int)n) nan |= x[lane] != x[lane];                                                                  \
+        EACH(lane, L) nan |= nans[lane];                                                                               \
+        return nan;                                                                                                    \
+    }
+
+DEFINE_SEARCH(nan_in_floats, float)
+DEFINE_SEARCH(nan_in_doubles, double)
+
+/* Maps: a program has three bytes for each step, the operation and the numbers of two values. Values are the arrays,
+ * then constants, then what the steps give; the last step gives the result. Steps take turns on blocks of elements that
+ * stay in the cache, so nothing is contracted. */
+#define BLOCK 256
+#define MOST_VALUES 24
+enum { ADDED, SUBTRACTED, MULTIPLIED, DIVIDED, ROOT, NEGATED, SIZE, COPY, OPERATIONS };
+
+#define EACH_OF_BLOCK for (int k = 0; k < size; k++)
+#define DEFINE_MAP(name, type, ROOT_OF, SIZE_OF)                                                                       \
+    static void name##_step(const int operation, const type *a, const type *b, type *restrict to, const int size) {    \
+        switch (operation) {                                                                                           \
+        case ADDED: EACH_OF_BLOCK to[k] = a[k] + b[k]; break;                                                          \
+        case SUBTRACTED: EACH_OF_BLOCK to[k] = a[k] - b[k]; break;                                                     \
+        case MULTIPLIED: EACH_OF_BLOCK to[k] = a[k] * b[k]; break;                                                     \
+        case DIVIDED: EACH_OF_BLOCK to[k] = a[k] / b[k]; break;                                                        \
+        case ROOT: EACH_OF_BLOCK to[k] = ROOT_OF(a[k]); break;                                                         \
+        case NEGATED: EACH_OF_BLOCK to[k] = -a[k]; break;                                                              \
+        case SIZE: EACH_OF_BLOCK to[k] = SIZE_OF(a[k]); break;                                                         \
+        default: EACH_OF_BLOCK to[k] = a[k];                                                                           \
+        }                                                                                                              \
+    }                                                                                                                  \
+                                                                                                                       \
+    static void name(const unsigned char *program, const int steps, const double *constants, const int fixed,          \
+                     char *const *arrays, const int given, const npy_intp n, type *result) {                           \
+        type room[MOST_VALUES][BLOCK];                                                                                 \
+        const type *values[MOST_VALUES];                                                                               \
+        for (int k = 0; k < fixed; k++) {                                                                              \
+            for (int j = 0; j < BLOCK; j++) room[given + k][j] = (type)constants[k];                                   \
+            values[given + k] = room[given + k];                                                                       \
+        }                                                                                                              \
+        for (npy_intp begin = 0; begin < n; begin += BLOCK) {                                                          \
+            const int size = n - begin < BLOCK ? (int)(n - begin) : BLOCK;                                             \
+            for (int k = 0; k < given; k++) values[k] = (const type *)arrays[k] + begin;                               \
+            for (int step = 0; step < steps; step++) {                                                                 \
+                const unsigned char *own = program + 3 * step;                                                         \
+                type *to = step == steps - 1 ? result + begin : room[given + fixed + step];                            \
+                name##_step(own[0], values[own[1]], values[own[2]], to, size);                                         \
+                values[given + fixed + step] = to;                                                                     \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+
+DEFINE_MAP(map_floats, float, sqrtf, fabsf)
+DEFINE_MAP(map_doubles, double, sqrt, fabs)
+
+/* Return an array whose elements lie one after the other, in C order; NULL with an exception for others. */
+static PyArrayObject *floats_of(PyObject *given) {
+    if (PyArray_Check(given)) {
+        PyArrayObject *array = (PyArrayObject *)given;
+        const int type = PyArray_TYPE(array);
+        if ((type == NPY_FLOAT32 || type == NPY_FLOAT64) && PyArray_ISCARRAY_RO(array)) return array;
+    }
+    PyErr_SetString(PyExc_TypeError, "floats: a contiguous array of float32 or float64");
+    return NULL;
+}
+
+PyDoc_STRVAR(fold_doc, "fold(x, multiplies): the sum of floats, or their product, as NumPy's number.");
+
+static PyObject *fold(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    if (count != 2) {
+        PyErr_SetString(PyExc_TypeError, "fold: an array and True or False");
+        return NULL;
+    }
+    PyArrayObject *x = floats_of(arguments[0]);
+    if (!x) return NULL;
+    const int multiplies = PyObject_IsTrue(arguments[1]);
+    if (multiplies < 0) return NULL;
+    const npy_intp n = PyArray_SIZE(x);
+    union {
+        float single;
+        double wide;
+    } found;
+    if (PyArray_TYPE(x) == NPY_FLOAT32)
+        found.single = (multiplies ? product_of_floats : sum_of_floats)(PyArray_DATA(x), n);
+    else
+        found.wide = (multiplies ? product_of_doubles : sum_of_doubles)(PyArray_DATA(x), n);
+    return PyArray_Scalar(&found, PyArray_DESCR(x), NULL);
+}
+
+PyDoc_STRVAR(scan_doc, "scan(x): the sums up to each of some floats, along one axis.");
+
+static PyObject *scan(PyObject *module, PyObject *given) {
+    PyArrayObject *x = floats_of(given);
+    if (!x) return NULL;
+    npy_intp n = PyArray_SIZE(x);
+    PyArrayObject *sums = (PyArrayObject *)PyArray_SimpleNew(1, &n, PyArray_TYPE(x));
+    if (!sums) return NULL;
+    if (PyArray_TYPE(x) == NPY_FLOAT32) scan_of_floats(PyArray_DATA(x), n, PyArray_DATA(sums));
+    else scan_of_doubles(PyArray_DATA(x), n, PyArray_DATA(sums));
+    return (PyObject *)sums;
+}
+
+PyDoc_STRVAR(has_nan_doc, "has_nan(x): True if one of some floats is NaN.");
+
+static PyObject *has_nan(PyObject *module, PyObject *given) {
+    PyArrayObject *x = floats_of(given);
+    if (!x) return NULL;
+    const npy_intp n = PyArray_SIZE(x);
+    return PyBool_FromLong(PyArray_TYPE(x) == NPY_FLOAT32 ? nan_in_floats(PyArray_DATA(x), n)
+                                                          : nan_in_doubles(PyArray_DATA(x), n));
+}
+
+PyDoc_STRVAR(apply_doc,
+             "apply(program, constants, *arrays): a function of arrays of one dtype and shape; NotImplemented with NaN.\n"
+             "A program has three bytes a step; constants are bytes of float64.");
+
+/* Return 1 if each step of a program takes values that are there. */
+static int is_program(const unsigned char *program, const Py_ssize_t steps, const Py_ssize_t others) {
+    int fits = 1;
+    for (Py_ssize_t k = 0; k < steps; k++, program += 3)
+        fits &= program[0] < OPERATIONS && program[1] < others + k && program[2] < others + k;
+    return fits;
+}
+
+static PyObject *apply(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    char *arrays[MOST_VALUES];
+    if (count < 3 || !PyBytes_Check(arguments[0]) || !PyBytes_Check(arguments[1])) {
+        PyErr_SetString(PyExc_TypeError, "apply: a program, constants and arrays");
+        return NULL;
+    }
+    const unsigned char *program = (const unsigned char *)PyBytes_AS_STRING(arguments[0]);
+    const Py_ssize_t steps = PyBytes_GET_SIZE(arguments[0]) / 3, given = count - 2;
+    const Py_ssize_t fixed = PyBytes_GET_SIZE(arguments[1]) / (Py_ssize_t)sizeof(double), others = given + fixed;
+    if (!steps || others + steps > MOST_VALUES || !is_program(program, steps, others)) {
+        PyErr_SetString(PyExc_ValueError, "apply: a program with few steps, each on values before it");
+        return NULL;
+    }
+    PyArrayObject *first = floats_of(arguments[2]);
+    for (Py_ssize_t k = 0; k < given; k++) {
+        PyArrayObject *array = floats_of(arguments[2 + k]);
+        if (!array) return NULL;
+        if (PyArray_TYPE(array) != PyArray_TYPE(first) || !PyArray_SAMESHAPE(array, first)) {
+            PyErr_SetString(PyExc_TypeError, "apply: arrays of one dtype and shape");
+            return NULL;
+        }
+        arrays[k] = PyArray_BYTES(array);
+    }
+    const int type = PyArray_TYPE(first), own_steps = (int)steps, own_fixed = (int)fixed, own_given = (int)given;
+    const double *constants = (const double *)PyBytes_AS_STRING(arguments[1]);
+    const npy_intp n = PyArray_SIZE(first);
+    PyArrayObject *result = (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(first), PyArray_DIMS(first), type);
+    if (!result) return NULL;
+    int nan;
+    if (type == NPY_FLOAT32) {
+        map_floats(program, own_steps, constants, own_fixed, arrays, own_given, n, PyArray_DATA(result));
+        nan = nan_in_floats(PyArray_DATA(result), n);
+    } else {
+        map_doubles(program, own_steps, constants, own_fixed, arrays, own_given, n, PyArray_DATA(result));
+        nan = nan_in_doubles(PyArray_DATA(result), n);
+    }
+    if (!nan) return (PyObject *)result;
+    Py_DECREF(result);
+    Py_RETURN_NOTIMPLEMENTED;
+}
+
+static PyMethodDef METHODS[] = {
+    {"apply", (PyCFunction)(void (*)(void))apply, METH_FASTCALL, apply_doc},
+    {"fold", (PyCFunction)(void (*)(void))fold, METH_FASTCALL, fold_doc},
+    {"scan", scan, METH_O, scan_doc},
+    {"has_nan", has_nan, METH_O, has_nan_doc},
+    {NULL},
+};
+static struct PyModuleDef MODULE = {
+    PyModuleDef_HEAD_INIT, .m_name = "floats", .m_doc = "Calls on few floats.", .m_size = -1, .m_methods = METHODS};
+
+PyMODINIT_FUNC PyInit_floats(void) {
+    import_array();
+    return PyModule_Create(&MODULE);
+}
