@@ -39,9 +39,9 @@ VARIANTS = (
     *_SELECTION.gpu(
         "rows",
         rank=18,
-        geometry=Geometry(256, 1, 8),  # rows: rows
+        geometry=Geometry(512, 1, 4),  # rows: rows
         refuse=lambda at: first_refusal(double_precision, group_fits(at.block), rows_below(2**32 - 1)),
-        yields=rows_below(2**14),  # rows: rows
+        yields=first_refusal(rows_below(2**18), whole_rows(2**15, 1)),  # rows: rows
     ),
     *_SELECTION.gpu(
         "sampled",
