@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from gpuprims.testing.fingerprints.data import Data
+
 from gpuprims.models import LogReg
+from gpuprims.testing.fingerprints.data import Data
 
 _SOLVERS = ("gd", "lbfgs", "newton-cholesky", "sgd")
 

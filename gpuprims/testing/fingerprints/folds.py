@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gpuprims.testing.fingerprints.data import FLOATS, Data
 from gpuprims.operators import Op
 from gpuprims.primitives.reduce import reduce
+from gpuprims.testing.fingerprints.data import FLOATS, Data
 
 # On both sides of lanes and of blocks of the fixed tree, and of several.
 _SIZES = (1, 2, 5, 1023, 1025, 4097, 16_383, 16_385, 50_001, 200_003)

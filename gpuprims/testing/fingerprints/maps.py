@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.testing.fingerprints.data import FLOATS, Data
 from gpuprims.primitives.map import map as map_arrays
+from gpuprims.testing.fingerprints.data import FLOATS, Data
 
 # Functions in one kernel each, by the numbers that they take.
 _OF_ALL = ("exp", "exp2", "expm1", "sinh", "cosh", "tanh", "arcsinh")

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from gpuprims import ndimage
-from gpuprims.testing.fingerprints.data import FLOATS, Data
 from gpuprims.primitives.csr import csr_product
 from gpuprims.primitives.stencil import stencil
 from gpuprims.primitives.stencil.blur import blur
 from gpuprims.primitives.stencil.convolve import convolve
+from gpuprims.testing.fingerprints.data import FLOATS, Data
 
 _PRODUCT = np.outer([0.1, 0.7, 0.3], [0.2, 0.9, 0.4, 0.8, 0.1])
 _UNEVEN = _PRODUCT + np.eye(3, 5) / 7

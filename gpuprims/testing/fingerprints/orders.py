@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gpuprims.testing.fingerprints.data import Data
 from gpuprims.primitives.sort import argsort, sort
+from gpuprims.testing.fingerprints.data import Data
 
 
 def calls(data: Data) -> Iterator[tuple[str, Any]]:

@@ -25,7 +25,8 @@ def test_the_largest_elements(kernel: Kernel, rng: np.random.Generator) -> None:
         x = random_values(rng, np.float32, size)
         for got, expected in zip(gpuprims.top_k(x, k, **how), top_k_numpy(x, k), strict=True):
             assert_equal(got, expected)
-    plane = random_values(rng, np.int16, (2 if kernel.variant.name == "sampled" else 20, 35))  # its groups work for long
+    rows = 2 if kernel.variant.name == "sampled" else 20  # its groups work for long
+    plane = random_values(rng, np.int16, (rows, 35))
     got = gpuprims.top_k(plane.T, 9, axis=0, largest=False, **how)
     assert_equal(got[1], top_k_numpy(plane.T, 9, 0, largest=False)[1])
     if kernel.variant.name == "sampled":  # it takes no segments
