@@ -16,6 +16,7 @@ from gpuprims.core.determinism import Level, asked_level, refuse_levels
 from gpuprims.expressions import Expr
 from gpuprims.operators import Folding, Op, as_map, carried, counting, from_index, make_folding
 from gpuprims.operators.dtypes import Dtype, Dtypes
+from gpuprims.operators.exact_words import exactly
 from gpuprims.operators.portable import adds, rounds, settled
 from gpuprims.primitives.exact_sums import add_limbs, round_limbs
 from gpuprims.primitives.reduce import reduce
@@ -103,9 +104,11 @@ def _split(
     whole = make_folding(op, as_map(label, mapped, len(arrays)), arrays, dtype, label)
     if running and whole.counts:
         whole = counting(whole, arrays)
-    exact = level == "order" and rounds(whole)
-    if exact and (running or not adds(whole)):
-        refuse_levels(label, f"folds in parts by {op.name}", "device")
+    exact = level == "order" and not running and adds(whole)
+    if level == "order" and not exact:
+        whole = exactly(whole)
+        if rounds(whole):
+            refuse_levels(label, f"folds in parts by {op.name}", "device")
     whole = settled(whole) if level in ("device", "order") else whole
     indexed = whole.map.takes(len(arrays))
     part = from_index(whole, arrays) if indexed else whole

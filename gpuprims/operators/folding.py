@@ -148,9 +148,8 @@ class Stages(NamedTuple):
     last: Folding
 
 
-def make_stages(op: Op, mapped: Expr, arrays: Dtypes, dtype: Dtype | None) -> Stages:
-    """Return the foldings of slabs; the arguments are those of :func:`make_folding`."""
-    whole = make_folding(op, mapped, arrays, dtype)
+def make_stages(whole: Folding, arrays: Dtypes) -> Stages:
+    """Return the foldings of slabs of arrays of these dtypes."""
     values = whole.values
     kept = typed(trace(lambda *given: given[:-1], len(values) + 1), (*values, INT64))
     part = replace(from_index(whole, arrays), outputs=values, finish=kept)

@@ -104,8 +104,8 @@ def test_what_is_rounded_in_parts_is_refused(rng) -> None:
     calls = [
         lambda: group.reduce(sharded, op="var"),
         lambda: stream.reduce(op="prod"),
-        lambda: group.scan(sharded),
-        lambda: next(stream.scan()),
+        lambda: group.scan(sharded, op="prod"),
+        lambda: next(stream.scan(op="prod")),
         lambda: group.histogram(sharded, 4, (-1, 1), weights=sharded),
         lambda: weighted.histogram(4, (-1, 1)),
         lambda: LogReg().fit(sharded, x[:, 0] > 0),
