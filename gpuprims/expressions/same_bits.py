@@ -24,7 +24,7 @@ from gpuprims.expressions.trace import trace
 from gpuprims.expressions.typing import Node, TypedExpr, typed
 
 # What complex numbers are computed by that rounds each part once, or not at all.
-_OF_COMPLEX = frozenset(
+OF_COMPLEX = frozenset(
     (
         *("argument", "constant", "parameter", "cast", "add", "subtract", "negative", "positive", "conjugate"),
         *("real", "imag", "where", "isnan", "isinf", "isfinite", "logical_xor", "logical_not", *LOGICAL, *COMPARE),
@@ -70,7 +70,7 @@ def _settled(nodes: list[Node], k: int, *, copies: bool) -> int:
 
 
 def _refuse_complex(node: Node, operands: Sequence[Dtype]) -> None:
-    if node.name not in _OF_COMPLEX and any(dtype.kind == "c" for dtype in (node.dtype, *operands)):
+    if node.name not in OF_COMPLEX and any(dtype.kind == "c" for dtype in (node.dtype, *operands)):
         raise NoVariantError(
             f"{node.name} with the same bits on each device: real numbers; got {operands[0]}"
             " (compute with the real and the imaginary part)"

@@ -11,6 +11,9 @@ import numpy as np
 from gpuprims.expressions import TypedExpr, as_portable, trace, typed
 from gpuprims.expressions.exact import is_exact
 from gpuprims.expressions.functions import PORTABLE, SELECTIONS
+from gpuprims.expressions.narrow import narrow
+from gpuprims.expressions.same_bits import OF_COMPLEX
+from gpuprims.expressions.typing import Node
 from gpuprims.operators.dtypes import FLOAT32, FLOAT64, INT64
 from gpuprims.operators.folding import Folding
 
@@ -24,9 +27,18 @@ def is_portable(folding: Folding) -> bool:
 
 def _is_portable(function: TypedExpr) -> bool:
     # A selection, like where, returns an operand as it is, and portable functions are made of exact operations.
-    exact = [node.name in _EXACT or node.name.startswith(PORTABLE) for node in function.nodes]
-    nodes = [replace(node, name="where") if one else node for node, one in zip(function.nodes, exact, strict=True)]
-    return is_exact(replace(function, nodes=tuple(nodes)))
+    nodes = [replace(node, name="where") if _is_same(node) else node for node in function.nodes]
+    # Narrow floats are float32 where they are read, and each part of a complex number is computed by itself.
+    numbers = [node.name == "where" and (node.dtype.kind == "c" or narrow(node.dtype)) for node in nodes]
+    real = [replace(node, dtype=FLOAT32) if one else node for node, one in zip(nodes, numbers, strict=True)]
+    return is_exact(replace(function, nodes=tuple(real)))
+
+
+def _is_same(node: Node) -> bool:
+    """Return True for nodes that have the same bits on every device, whatever their dtype."""
+    if node.dtype.kind == "c" or narrow(node.dtype):
+        return node.name in (OF_COMPLEX if node.dtype.kind == "c" else ("argument", "constant", "cast", "where"))
+    return node.name in _EXACT or node.name.startswith(PORTABLE)
 
 
 def rounds(folding: Folding) -> bool:
@@ -74,5 +86,5 @@ def settled(folding: Folding) -> Folding:
 
 
 def _settled(result: Any, picks: bool) -> Any:
-    whole = result + 0 if picks else result  # -0 + 0 is 0
+    whole = np.where(result == 0, 0, result) if picks else result  # not -0
     return np.where(whole != whole, np.nan, whole)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Unpack, overload
 
-from gpuprims.core.determinism import Level, at_level
+from gpuprims.core.determinism import Asked, Level, at_level
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
@@ -18,6 +18,7 @@ from gpuprims.expressions import expression
 from gpuprims.operators import Op
 from gpuprims.primitives.found import must_find
 from gpuprims.primitives.masking import masked_call
+from gpuprims.primitives.reduce.exact_spread import spread_exactly, spreads_exactly
 from gpuprims.primitives.reduce.plan import (
     bind,
     plan_call,
@@ -189,6 +190,8 @@ def reduce(
         how = {"op": op, "map": map, "dtype": dtype, "ddof": ddof, "compensated": compensated, "initial": initial}
         call = partial(reduce, variant=variant, **how)
         return along_axis(call, "reduce", arrays, segments, axis, device, op=op, out=out, where=where, reduces=True)
+    if Asked.ever and segments is None and variant is None and spreads_exactly(op, arrays, where, initial, dtype):
+        return spread_exactly(reduce, arrays, op, map, axis, keepdims, dtype, ddof, out, device)
     key = None
     if map is not None and type(map) is not str and arrays:
         map = expression(map, len(arrays))  # noqa: A001 - the primitive's name

@@ -76,6 +76,19 @@ def test_axes_and_layouts(device: gpuprims.Device, rng: np.random.Generator, axi
     assert bits(assert_same_bits(device, x, axis=axis)) == bits(assert_same_bits(device, turned, axis=axis))
 
 
+@pytest.mark.parametrize("dtype", ["float16", "complex64"])
+def test_narrow_floats_and_complex_numbers(device: gpuprims.Device, rng: np.random.Generator, dtype: str) -> None:
+    x = rng.standard_normal((2, BLOCK + 5)).astype(np.float32)
+    y = (x[0] + 1j * x[1]).astype(dtype) if dtype == "complex64" else x[0].astype(dtype)
+    assert_same_bits(device, y)
+    if dtype == "float16":
+        assert_same_bits(device, y, op="mean")
+        exact = (
+            gpuprims.reduce(y, device=device, determinism="order") if device.capabilities.fp64 else y.sum(dtype="f8")
+        )
+        assert exact == np.float16(np.float32(math.fsum(y.astype(np.float64))))
+
+
 def test_nan_and_zeros_have_one_form() -> None:
     quiet, other = np.array([0x7FC00000, 0xFFC00123], np.uint32).view(np.float32)
     for x in ([other, 1], [np.inf, -np.inf], [other, quiet]):
@@ -137,6 +150,18 @@ def test_sums_in_any_order_are_exact(
                 gpuprims.reduce(one, device=device, determinism="order", variant=variant), expected
             )
             np.testing.assert_array_equal(gpuprims.reduce(one, device="reference", determinism="order"), expected)
+
+
+def test_spreads_do_not_depend_on_the_order(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    if not device.capabilities.fp64:
+        pytest.skip("exact sums need float64")
+    x = (1000 + rng.standard_normal((40, 70))).astype(np.float32)
+    for how in ({"op": "var"}, {"op": "std", "axis": 0, "ddof": 1, "map": "x * 2"}):
+        got = gpuprims.reduce(x, device=device, determinism="order", **how)
+        assert bits(got) == bits(gpuprims.reduce(x[::-1].copy(), device="reference", determinism="order", **how))
+        near = np.var(x, dtype=np.float64) if len(how) == 1 else np.std(x * 2, axis=0, ddof=1, dtype=np.float64)
+        np.testing.assert_allclose(got, near, rtol=1e-5)
+        assert np.asarray(got).dtype == np.float32
 
 
 def test_exact_sums_along_axes_of_maps_and_of_masks(device: gpuprims.Device, rng: np.random.Generator) -> None:
