@@ -92,6 +92,8 @@ def _lanes(variant: Variant, mean: int, device: Device) -> int:
 
 def _held(variant: Variant, columns: int, lanes: int, dtype: np.dtype[Any]) -> int:
     """Return how many columns to sum at once: on CPUs a vector, on GPUs about equally many each time."""
+    if variant.block == 1 and CsrVariant.of(variant).fixed:
+        return 1
     if variant.block == 1:
         return max(width for width in _VECTORS if width <= columns)
     most = _MOST_HELD // value_words((dtype,))

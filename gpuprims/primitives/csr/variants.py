@@ -35,6 +35,14 @@ VARIANTS = (
         geometry=Geometry(256, 4),  # rows: rows
         refuse=lambda at: first_refusal(double_precision, group_fits(at.block), values_fit(at.block)),
     ),
+    _CSR.cpu(
+        "cpu_fixed",
+        rank=8,
+        geometry=Geometry(1, 4096, 16),  # rows: cpu_rows
+        fixed=True,
+        level="device",
+        refuse=lambda at: first_refusal(for_cpus, double_precision),
+    ),
     *_CSR.gpu(
         "fixed",
         rank=5,

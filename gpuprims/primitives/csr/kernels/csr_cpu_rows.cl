@@ -5,8 +5,8 @@
  *         x3 the dense matrix
  * out     OUTPUTS: y0 n rows of COLUMNS, the product
  * launch  groups of one work-item, one for each run of rows
- * host    HELD columns at once, side by side in a sum_t; ELEMENT, COLUMN, BEGIN, DENSE, PRODUCT and gp_add_kahan
- *         (sparse.h)
+ * host    HELD columns at once, side by side in a sum_t; ELEMENT, COLUMN, BEGIN, DENSE, PRODUCT, gp_first_row and
+ *         gp_add_kahan (sparse.h)
  * order   every SIDE-th element of a stretch of a row, then these sums by halves, then the stretches
  */
 /* Products that are added side by side: as many as keep a core's adders busy and fit in registers. */
@@ -22,28 +22,13 @@
 #define STORE(sum, to) *(to) = sum
 #endif
 
-/* The first row with at least `wanted` elements and rows before it. Rows count, because empty rows take time too. */
-DEVICE i64 first_row(INPUTS, const layout_t layout, const i64 n, const i64 wanted)
-{
-    i64 low = 0, high = n;
-    while (low < high) {
-        const i64 row = (low + high) / 2;
-        if (BEGIN(row) + row < wanted) {
-            low = row + 1;
-        } else {
-            high = row;
-        }
-    }
-    return low;
-}
-
 __kernel WORK_GROUP(1)
 void csr_cpu_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
 {
     const i64 part = get_group_id(0), parts = get_num_groups(0), all = BEGIN(n) + n;
-    const i64 last = first_row(INPUT_NAMES, layout, n, (part + 1) * all / parts);
+    const i64 last = gp_first_row(INPUT_NAMES, layout, n, (part + 1) * all / parts);
 
-    for (i64 row = first_row(INPUT_NAMES, layout, n, part * all / parts); row < last; row++) {
+    for (i64 row = gp_first_row(INPUT_NAMES, layout, n, part * all / parts); row < last; row++) {
         const i64 end = BEGIN(row + 1);
         for (int next = 0; next < COLUMNS; next += HELD) {
             const int column = min(next, COLUMNS - HELD); /* the last vector may repeat columns */

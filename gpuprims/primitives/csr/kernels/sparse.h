@@ -14,3 +14,18 @@ DEVICE void gp_add_kahan(sum_t *sum, sum_t *lost, const sum_t value)
     *lost = found - found == 0 ? found - *sum - wanted : (sum_t)0;
     *sum = found;
 }
+
+/* The first row with at least `wanted` elements and rows before it. Rows count, because empty rows take time too. */
+DEVICE i64 gp_first_row(INPUTS, const layout_t layout, const i64 n, const i64 wanted)
+{
+    i64 low = 0, high = n;
+    while (low < high) {
+        const i64 row = (low + high) / 2;
+        if (BEGIN(row) + row < wanted) {
+            low = row + 1;
+        } else {
+            high = row;
+        }
+    }
+    return low;
+}

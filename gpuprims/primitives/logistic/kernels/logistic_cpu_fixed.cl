@@ -10,7 +10,17 @@
  * order   that of logistic/fixed, whose work-items are the lanes and slots here
  */
 #define SLOTS (TREE_BLOCK / LANES)
+#define BATCH 64 /* rows whose losses are computed together */
 #define WIDTH (CHUNKS * LANES * TREE_VECTOR)
+#if TREE_VECTOR == 4
+#define TAKEN 16
+#else
+#define TAKEN 8
+#endif
+typedef WIDE(TAKEN) vectors_t;
+#define LOAD_VECTORS GP_JOINED(vload, TAKEN)
+#define STORE_VECTORS GP_JOINED(vstore, TAKEN)
+typedef WIDE(4) four_t;
 #define PARTIAL(sum, part) ((GLOBAL value_t *)partials)[(i64)(sum)*parts + (part)]
 
 /* Fold `count` rows of `width` sums by halves. */
@@ -23,15 +33,43 @@ DEVICE void fold_halves(value_t *sums, const int count, const int width)
 /* The score of a row, without the intercept. */
 DEVICE value_t score_of(const value_t *products)
 {
+#if LANES < 4
     value_t lanes[LANES];
     for (int lane = 0; lane < LANES; lane++) lanes[lane] = 0;
-    for (int chunk = 0; chunk < CHUNKS; chunk++)
-        for (int lane = 0; lane < LANES; lane++)
+    for (int k = 0; k < WIDTH; k++) lanes[k / TREE_VECTOR % LANES] += products[k];
+    return LANES == 1 ? lanes[0] : lanes[0] + lanes[LANES - 1];
+#else
+    /* Four lanes at a time, by their first elements and so on. */
+    four_t lanes[LANES / 4];
 #pragma unroll
-            for (int item = 0; item < TREE_VECTOR; item++)
-                lanes[lane] += products[(chunk * LANES + lane) * TREE_VECTOR + item];
-    fold_halves(lanes, LANES, 1);
-    return lanes[0];
+    for (int four = 0; four < LANES / 4; four++) lanes[four] = 0;
+    for (int chunk = 0; chunk < CHUNKS; chunk++)
+#pragma unroll
+        for (int four = 0; four < LANES / 4; four++) {
+            const vectors_t given = LOAD_VECTORS(chunk * (LANES / 4) + four, products);
+#if TREE_VECTOR == 4
+            lanes[four] += given.s048c;
+            lanes[four] += given.s159d;
+            lanes[four] += given.s26ae;
+            lanes[four] += given.s37bf;
+#else
+            lanes[four] += given.s0246;
+            lanes[four] += given.s1357;
+#endif
+        }
+#pragma unroll
+    for (int stride = LANES / 8; stride > 0; stride /= 2)
+#pragma unroll
+        for (int four = 0; four < stride; four++) lanes[four] += lanes[four + stride];
+    return (lanes[0].s0 + lanes[0].s2) + (lanes[0].s1 + lanes[0].s3);
+#endif
+}
+
+/* Compute the losses and residuals of some rows. Within the loops over rows, compilers would make no vectors of them. */
+__attribute__((noinline)) static void compute_losses(const value_t *scores, const value_t *labels, const value_t *counts,
+                                                     value_t *lost, value_t *residuals, const int some)
+{
+    for (int k = 0; k < some; k++) LOSS_AND_RESIDUAL(scores[k], labels[k], counts[k], lost + k, residuals + k);
 }
 
 __kernel WORK_GROUP(1)
@@ -59,17 +97,34 @@ void logistic_cpu_fixed(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *count
         value_t gradients[SLOTS * SUMS];
         for (int k = 0; k < SLOTS * SUMS; k++) gradients[k] = 0;
 
-        for (i64 row = first; row < end; row++) {
-            /* 1. Compute the score of a row, its loss and its residual. */
-            GLOBAL const NUMBER *from = SAMPLES(row);
-            value_t *sums = gradients + (row - first) % SLOTS * SUMS, lost, residual;
-            for (int k = 0; k < FEATURES; k++) products[k] = PRODUCT_OF(from[k], weights[k]);
-            LOSS_AND_RESIDUAL(score_of(products) + start, LABEL(row), SAMPLE_WEIGHT(row), &lost, &residual);
+        for (i64 base = first; base < end; base += BATCH) {
+            /* 1. Compute the scores of some rows, and then their losses and residuals, in vectors. */
+            const int some = (int)min((i64)BATCH, end - base);
+            value_t scores[BATCH], labels[BATCH], counts[BATCH], lost[BATCH], residuals[BATCH];
+            for (int k = 0; k < some; k++) {
+                GLOBAL const NUMBER *from = SAMPLES(base + k);
+                int feature = 0;
+                for (; feature + TAKEN <= FEATURES; feature += TAKEN)
+                    STORE_VECTORS(LOAD_VECTORS(0, from + feature) * LOAD_VECTORS(0, weights + feature), 0, products + feature);
+                for (; feature < FEATURES; feature++) products[feature] = PRODUCT_OF(from[feature], weights[feature]);
+                scores[k] = score_of(products) + start;
+            }
+            for (int k = 0; k < some; k++) labels[k] = LABEL(base + k);
+            for (int k = 0; k < some; k++) counts[k] = SAMPLE_WEIGHT(base + k);
+            compute_losses(scores, labels, counts, lost, residuals, some);
 
-            /* 2. Add the row to the sums of its slot. */
-            for (int k = 0; k < FEATURES; k++) sums[k] += PRODUCT_OF(from[k], residual);
-            sums[BIAS] += residual;
-            sums[LOSS] += lost;
+            /* 2. Add the rows to the sums of their slots. */
+            for (int k = 0; k < some; k++) {
+                GLOBAL const NUMBER *from = SAMPLES(base + k);
+                value_t *sums = gradients + (base + k - first) % SLOTS * SUMS;
+                const value_t residual = residuals[k];
+                int feature = 0;
+                for (; feature + TAKEN <= FEATURES; feature += TAKEN)
+                    STORE_VECTORS(LOAD_VECTORS(0, sums + feature) + LOAD_VECTORS(0, from + feature) * residual, 0, sums + feature);
+                for (; feature < FEATURES; feature++) sums[feature] += PRODUCT_OF(from[feature], residual);
+                sums[BIAS] += residual;
+                sums[LOSS] += lost[k];
+            }
         }
 
         /* 3. Fold the slots, and leave the sums of the part. */
