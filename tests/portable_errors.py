@@ -17,12 +17,7 @@ HAS_ORACLE = np.finfo(WIDE).nmant >= 63
 COMPUTING = tuple(name for name in DEFINITIONS if name not in CHOICES)
 
 
-def _sigmoid(x: Any) -> Any:
-    small = np.exp(-np.abs(x))
-    return np.where(x < 0, small, 1) / (1 + small)
-
-
-_ORACLES: dict[str, Callable[..., Any]] = {"sigmoid": _sigmoid, "cube": lambda x: x * x * x, "fourth": lambda x: x**4}
+_ORACLES: dict[str, Callable[..., Any]] = {"cube": lambda x: x * x * x, "fourth": lambda x: x**4}
 
 
 class Errors(NamedTuple):

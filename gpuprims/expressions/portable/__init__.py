@@ -40,12 +40,12 @@ class Definition:
         return lambda *operands: self.text(*operands, form)
 
 
-# Functions of one and of two operands. NumPy has neither ``cube``, ``fourth``, ``sigmoid`` nor ``plain``.
+# Functions of one and of two operands. NumPy has neither ``cube``, ``fourth`` nor ``plain``.
 _OF_ONE = (
     exponential.exp, exponential.exp2, exponential.expm1, logarithm.log, logarithm.log2, logarithm.log10,
     logarithm.log1p, circular.sin, circular.cos, circular.tan, inverse.arcsin, inverse.arccos, inverse.arctan,
     hyperbolic.sinh, hyperbolic.cosh, hyperbolic.tanh, hyperbolic.arcsinh, hyperbolic.arccosh, hyperbolic.arctanh,
-    hyperbolic.sigmoid, roots.cbrt, roots.cube, roots.fourth, signs.signbit, signs.plain,
+    roots.cbrt, roots.cube, roots.fourth, signs.signbit, signs.plain,
 )  # fmt: skip
 _OF_TWO = (
     power.power, inverse.arctan2, roots.hypot, signs.copysign, signs.maximum, signs.minimum, signs.fmax, signs.fmin,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.expressions.portable.exponential import LOWEST, Power, bounded, less_one, power_of_e, scaled, shrunk
+from gpuprims.expressions.portable.exponential import Power, bounded, less_one, power_of_e, scaled, shrunk
 from gpuprims.expressions.portable.formats import Format
 from gpuprims.expressions.portable.logarithm import natural, reduced_pair
 from gpuprims.expressions.portable.pairs import (
@@ -32,20 +32,6 @@ def _factor(power: Power) -> Pair:
     """Return a power, divided by 2**whole."""
     high, low = ordered_sum(1.0, power.rest[0])
     return high, low + power.rest[1]
-
-
-def sigmoid(x: Any, form: Format) -> Any:
-    """Return 1 / (1 + exp(-x))."""
-    power = power_of_e(-bounded(magnitude(x, form), 0.0, -LOWEST[form.name]), form)
-    factor = _factor(power)
-    tiny = scaled(factor[0], power.rounded, form)
-    high, low = ordered_sum(1.0, tiny)
-    divisor = high, low + scaled(factor[1], power.rounded, form)
-    negative = x < 0
-    dividend = np.where(negative, factor[0], 1.0), np.where(negative, factor[1], 0.0)
-    quotient = quotient_of_pairs(dividend, divisor, form)
-    result = quotient[0] + quotient[1]
-    return or_nan(x, np.where(negative, scaled(result, power.rounded, form), result))
 
 
 def tanh(x: Any, form: Format) -> Any:
