@@ -17,6 +17,7 @@ def assert_committed(device: gpuprims.Device | str, *, small: bool) -> None:
     assert found.value == expected(small=small).value
 
 
+@pytest.mark.oclgrind
 def test_every_device_has_the_committed_value(device: gpuprims.Device) -> None:
     assert_committed(device, small=True)
 

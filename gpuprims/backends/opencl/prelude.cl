@@ -33,8 +33,9 @@ typedef float f32;
 #define LOCAL_PARAMETER , LOCAL u64 *gp_dynamic
 #define LOCAL_MEMORY(type, name) LOCAL type *name = (LOCAL type *)gp_dynamic
 
-/* Portable functions are long, and CPUs' compilers make vectors only of loops that call nothing. */
-#if PORTABLE
+/* Portable functions are long, and CPUs' compilers make vectors only of loops that call nothing. CALLS: Oclgrind cannot follow
+ * what LLVM writes for such functions. */
+#if PORTABLE && !defined(CALLS)
 #define DEVICE static inline __attribute__((always_inline))
 #else
 #define DEVICE static inline
