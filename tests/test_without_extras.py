@@ -54,7 +54,7 @@ for name in ("models", "hash_counts"):
 TORCH = MODELS.replace('"models", "hash_counts"', '"torch",')
 
 # Commands that need more than the primitives, and the extras that they name.
-EXTRAS = {"spam --load none": "models", "demo": "demo"}
+EXTRAS = {"spam --load none": "models", "fingerprint --device reference": "models", "demo": "demo"}
 
 
 def _run(code: str) -> str:

@@ -20,6 +20,9 @@
 typedef WIDE(TAKEN) vectors_t;
 #define LOAD_VECTORS GP_JOINED(vload, TAKEN)
 #define STORE_VECTORS GP_JOINED(vstore, TAKEN)
+/* Element `item` of four lanes; by shuffle(), because Oclgrind reports .s048c as uninitialised. */
+#define OF_LANES(given, item)                                                                                          \
+    shuffle(given, (VECTOR_OF(INDEX, 4))(item, (item) + TREE_VECTOR, (item) + 2 * TREE_VECTOR, (item) + 3 * TREE_VECTOR))
 typedef WIDE(4) four_t;
 #define PARTIAL(sum, part) ((GLOBAL value_t *)partials)[(i64)(sum)*parts + (part)]
 
@@ -47,15 +50,8 @@ DEVICE value_t score_of(const value_t *products)
 #pragma unroll
         for (int four = 0; four < LANES / 4; four++) {
             const vectors_t given = LOAD_VECTORS(chunk * (LANES / 4) + four, products);
-#if TREE_VECTOR == 4
-            lanes[four] += given.s048c;
-            lanes[four] += given.s159d;
-            lanes[four] += given.s26ae;
-            lanes[four] += given.s37bf;
-#else
-            lanes[four] += given.s0246;
-            lanes[four] += given.s1357;
-#endif
+#pragma unroll
+            for (int item = 0; item < TREE_VECTOR; item++) lanes[four] += OF_LANES(given, item);
         }
 #pragma unroll
     for (int stride = LANES / 8; stride > 0; stride /= 2)
