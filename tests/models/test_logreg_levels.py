@@ -14,15 +14,16 @@ from gpuprims.models import LogReg, host_algebra
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 SOLVERS = ("gd", "lbfgs", "newton-cholesky", "minibatch", "sgd")
+FORMS = ("two", "float64", "three", "sparse")
 
 
 def samples(form: str) -> tuple[Any, np.ndarray]:
     """Return samples of a form, and labels."""
     rng = np.random.default_rng(1)
-    X = rng.standard_normal((700, 6)).astype("f8" if form == "float64" else "f4")
-    y = (X[:, 0] + rng.logistic(size=700) > 0).astype(int)
+    X = rng.standard_normal((250, 6)).astype("f8" if form == "float64" else "f4")
+    y = (X[:, 0] + rng.logistic(size=250) > 0).astype(int)
     if form == "three":
-        y = np.digitize(X[:, 1] + rng.logistic(size=700), [-1, 1])
+        y = np.digitize(X[:, 1] + rng.logistic(size=250), [-1, 1])
     return (sparse.csr_array(X * (X > 0)) if form == "sparse" else X), y
 
 
@@ -34,7 +35,8 @@ def bits(model: LogReg) -> tuple[bytes, ...]:
     return model.coef_.tobytes(), model.intercept_.tobytes(), np.array(model.loss_curve_).tobytes()
 
 
-@pytest.mark.parametrize("form", ["two", pytest.param("float64", marks=pytest.mark.whole), "three", "sparse"])
+@pytest.mark.whole  # fingerprints have fits of few kernels, and those of the reference
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_same_bits_on_every_device(device: gpuprims.Device, solver: str, form: str) -> None:
     if not device.capabilities.fp64:

@@ -27,6 +27,10 @@ CALLS: dict[str, Callable[..., Any]] = {
 }
 
 
+# Calls of the tests by default, which compile few kernels.
+FEW = ("two passes", "weights from memory", "convolve")
+
+
 def image(rng: np.random.Generator, dtype: Any) -> np.ndarray:
     x = rng.standard_normal((37, 131)).astype(dtype)
     x[3, 7], x[20, 100:102] = -np.nan, [np.inf, -np.inf]
@@ -36,7 +40,7 @@ def image(rng: np.random.Generator, dtype: Any) -> np.ndarray:
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", [one if one in FEW else pytest.param(one, marks=pytest.mark.whole) for one in CALLS])
 def test_same_bits_on_every_device(device: gpuprims.Device, rng: np.random.Generator, name: str, dtype: Any) -> None:
     if dtype is np.float64 and not device.capabilities.fp64:
         pytest.skip("needs float64")
