@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import gpuprims
-from gpuprims.distributed import exchange
+from gpuprims.distributed import exchange, nccl
 from gpuprims.distributed.sharded import begin_to_host
 
 _SIZES = (1 << 10, 1 << 14, 1 << 18, 1 << 20, 1 << 24, 1 << 28)
@@ -34,6 +34,10 @@ def seconds(group: gpuprims.DeviceGroup, call: Callable[[], Any], runs: int) -> 
     return median(taken[runs // 2 :])
 
 
+def _never(op: str, dtype: Any) -> bool:
+    return False
+
+
 def added_on_host(group: gpuprims.DeviceGroup, x: gpuprims.distributed.ShardedArray) -> np.ndarray:
     """Return the sum of the shards, each copied to the host."""
     devices = group.devices
@@ -47,7 +51,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--devices", nargs="+", required=True, help="such as cuda:0 cuda:1")
     group = gpuprims.DeviceGroup(parser.parse_args().devices)
-    n, most = len(group), exchange.PEERS_MOST
+    n, folds = len(group), nccl.folds
     for size in _SIZES:
         parts = [np.full(size // 4, k + 1, np.float32) for k in range(n)]
         x = group.from_shards([device.asarray(part) for device, part in zip(group.devices, parts, strict=True)])
@@ -56,8 +60,8 @@ def main() -> None:
             found = added_on_host(group, x)
             assert found[0] == n * (n + 1) / 2
             print(f"{size:>12,} bytes  host    {1e6 * seconds(group, partial(added_on_host, group, x), runs):10.1f} us")
-        for way, limit in (("peers", 1 << 62), ("nccl", 0)):
-            exchange.PEERS_MOST = limit
+        for way in ("peers", "nccl"):
+            nccl.folds = folds if way == "nccl" else _never
             if (got := exchange.way_of(group, x, "sum")) != way:
                 print(f"{size:>12,} bytes  {way:8}not here; {got}")
                 continue
@@ -66,7 +70,7 @@ def main() -> None:
             taken = seconds(group, partial(group.all_reduce, x), runs)
             rate = 2 * (n - 1) / n * size / taken / 1e9  # of each GPU's link, as NCCL's tests have it
             print(f"{size:>12,} bytes  {way:8}{1e6 * taken:10.1f} us  {rate:8.1f} GB/s of each link", flush=True)
-        exchange.PEERS_MOST = most
+        nccl.folds = folds
 
 
 if __name__ == "__main__":

@@ -12,8 +12,7 @@ from gpuprims.core.determinism import refuse_levels
 from gpuprims.core.keywords import check_flags
 from gpuprims.distributed.alike import alike
 from gpuprims.distributed.devices import Devices
-from gpuprims.distributed.folds import finished, reduced, sharded
-from gpuprims.distributed.sharded import begin_to_host
+from gpuprims.distributed.folds import on_host, reduced, sharded
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.primitives.compact import compact as compact_one
 from gpuprims.primitives.histogram import bincount as bincount_one
@@ -40,10 +39,10 @@ def counted(
         device, shards = group.devices[k], [one.shards[k] for one in arrays]
         own = {"weights": shards[1]} if len(shards) > 1 else {}
         found = histogram_one(shards[0], bins, limits, deterministic=deterministic, device=device, **own)
-        return begin_to_host(device, found[0] if k else found)  # edges are those of the first shard
+        return found[0] if k else found  # edges are those of the first shard
 
     def find() -> tuple[np.ndarray, np.ndarray]:
-        results = group.launch(label, count, finished)
+        results = on_host(group, label, count)
         return _added([counts for counts, *_ in results]), results[0][1]
 
     everybody = group.share(label, find)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -58,18 +58,29 @@ class Devices:
         """
         return self._checked(label, self._workers.run([partial(work, k) for k in range(len(self.devices))]))
 
-    def launch(self, label: str, start: Callable[[int], Any], finish: Callable[[int, Any], T]) -> list[T]:
+    def launch(
+        self,
+        label: str,
+        start: Callable[[int], Any],
+        finish: Callable[[int, Any], T],
+        then: Callable[[int, Any], Any] | None = None,
+    ) -> list[T]:
         """Run ``start`` for the number of each device, then ``finish`` for the number and what ``start`` returned.
 
         Where calls on devices return before their end, as on GPUs, the caller's thread starts the work of all devices
-        before it finishes that of the first: handing work to threads takes ten times as long as starting it.
+        before it finishes that of the first: handing work to threads takes ten times as long as starting it. ``then``
+        comes between, for what may begin after all devices have work.
         """
+        steps = [finish] if then is None else [then, finish]
         if self._wait:
-            return self.each(label, lambda k: finish(k, start(k)))
+            return self.each(label, lambda k: _in_turn(k, start(k), steps))
         numbers = range(len(self.devices))
-        begun = [outcome_of(partial(start, k)) for k in numbers]
-        ended = [one if isinstance(one, Failed) else outcome_of(partial(finish, k, one)) for k, one in enumerate(begun)]
-        return self._checked(label, ended)
+        found = [outcome_of(partial(start, k)) for k in numbers]
+        for step in steps:
+            found = [
+                one if isinstance(one, Failed) else outcome_of(partial(step, k, one)) for k, one in enumerate(found)
+            ]
+        return self._checked(label, found)
 
     def share(self, label: str, find: Callable[[], T]) -> list[T]:
         """Return what each process finds by its devices, in order of the processes."""
@@ -104,3 +115,9 @@ class Devices:
             error.add_note(f"in {label}, on shard {k} of {len(self)}, {device!r}")
             raise error
         raise ShardError(label, k, len(self), repr(device), f"{type(error).__name__}: {said(error)}") from error
+
+
+def _in_turn(k: int, found: Any, steps: Sequence[Callable[[int, Any], Any]]) -> Any:
+    for step in steps:
+        found = step(k, found)
+    return found

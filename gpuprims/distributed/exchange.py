@@ -20,8 +20,6 @@ from gpuprims.operators import Op, find_op
 from gpuprims.primitives.map import map as map_elements
 
 Way = Literal["peers", "nccl", "copies"]
-# Bytes of an array up to which each GPU reads those of all others by itself. NCCL passes parts of larger ones around.
-PEERS_MOST = 1 << 18
 
 
 def all_reduced(group: Devices, x: Any, op: Any) -> ShardedArray:
@@ -81,16 +79,18 @@ def _among_processes(group: Devices, processes: Processes, label: str, x: Sharde
 
 
 def way_of(group: Devices, x: ShardedArray, op: str) -> Way:
-    """Return how the devices of a group exchange an array."""
+    """Return how the devices of a group exchange an array.
+
+    Of 1 KiB to 256 MiB, on two and on four H200s, NCCL took 0.5 to 0.7 of the time that peers took, which launch a
+    kernel on each GPU and let each wait for all others.
+    """
     drivers: list[Any] = [device.driver for device in group.devices]
     on_gpus = len(drivers) > 1 and all(hasattr(one, "reaches") for one in drivers)
     if not on_gpus or not x.shards[0].size or len({one.index for one in drivers}) < len(drivers):
         return "copies"
-    reach = drivers[0].reaches(drivers)
-    large = x.shards[0].nbytes > PEERS_MOST or not reach
-    if large and not asks_for_device() and nccl.folds(op, x.dtype):
+    if not asks_for_device() and nccl.folds(op, x.dtype):
         return "nccl"
-    return "peers" if reach else "copies"
+    return "peers" if drivers[0].reaches(drivers) else "copies"
 
 
 def _by_peers(group: Devices, label: str, x: ShardedArray, fold: Expr) -> list[Any]:

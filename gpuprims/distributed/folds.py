@@ -61,9 +61,9 @@ def reduced(
         shards = [one.shards[k] for one in given]
         if folds.indexed:
             shards.append(beside(shards[0], _filled(len(shape), (begins + x.offsets[k]) * each), device))
-        return begin_to_host(device, folds.fold(shards, axes, _named(device, shards)))
+        return folds.fold(shards, axes, _named(device, shards))
 
-    value = folds.join(group.share(label, lambda: folds.join(group.launch(label, fold, finished))))
+    value = folds.join(group.share(label, lambda: folds.join(on_host(group, label, fold))))
     results = folds.finish(value, math.prod(shape[k] for k in axes))
     if keepdims:
         results = tuple(np.expand_dims(one, axes) for one in results)
@@ -103,15 +103,13 @@ def scanned(
 
     def total(k: int) -> Any:
         if k == len(group) - 1 and group.processes is None:
-            return tuple
+            return ()
         device, shards = group.devices[k], [one.shards[k] for one in given]
         if folds.indexed:
             shards.append(beside(shards[0], _filled(len(shape), starts[k]), device))
-        return begin_to_host(device, folds.fold(shards, axes, _named(device, shards)))
+        return folds.fold(shards, axes, _named(device, shards))
 
-    totals = (
-        group.launch(label, total, finished) if group.processes is None else _all_totals(group, label, folds, total)
-    )
+    totals = on_host(group, label, total) if group.processes is None else _all_totals(group, label, folds, total)
     befores: list[Value | None] = [None]
     for value in totals[:-1]:
         befores.append(value if befores[-1] is None else folds.join([befores[-1], value]))
@@ -143,16 +141,16 @@ def _all_totals(group: Devices, label: str, folds: Split, total: Callable[[int],
     own: list[Value] = []
 
     def find() -> Value:
-        own.extend(group.launch(label, total, finished))
+        own.extend(on_host(group, label, total))
         return folds.join(own)
 
     before = group.share(label, find)[: group.rank]
     return [folds.join(before), *own] if before else own
 
 
-def finished(k: int, begun: Callable[[], Any]) -> Any:
-    """Return what was begun on a device."""
-    return begun()
+def on_host(group: Devices, label: str, start: Callable[[int], Any]) -> list[tuple[np.ndarray, ...]]:
+    """Start work on all devices, then copies of its few results to the host, and wait for all of them."""
+    return group.launch(label, start, lambda k, begun: begun(), lambda k, found: begin_to_host(group.devices[k], found))
 
 
 def _as_it_is(k: int, found: Any) -> Any:

@@ -175,7 +175,10 @@ class LogReg(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimator):  
             if work.waits:
                 return group.each(f"{LABEL}.fit", lambda k: work.run(parts[k]))
             return group.launch(
-                f"{LABEL}.fit", lambda k: work.start(parts[k]), lambda k, begun: work.finish(parts[k], begun)
+                f"{LABEL}.fit",
+                lambda k: work.start(parts[k]),
+                lambda k, begun: work.finish(parts[k], begun),
+                lambda k, begun: work.read(parts[k], begun),
             )
 
         def each(work: Pass) -> Sequence[Any]:

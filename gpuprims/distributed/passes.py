@@ -27,8 +27,12 @@ class Pass:
         """Begin the work on a part."""
         raise NotImplementedError
 
+    def read(self, part: Objective, begun: Any) -> Any:
+        """Begin to copy what was started to the host."""
+        return begun
+
     def finish(self, part: Objective, begun: Any) -> Any:
-        """Return the result of a part."""
+        """Return the result of a part, given what ``read`` returned."""
         return begun
 
     @staticmethod
@@ -38,7 +42,7 @@ class Pass:
 
     def run(self, part: Objective) -> Any:
         """Return the result of a part by itself."""
-        return self.finish(part, self.start(part))
+        return self.finish(part, self.read(part, self.start(part)))
 
     def _of(self, part: Objective) -> Objective:
         return (part.as_float64() or part) if self.wide else part
@@ -50,10 +54,14 @@ class LossGradient(Pass):
 
     flat: np.ndarray
 
-    def start(self, part: Objective) -> Callable[[], tuple[np.ndarray, ...]]:
+    def start(self, part: Objective) -> tuple[Any, Any]:
         """Begin the work on a part."""
         one = self._of(part)
-        return begin_to_host(one.device, one.loss(one.to_device(self.flat)))
+        return one.loss(one.to_device(self.flat))
+
+    def read(self, part: Objective, begun: tuple[Any, Any]) -> Callable[[], tuple[np.ndarray, ...]]:
+        """Begin to copy the numbers to the host."""
+        return begin_to_host(part.device, begun)
 
     def finish(self, part: Objective, begun: Callable[[], tuple[np.ndarray, ...]]) -> tuple[float, np.ndarray]:
         """Return the result of a part."""

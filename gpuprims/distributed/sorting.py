@@ -7,7 +7,7 @@ multiprocessors", 1991, for cuts of sorted lists at an exact rank by samples.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -18,8 +18,8 @@ from gpuprims.core.device import Device
 from gpuprims.core.keywords import check_flags
 from gpuprims.distributed.alike import alike
 from gpuprims.distributed.devices import Devices
-from gpuprims.distributed.folds import sharded
-from gpuprims.distributed.sharded import ShardedArray, begin_to_host, beside, copied, empty_beside
+from gpuprims.distributed.folds import on_host, sharded
+from gpuprims.distributed.sharded import ShardedArray, beside, copied, empty_beside
 from gpuprims.errors import ArgumentError, DtypeError, quoted
 from gpuprims.primitives.axes import one_axis
 from gpuprims.primitives.merge import merge
@@ -151,8 +151,8 @@ def best_of_shards(group: Devices, x: Any, k: int, axis: int | None, largest: bo
     check_flags(label, largest=largest)
     (x,) = alike(label, group, (x,))
     if axis is not None and one_axis(axis, x.ndim) != 0:
-        found: tuple[Any, Any] = sharded(group, label, partial(top_k_one, k=k, axis=axis, largest=largest), [x])
-        return found
+        alone: tuple[Any, Any] = sharded(group, label, partial(top_k_one, k=k, axis=axis, largest=largest), [x])
+        return alone
     group.alone(label)
     width = int(np.prod(x.shape[1:], dtype=np.int64)) if axis is None else 1
     count = len(x) * width
@@ -163,14 +163,11 @@ def best_of_shards(group: Devices, x: Any, k: int, axis: int | None, largest: bo
         shard = x.shards[number]
         own = min(k, int(shard.shape[0]) * width)
         how: dict[str, Any] = {"axis": axis, "largest": largest, "device": _named(group, number, shard)}
-        return begin_to_host(group.devices[number], top_k_one(shard, own, **how))
+        return top_k_one(shard, own, **how)
 
-    def read(number: int, begun: Callable[[], tuple[np.ndarray, ...]]) -> tuple[np.ndarray, np.ndarray]:
-        values, places = begun()
-        return values, places + x.offsets[number] * width
-
-    best = group.launch(label, begin, read)
-    values, places = (np.concatenate(parts) for parts in zip(*best, strict=True))
+    found = on_host(group, label, begin)
+    values = np.concatenate([one for one, _ in found])
+    places = np.concatenate([one + start * width for (_, one), start in zip(found, x.offsets, strict=False)])
     codes = np.unique(values, return_inverse=True)[1].reshape(values.shape)
     order = np.argsort(-codes if largest else codes, axis=0, kind="stable")[:k]
     return np.take_along_axis(values, order, axis=0), np.take_along_axis(places, order, axis=0)

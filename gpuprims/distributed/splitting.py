@@ -35,6 +35,7 @@ class Split(NamedTuple):
     arrays: Dtypes
     finished: bool  # the components of a value are the results
     exact: bool = False  # values are the words of exact sums, and are rounded at the end
+    adds: bool = False  # floats, which NumPy adds in a tenth of the time of an expression
 
     def fold(self, arrays: Sequence[Any], axis: Any, device: Any, *, keepdims: bool = False) -> Any:
         """Fold a part's arrays, and the index of the first element if ``indexed``, to the components of a value."""
@@ -50,7 +51,7 @@ class Split(NamedTuple):
         with np.errstate(all="ignore"):
             joined = values[0]
             for value in values[1:]:
-                joined = self.whole.op(*joined, *value)
+                joined = (joined[0] + value[0],) if self.adds else self.whole.op(*joined, *value)
         return joined
 
     def finish(self, value: Value, count: int) -> tuple[np.ndarray, ...]:
@@ -114,7 +115,15 @@ def _split(
     part = from_index(whole, arrays) if indexed else whole
     taken = len(arrays) + indexed
     finished = whole.outputs == whole.values and all(node.name == "argument" for node in whole.finish.nodes)
-    return Split(whole, _op_of(part, taken, op.commutative, op.name, finished=False), indexed, arrays, finished, exact)
+    return Split(
+        whole,
+        _op_of(part, taken, op.commutative, op.name, finished=False),
+        indexed,
+        arrays,
+        finished,
+        exact,
+        adds(whole),
+    )
 
 
 @lru_cache(maxsize=256)

@@ -181,8 +181,8 @@ class Transfer:
         refuse_capture(self._device.id, "copies to the host")
         if array.nbytes > _FEW or not array.nbytes:
             return partial(self.receive, array)
-        dense = array if array.flags.c_contiguous else cupy.ascontiguousarray(array)
         with _current(self._device):
+            dense = array if array.flags.c_contiguous else cupy.ascontiguousarray(array)
             try:
                 few = self._few.pop()
             except IndexError:
