@@ -56,6 +56,7 @@ def _figures() -> Iterator[tuple[str, Figure]]:
             yield f"{name}-{place}", charts.CHARTS[name](reports[place])
     yield "log-likelihood", _log_likelihood(reports["h200"])
     yield "when-a-gpu-pays", _when_a_gpu_pays(reports["h200"], reports["cpu"])
+    yield "scaling-h200", _scaling(json.loads((_RESULTS / "scaling-nvidia-h200.json").read_text()))
 
 
 def _svg(figure: Figure) -> str:
@@ -101,4 +102,26 @@ def _when_a_gpu_pays(gpu: Report, cpu: Report) -> Figure:
     axes.set(xlabel="float32 elements of a running sum", ylabel="microseconds a call, with the wait")
     axes.grid(alpha=0.3)
     axes.legend(fontsize=8)
+    return figure
+
+
+def _scaling(report: Report) -> Figure:
+    """Draw how many times one device's rate several devices reach: as many elements on each, and shared elements."""
+    figure = Figure(figsize=(8, 3.6), layout="constrained")
+    titles = {"weak": "as many elements on each device", "strong": "the devices share the elements"}
+    most = max(row["devices"] for row in report["rows"])
+    for axes, (kind, title) in zip(figure.subplots(1, 2, sharey=True), titles.items(), strict=True):
+        axes.plot([1, most], [1, most], ":", color="#555555", label="perfect")
+        rows = [row for row in report["rows"] if row["kind"] == kind and row["work"] != "LogReg"]
+        marks = zip(dict.fromkeys(row["work"] for row in rows), "osD^v", strict=False)
+        for work, mark in marks:
+            own = sorted((row for row in rows if row["work"] == work), key=lambda row: row["devices"])
+            counts = [1, *(row["devices"] for row in own)]
+            factor = [row["devices"] if kind == "weak" else 1 for row in own]
+            rates = [1, *(n * row["alone"] / row["together"] for n, row in zip(factor, own, strict=True))]
+            axes.plot(counts, rates, f"{mark}-", label=work, markersize=4)
+        axes.set(xlabel=f"devices; {title}", xticks=sorted({row["devices"] for row in rows} | {1}))
+        axes.grid(alpha=0.3)
+    figure.axes[0].set_ylabel("times one device's rate")
+    figure.axes[0].legend(fontsize=8)
     return figure
