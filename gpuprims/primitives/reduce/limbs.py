@@ -27,7 +27,12 @@ from gpuprims.primitives.reduce.plan import ReduceRequest
 
 
 def sum_limbs(
-    *arrays: Any, op: Op, axis: Any = None, keepdims: bool = False, device: str | Device | None = None
+    *arrays: Any,
+    op: Op,
+    axis: Any = None,
+    keepdims: bool = False,
+    device: str | Device | None = None,
+    variant: str | None = None,
 ) -> Any:
     """Return the words of the exact sums that :func:`gpuprims.reduce` would round, along one more axis, the last one.
 
@@ -37,7 +42,7 @@ def sum_limbs(
     request = ReduceRequest(op, axis=as_axis(axis), keepdims=keepdims)
 
     def run() -> Any:
-        return find_plan(plan_limbs, operands, request, None, None).run(operands, None)
+        return find_plan(plan_limbs, operands, request, None, variant).run(operands, None)
 
     return at_level("reduce", "order", run)
 
@@ -63,7 +68,9 @@ def plan_limbs(
     kept = tuple(1 if k in axes else n for k, n in enumerate(shape) if request.keepdims or k not in axes)
     whole = contiguous(INT64, (*kept, words_of(folding.values[0])), alignment)
     target = whole._replace(shape=kept, strides=whole.strides[:-1])
-    plan = plan_fold(device, forms, [target], _unrounded(folding), shape, axes, commutative=True, limbs_left=True)
+    plan = plan_fold(
+        device, forms, [target], _unrounded(folding), shape, axes, variant, commutative=True, limbs_left=True
+    )
     plan.results = [whole]
     return plan
 

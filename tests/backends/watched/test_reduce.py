@@ -11,6 +11,8 @@ from kernel_cases import AFFINE, Kernel, affine_fold, assert_equal, on_device, o
 from watched_kernels import each, many, of, sizes
 
 import gpuprims
+from gpuprims.operators import find_op
+from gpuprims.primitives.reduce.limbs import sum_limbs
 
 pytestmark = pytest.mark.oclgrind
 
@@ -176,3 +178,12 @@ def test_exact_sums_in_one_part_and_in_two(kernel: Kernel, rng: np.random.Genera
         x = (rng.standard_normal(size) * 2.0 ** rng.integers(-90, 90, size)).astype(dtype)
         x[::7] *= -1
         assert_equal(kernel.reduce(x), x.dtype.type(math.fsum(x.astype(np.float64))))
+
+
+@each(EXACT)
+def test_limbs_of_exact_sums(kernel: Kernel, rng: np.random.Generator) -> None:
+    for shape, axis in (((9000,), None), ((5, 30, 3), 1)):
+        x = rng.standard_normal(shape).astype(np.float32)
+        how: dict[str, Any] = {"op": find_op("sum"), "axis": axis}
+        found = sum_limbs(x, device=kernel.device, variant=kernel.variant.name, **how)
+        assert_equal(found, sum_limbs(x, device="reference", **how))
