@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from typing import Any
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from gpuprims.core.device import Device
+from gpuprims.models.blas import one_thread
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 
@@ -22,8 +21,6 @@ _SLAB_BYTES = 256 << 20
 _LARGE_SLAB_BYTES = 1 << 30
 # Columns of a slab around a centre are a multiple of this, so that the vendor's kernels load aligned vectors.
 _ALIGNED = 4
-
-_BLAS = cache(ThreadpoolController)  # finds the libraries, which takes milliseconds
 
 
 def gram_by_reduce(device: Device, array: Any, weights: Any) -> np.ndarray:
@@ -54,7 +51,7 @@ def gram_by_blocks(device: Device, array: Any, weights: Any) -> np.ndarray:
     threads = min(len(starts), os.cpu_count() or 1)
     if threads < 2:
         return some(0)
-    with _BLAS().limit(limits=1), ThreadPoolExecutor(threads) as pool:
+    with one_thread(), ThreadPoolExecutor(threads) as pool:
         found: np.ndarray = np.sum(list(pool.map(some, range(threads))), axis=0)
     return found
 

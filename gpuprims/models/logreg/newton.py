@@ -9,6 +9,7 @@ import numpy as np
 from scipy import optimize
 
 from gpuprims.models import host_algebra
+from gpuprims.models.blas import one_thread
 from gpuprims.models.logreg.objective import Objective
 from gpuprims.models.logreg.progress import Monitor, Settings, Solver
 
@@ -104,7 +105,8 @@ def _minimise(
             raise StopIteration
 
     options = {"maxiter": settings.max_iter, "maxls": 50, "gtol": settings.tol, "ftol": 64 * np.finfo(float).eps}
-    found = optimize.minimize(function, start, method="L-BFGS-B", jac=True, callback=callback, options=options)
+    with one_thread():  # of some thousand weights
+        found = optimize.minimize(function, start, method="L-BFGS-B", jac=True, callback=callback, options=options)
     monitor.weights = to_weights(found.x)
     if stopped:
         return found, stopped[0]
