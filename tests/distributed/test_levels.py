@@ -49,7 +49,8 @@ def exact(group: gpuprims.DeviceGroup) -> gpuprims.DeviceGroup:
 
 def test_groups_have_the_bits_of_one_device(exact, rng) -> None:
     x = cancelling(rng)
-    for how in HOW:
+    on_host = all(device.backend == "reference" for device in exact.devices)
+    for how in HOW if on_host else HOW[1:3]:  # each compiles kernels
         assert bits(exact.reduce(exact.scatter(x), determinism="order", **how)) == alone(x, **how), how
     turned = rng.permutation(x)
     assert bits(exact.reduce(exact.scatter(turned), determinism="order")) == alone(x)
