@@ -52,6 +52,7 @@ def test_chunks_of_cupy_stay_on_the_gpu(rng) -> None:
     assert exact.get() == gpuprims.reduce(x, device="reference", determinism="order")
 
 
+@pytest.mark.filterwarnings("default")  # of numba, which distributed imports to send arrays of GPUs
 def test_a_worker_for_each_gpu_computes_and_fits(rng) -> None:
     dask_cuda = pytest.importorskip("dask_cuda")
     distributed = pytest.importorskip("dask.distributed")

@@ -33,7 +33,6 @@ from gpuprims.core.stream_memory import StreamMemory
 from gpuprims.core.variant import Variant
 from gpuprims.errors import BuildError, DeviceMemoryError
 
-_BYTES = np.dtype(np.uint8)
 _DECLARED_LOCAL, _ASKED_LOCAL = 1, 8  # CU_FUNC_ATTRIBUTE_: SHARED_SIZE_BYTES, MAX_DYNAMIC_SHARED_SIZE_BYTES
 
 
@@ -107,7 +106,7 @@ class CudaDriver(Peers, OwnMemory):
 
     def scratch(self, nbytes: int) -> cupy.ndarray:
         """Allocate from CuPy's pool."""
-        return self.empty((nbytes,), _BYTES)
+        return self.empty((nbytes,), np.dtype(np.uint8))
 
     def form(self, array: cupy.ndarray) -> Form:
         """Describe an array; kernels get the pointer of its first element."""

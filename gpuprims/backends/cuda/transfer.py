@@ -17,6 +17,8 @@ from gpuprims.core.staging import CHUNK, LANES_DOWN, LANES_UP
 
 # Bytes up to which CuPy's own copy, which waits, takes less time than a lane.
 _FEW = 1 << 16
+# Bytes of a copy to the host that is not waited for: counts of 16,384 bins are of them.
+_READ = 1 << 18
 _HERE = nullcontext()
 _TO_DEVICE, _TO_HOST = cupy.cuda.runtime.memcpyHostToDevice, cupy.cuda.runtime.memcpyDeviceToHost
 # Of cudaMemoryType: memory of the host that is registered with CUDA, such as cupyx.empty_pinned gives.
@@ -86,7 +88,7 @@ class _Few:
     """A few bytes of pinned memory, and an event after the copy to them."""
 
     def __init__(self) -> None:
-        self._pinned = cupy.cuda.alloc_pinned_memory(_FEW)
+        self._pinned = cupy.cuda.alloc_pinned_memory(_READ)
         self._done = cupy.cuda.Event(disable_timing=True)
 
     def start(self, array: cupy.ndarray, stream: cupy.cuda.Stream) -> None:
@@ -176,13 +178,15 @@ class Transfer:
     def begin_few(self, array: cupy.ndarray) -> Callable[[], np.ndarray]:
         """Start to copy a few bytes, after the work before them; the function returned waits, and returns them.
 
-        A copy by itself waits some 10 us for its GPU. Started on all GPUs, copies wait at the same time.
+        More bytes are copied at once. A copy by itself waits some 10 us for its GPU; copies that were started on all
+        GPUs wait at the same time.
         """
         refuse_capture(self._device.id, "copies to the host")
-        if array.nbytes > _FEW or not array.nbytes:
-            return partial(self.receive, array)
         with _current(self._device):
             dense = array if array.flags.c_contiguous else cupy.ascontiguousarray(array)
+            if not 0 < array.nbytes <= _READ:
+                host = self.receive(dense)
+                return lambda: host
             try:
                 few = self._few.pop()
             except IndexError:
