@@ -21,10 +21,10 @@ def logistic_oracle(X: Any, y: Any, weights: Any, shares: Any = None) -> tuple[A
 def assert_logistic(got: Any, X: np.ndarray, *others: Any) -> None:
     """Compare a loss and a gradient with NumPy in float64, within some roundings of the terms."""
     loss, gradient = (np.asarray(one) for one in got)
-    assert loss.dtype == gradient.dtype == X.dtype
+    assert loss.dtype == gradient.dtype == others[0].dtype
     assert loss.shape == ()
     expected = logistic_oracle(X, *others)
-    eps = float(np.finfo(X.dtype).eps)
+    eps = float(np.finfo(others[0].dtype).eps)
     np.testing.assert_allclose(loss, expected[0], rtol=64 * eps)
     room = 16 * eps * (1 + np.abs(X.astype(np.float64)).sum(0).max())
     np.testing.assert_allclose(gradient, expected[1], atol=room, rtol=64 * eps)

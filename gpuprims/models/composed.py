@@ -16,7 +16,7 @@ class ComposedFeatures(DenseFeatures):
 
     def __init__(self, device: Device, array: Any, scale: Any = None) -> None:
         super().__init__(device, array, scale)
-        self.dense = None
+        self.dense = self.integers = None
 
     def _product(self, beside: Any) -> None:
         return None

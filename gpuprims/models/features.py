@@ -37,6 +37,7 @@ class DenseFeatures:
         self.device, self.array, self.scale = device, array, scale
         self.shape: tuple[int, int] = array.shape
         self.dense = array if scale is None else None  # X as the logistic kernels read it
+        self.integers = None if scale is None or array.dtype.kind != "i" else array  # X in units of the scale
         self._ranges: tuple[np.ndarray, np.ndarray] | None = None
 
     def _product(self, beside: Any) -> Callable[[Any, Any], Any] | None:
@@ -94,7 +95,18 @@ class DenseFeatures:
 
     def squared_norms(self) -> Any:
         """Return the sum of squares of each sample, of shape (n,)."""
-        return reduce(self.array, map="x*x", axis=1, device=self.device)
+        if self.scale is None:
+            return reduce(self.array, map="x*x", axis=1, device=self.device)
+        return reduce(self.array, self.scale.reshape(1, -1), map="(x*s)**2", axis=1, device=self.device)
+
+    def slabs(self, rows: np.ndarray) -> Iterator[tuple[np.ndarray, Any]]:
+        """Yield some of the given rows at a time: their indices, and a matrix of floats on the device."""
+        count = max(_SLAB_BYTES // (self.shape[1] * 4), 1)
+        scale = self.device.asarray(self._host_scale()) if self.scale is None else self.scale
+        for start in range(0, len(rows), count):
+            some = rows[start : start + count]
+            taken = take(self.array, self.device.asarray(some.astype(np.int32)), axis=0, device=self.device)
+            yield some, map_elements("x*s", taken, scale.reshape(1, -1), device=self.device)
 
     def rows(self, start: int, stop: int) -> DenseFeatures:
         """Return the features of samples ``start`` to ``stop``, without a copy."""
@@ -133,10 +145,12 @@ class DenseFeatures:
     def quantised(self, kept: np.dtype[Any]) -> DenseFeatures:
         """Return the features in fewer bits, in units of a part of each feature's largest magnitude.
 
-        It becomes 127 in int8, and 256 in floats of 8 bits, whose normal numbers begin at 2^-6 or 2^-14.
+        It becomes 127 in int8, 32767 in int16, and 256 in floats of 8 bits, whose normal numbers begin at 2^-6 or
+        2^-14.
         """
         device, whole = self.device, kept.kind == "i"
-        highest = np.dtype(self.array.dtype).type(127 if whole else 256 if kept.itemsize == 1 else 1)
+        most = np.iinfo(kept).max if whole else 256 if kept.itemsize == 1 else 1
+        highest = np.dtype(self.array.dtype).type(most)
         largest = reduce(self.array, map="abs(x)", op="max", axis=0, device=device)
         scale = map_elements(lambda m: np.where(m > 0, m, 1) / highest, largest, device=device)
         fewer = map_elements(
@@ -171,7 +185,7 @@ class SparseFeatures:
     on the host and checked; ``rows`` is its copy on the device, if there is one.
     """
 
-    dense, rough = None, False  # see DenseFeatures
+    dense, integers, rough = None, None, False  # see DenseFeatures
     slab_class = DenseFeatures  # of rows as a dense matrix
 
     def __init__(self, device: Device, matrix: Any, rows: _Csr | None = None) -> None:

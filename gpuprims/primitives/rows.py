@@ -12,6 +12,9 @@ from gpuprims.core.layout import VECTOR_BYTES, Form, contiguous, is_contiguous
 from gpuprims.core.operands import Operands
 from gpuprims.primitives.copies import with_copies
 
+# Bytes of the shortest vector of integers that is worth a load.
+_LEAST_BYTES = 4
+
 
 def side_by_side(operands: Operands) -> Operands:
     """Make contiguous copies of arrays that are not contiguous, for kernels that take no strides."""
@@ -21,8 +24,10 @@ def side_by_side(operands: Operands) -> Operands:
 def vector_of(form: Form) -> int:
     """Return how many neighbours of a row a kernel may load at once: each row must begin at a whole vector."""
     vector = VECTOR_BYTES // form.item
-    whole = not form.shape[1] % vector and form.begins_at(form.offset, VECTOR_BYTES)
-    return vector if whole else 1
+    least = vector if form.dtype.kind == "f" else _LEAST_BYTES // form.item  # integers may be read by a few
+    while vector > 1 and (form.shape[1] % vector or not form.begins_at(form.offset, vector * form.item)):
+        vector = vector // 2 if vector > least else 1
+    return vector
 
 
 def power_of_two(number: int) -> int:

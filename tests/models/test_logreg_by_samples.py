@@ -167,6 +167,3 @@ def test_what_they_do_not_take_is_said(cancer: Data, solver: str) -> None:
     others = "'lbfgs', 'newton-cholesky', 'gd', 'minibatch'"
     with pytest.raises(ValueError, match=rf"two classes with solver='{solver}'; got 3 \(use {others}\)"):
         LogReg("reference", solver=solver).fit(*load_iris(return_X_y=True))
-    words = rf"feature_dtype=None with solver='{solver}'; got 'int8' \(use {others}\)"
-    with pytest.raises(ValueError, match=words):
-        LogReg("reference", solver=solver, feature_dtype="int8").fit(*cancer)

@@ -13,8 +13,8 @@ import gpuprims
 from gpuprims.models import LogReg, gram
 
 
-@pytest.mark.parametrize("feature_dtype", ["int8", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"])
-@pytest.mark.parametrize("solver", ["lbfgs", "newton-cholesky", "gd", "minibatch"])
+@pytest.mark.parametrize("feature_dtype", ["int8", "int16", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"])
+@pytest.mark.parametrize("solver", ["lbfgs", "newton-cholesky", "gd", "minibatch", "sgd", "hogwild"])
 def test_features_in_fewer_bits(device: gpuprims.Device, cancer: Data, solver: str, feature_dtype: str) -> None:
     X, y = cancer
     X = X.astype(np.float32)
@@ -25,6 +25,23 @@ def test_features_in_fewer_bits(device: gpuprims.Device, cancer: Data, solver: s
     assert fewer.score(held_out, y[1::2]) >= whole.score(held_out, y[1::2]) - 0.0071  # two of 284 samples
     assert fewer.coef_.dtype == np.float32
     assert np.abs(fewer.coef_ - whole.coef_).max() > 0
+
+
+@pytest.mark.parametrize("solver", ["sgd", "hogwild"])
+def test_single_samples_are_those_of_the_scaled_integers(cancer: Data, solver: str) -> None:
+    X, y = cancer[0].astype(np.float32), cancer[1]
+    scale = np.abs(X).max(axis=0) / 127
+    how: dict[str, Any] = {"solver": solver, "max_iter": 3, "random_state": 0, "learning_rate": 1e-3}
+    fewer = fit("reference", X, y, feature_dtype="int8", **how)
+    whole = fit("reference", np.rint(X / scale) * scale, y, **how)
+    np.testing.assert_allclose(fewer.coef_, whole.coef_, rtol=1e-4, atol=1e-5)
+
+
+def test_integers_are_read_by_the_fused_kernel(device: gpuprims.Device, cancer: Data) -> None:
+    X, y = cancer[0].astype(np.float32), cancer[1]
+    with gpuprims.profile() as seen:
+        LogReg(device, solver="lbfgs", feature_dtype="int8", max_iter=3, tol=1).fit(X, y)
+    assert any(launch.kernel.startswith("logistic/") for launch in seen.launches)
 
 
 def test_fewer_bits_are_integers_times_a_scale_of_each_feature(device: gpuprims.Device, iris: Data) -> None:

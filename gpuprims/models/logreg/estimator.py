@@ -69,9 +69,8 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
         least every 16384. With a penalty on magnitudes: stop when ``dual_gap_`` is at most ``tol * log(n_classes)``.
     fit_intercept : bool, default True
         Add a constant to the scores.
-    feature_dtype : {"int8", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"}, optional
-        Store features in fewer bits during a fit, in units of each feature's largest magnitude. Not for sparse samples,
-        "sgd" or "hogwild".
+    feature_dtype : {"int8", "int16", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"}, optional
+        Store features in fewer bits during a fit, in units of each feature's largest magnitude. Not for sparse samples.
     class_weight : dict or "balanced", optional
         Weights of the classes, which multiply sample weights. "balanced" is inversely proportional to class frequency.
     threshold : float, default 0.5
@@ -149,7 +148,7 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         **{key: ["boolean"] for key in ("fit_intercept", "warm_start", "composed", "tf32")},
-        "feature_dtype": [StrOptions({"int8", "float16", *STORAGE}), None],
+        "feature_dtype": [StrOptions({"int8", "int16", "float16", *STORAGE}), None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         **{key: [Interval(Real, 0, 1, closed="neither")] for key in ("threshold", "validation_fraction")},
         "target_error": [Interval(Real, 0, 1, closed="both"), None],
@@ -211,7 +210,7 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
         ------
         ArgumentError
             NaN or infinity in ``X``, a single class, negative weights, sparse indices out of bounds; for "sgd" and
-            "hogwild", more than two classes or a ``feature_dtype``.
+            "hogwild", more than two classes.
         DeviceMismatchError
             Samples on another device than the one asked for.
         KeyboardInterrupt

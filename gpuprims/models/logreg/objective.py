@@ -133,6 +133,12 @@ class Objective:
         return self.samples.codes.reshape(-1, 1)
 
     @cached_property
+    def _scale(self) -> Any:
+        """What the stored integers of each feature are multiplied by, and 1 for the intercept."""
+        scale = self.device.to_host(self.samples.features.scale)  # type: ignore[union-attr]  # of dense features
+        return self.device.asarray(np.append(scale, np.ones(int(self.fit_intercept))).astype(self.dtype))
+
+    @cached_property
     def _classes(self) -> Any:
         return self.device.asarray(np.arange(self.outputs, dtype=self.dtype).reshape(1, -1))
 
@@ -148,6 +154,11 @@ class Objective:
         if self.outputs == 1 and (dense := self._read_at_once) is not None:
             given = dense, samples.codes, weights
             return logistic_gradient(*given, sample_weight=samples.sample_weight, device=self.device)
+        if self.outputs == 1 and samples.features.integers is not None:
+            scaled = self._map("w*s", weights, self._scale)
+            given = samples.features.integers, samples.codes, scaled
+            loss, slopes = logistic_gradient(*given, sample_weight=samples.sample_weight, device=self.device)
+            return loss, self._map("g*s", slopes, self._scale)
         if self.outputs > 1:
             return self._softmax_loss(weights)
         losses, residuals = self._map(loss_and_residual, self.scores(weights), self._code, self._weight)

@@ -68,7 +68,4 @@ def solver_of(model: Any, strengths: Strengths, *, classes: int, features: int) 
         if model.composed:
             got = f"got True (use {others})"
             raise ArgumentError(f"LogReg: composed=False with solver={model.solver!r}, a kernel of its own; {got}")
-        if model.feature_dtype is not None:
-            got = f"got {model.feature_dtype!r} (use {others})"
-            raise ArgumentError(f"LogReg: feature_dtype=None with solver={model.solver!r}; {got}")
     return SOLVERS[model.solver]

@@ -27,10 +27,11 @@ def logistic_gradient(
 
     Parameters
     ----------
-    X : array_like of shape (n, k), float32 or float64
-        A row for each sample. Arrays that are not contiguous are copied first.
+    X : array_like of shape (n, k), float32, float64, int8 or int16
+        A row for each sample. Arrays that are not contiguous are copied first. Integers are read as they are, which
+        takes a quarter or half of the memory traffic, and become floats in registers.
     y : array_like of shape (n,)
-        Labels, 0 or 1, of the dtype of ``X``.
+        Labels, 0 or 1, of the dtype of ``X``, or float32 or float64 beside integers.
     weights : array_like of shape (k,) or (k + 1,)
         The weights, of the same dtype. If there is one more than features, the last is the intercept.
     sample_weight : array_like of shape (n,), optional
@@ -47,7 +48,7 @@ def logistic_gradient(
     loss : scalar
         ``sum(s * (log(1 + exp(z)) - y*z))`` with ``z = X @ weights``, written so that nothing overflows.
     gradient : array of the shape of ``weights``
-        ``X.T @ (s * (sigmoid(z) - y))``. Both results have the dtype of ``X``, and are on the device if ``X`` is. Sums
+        ``X.T @ (s * (sigmoid(z) - y))``. Both results have the dtype of ``y``, and are on the device if ``X`` is. Sums
         are added in a fixed order, so they are the same in every run.
 
     Raises

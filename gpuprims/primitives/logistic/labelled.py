@@ -12,11 +12,17 @@ from gpuprims.errors import DtypeError, ShapeError
 from gpuprims.expressions import TypedExpr, trace, typed
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+_INTEGERS = (np.dtype(np.int8), np.dtype(np.int16))
 
 
-def check_samples(label: str, arrays: Sequence[Any]) -> None:
-    """Raise unless samples, labels, weights and any sample weights have one dtype, and shapes that fit together."""
+def check_samples(label: str, arrays: Sequence[Any], *, integers: bool = False) -> None:
+    """Raise unless samples, labels, weights and any sample weights have one dtype, and shapes that fit together.
+
+    With ``integers``, samples may be int8 or int16 beside others of a float dtype.
+    """
     dtype, shape = arrays[0].dtype, arrays[0].shape
+    if integers and dtype in _INTEGERS:
+        dtype = arrays[1].dtype
     if dtype not in _FLOATS:
         raise DtypeError(f"{label}: X of float32 or float64; got dtype {dtype} (convert it, such as to float32)")
     if len(shape) != 2 or 0 in shape:

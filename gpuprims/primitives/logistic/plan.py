@@ -48,7 +48,7 @@ def bind(
     operands = as_operands("logistic", arrays, device)
     samples, *others = operands.natives
     by_columns = len(others) == 4 or (len(others) == 3 and len(others[-1].shape) == 2)
-    check_samples("logistic", (samples, *others[: len(others) - by_columns]))
+    check_samples("logistic", (samples, *others[: len(others) - by_columns]), integers=True)
     if by_columns and (others[-1].dtype != samples.dtype or tuple(others[-1].shape) != tuple(samples.shape)[::-1]):
         rule = f"transposed samples of shape {tuple(samples.shape)[::-1]} and dtype {samples.dtype}"
         raise ShapeError(f"logistic: {rule}; got {tuple(others[-1].shape)} and {others[-1].dtype}")
@@ -74,9 +74,10 @@ def plan_call(
     generation: int,
 ) -> LaunchPlan:
     """Decide everything about a logistic gradient but its memory."""
-    dtype, (n, k) = forms[0].dtype, forms[0].shape
+    stored, dtype, (n, k) = forms[0].dtype, forms[1].dtype, forms[0].shape
     results = [contiguous(dtype, shape, alignment) for shape in ((), forms[2].shape)]
-    traits = CallTraits((dtype,), n, k, value_bytes=dtype.itemsize, side_by_side=True, portable=asks_for_device())
+    portable = asks_for_device()
+    traits = CallTraits((dtype, stored), n, k, value_bytes=dtype.itemsize, side_by_side=True, portable=portable)
 
     def compiling(variant: Variant) -> Launch:
         chosen = LogisticVariant.of(variant)

@@ -17,6 +17,7 @@ def logistic_numpy(
     if numbers[-1]:  # the first launch does all
         return
     rows, labels, weights, *sample_weights = memories[: len(spec.inputs) - spec.by_columns]
+    rows = rows.astype(weights.dtype, copy=False)
     loss, gradient = memories[len(spec.inputs) : -2]
     tree, k = spec.tree, spec.features
     scores = _scores(rows, weights[:k], tree) + sum(weights[k:])

@@ -22,6 +22,13 @@ def number_atomics(capabilities: Capabilities, call: CallTraits) -> str | None:
     return None
 
 
+def samples_of_floats(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse samples that are stored as integers."""
+    if (stored := call.dtypes[-1]).kind == "f":
+        return None
+    return f"takes samples of floats; this call's are {stored} (convert them)"
+
+
 def row_fits(at: Geometry) -> Refusal:
     """Refuse rows that do not fit in the registers of a group, where a work-item holds ``items`` words."""
 

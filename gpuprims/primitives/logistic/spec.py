@@ -39,7 +39,7 @@ class SamplesSpec(KernelSpec):
         return cls(
             accesses[:inputs],
             accesses[inputs:],
-            (accesses[0].dtype,),
+            (accesses[0 if accesses[0].dtype.kind == "f" else 1].dtype,),  # the labels' dtype for samples of integers
             function,
             features=features,
             intercept=weights != (features,),
@@ -49,9 +49,12 @@ class SamplesSpec(KernelSpec):
 
     def macros(self) -> dict[str, int | str]:
         """Define the size of the samples, and how work-items share them."""
-        number = self.values[0]
+        number, stored = self.values[0], self.inputs[0].dtype
         return {
             "NUMBER": c_type(number),
+            "SAMPLE_TYPE": c_type(stored),
+            "INTEGERS": int(stored != number),
+            "AS_NUMBERS": f"convert_{'double' if number.itemsize == 8 else 'float'}",
             "FEATURES": self.features,
             "INTERCEPT": int(self.intercept),
             "WEIGHTED": int(self.weighted),

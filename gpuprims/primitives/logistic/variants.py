@@ -11,7 +11,7 @@ from gpuprims.core.geometry import Geometry, Refusal, first_refusal
 from gpuprims.core.refusals import double_precision, for_cpus, group_fits, values_fit
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.logistic.reference import logistic_numpy
-from gpuprims.primitives.logistic.refusals import few_features, gradient_fits, row_fits
+from gpuprims.primitives.logistic.refusals import few_features, gradient_fits, row_fits, samples_of_floats
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,10 @@ class LogisticVariant(Variant):
 
 def _group(at: Geometry) -> Refusal:
     return first_refusal(double_precision, group_fits(at.block))
+
+
+def _floats(at: Geometry) -> Refusal:
+    return first_refusal(_group(at), samples_of_floats)
 
 
 _LOGISTIC = Catalogue(LogisticVariant, "logistic", Path(__file__).parent)
@@ -59,18 +63,18 @@ VARIANTS = (
         "two_kernels_local",
         rank=70,
         scratch="rows in turn",
-        refuse=lambda at: first_refusal(_group(at), values_fit(at.block)),
+        refuse=lambda at: first_refusal(_floats(at), values_fit(at.block)),
         **_GRID,
     ),
-    *_LOGISTIC.gpu("two_kernels", rank=60, scratch="rows in turn", refuse=_group, **_GRID),
-    *_LOGISTIC.gpu("grad1_ff4", rank=50, scratch="rows in turn", vectors=True, refuse=_group, **_GRID),
-    *_LOGISTIC.gpu("grad2_tf4", rank=40, refuse=_group, **_BY_COLUMNS),
-    *_LOGISTIC.gpu("grad1_ns4", rank=30, refuse=_group, **_BY_COLUMNS),
-    *_LOGISTIC.gpu("grad2_ns", rank=20, refuse=_group, **_BY_COLUMNS),
+    *_LOGISTIC.gpu("two_kernels", rank=60, scratch="rows in turn", refuse=_floats, **_GRID),
+    *_LOGISTIC.gpu("grad1_ff4", rank=50, scratch="rows in turn", vectors=True, refuse=_floats, **_GRID),
+    *_LOGISTIC.gpu("grad2_tf4", rank=40, refuse=_floats, **_BY_COLUMNS),
+    *_LOGISTIC.gpu("grad1_ns4", rank=30, refuse=_floats, **_BY_COLUMNS),
+    *_LOGISTIC.gpu("grad2_ns", rank=20, refuse=_floats, **_BY_COLUMNS),
     *_LOGISTIC.gpu(
         "grad2_ns_loc",
         rank=10,
-        refuse=lambda at: first_refusal(_group(at), values_fit(4 * at.block)),
+        refuse=lambda at: first_refusal(_floats(at), values_fit(4 * at.block)),
         **_BY_COLUMNS,
     ),
     _LOGISTIC.cpu(
@@ -79,7 +83,7 @@ VARIANTS = (
         geometry=Geometry(1, 256, 16),  # rows: cpu_fused
         fixed=True,
         level="device",
-        refuse=lambda at: first_refusal(for_cpus, double_precision, few_features),
+        refuse=lambda at: first_refusal(for_cpus, double_precision, samples_of_floats, few_features),
     ),
     *_LOGISTIC.gpu(
         "fixed",
@@ -88,7 +92,7 @@ VARIANTS = (
         vectors=True,
         fixed=True,
         level="device",
-        refuse=lambda at: first_refusal(_group(at), values_fit(at.block), few_features),
+        refuse=lambda at: first_refusal(_floats(at), values_fit(at.block), few_features),
     ),
     _LOGISTIC.numpy(logistic_numpy, shares_outputs=False, fixed=True, level="device"),
 )

@@ -1,7 +1,7 @@
 /* logistic/cpu_fused: each work-item takes a run of rows, a few at a time, which stay in its core's cache from score
  * to gradient, for devices whose work-items are CPU threads.
  *
- * in      INPUTS: x0 n rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 sample weights
+ * in      INPUTS: x0 n rows of FEATURES samples, numbers or integers (INTEGERS), x1 labels, x2 weights, where WEIGHTED x3 sample weights
  * out     OUTPUTS: y0 the loss, y1 the gradient
  * scratch partials: SUMS for each group; counters: one, zero before and after
  * launch  `parts` groups of one work-item, each for a run of rows
@@ -14,24 +14,24 @@
 #define PLACES ((ROWS + VECTOR_ROWS - 1) / VECTOR_ROWS * VECTOR_ROWS)
 
 /* The score of a row: features in vectors of 16, then of 8, 4, 2 and 1. */
-DEVICE value_t score(GLOBAL const NUMBER *row, GLOBAL const NUMBER *weights)
+DEVICE value_t score(GLOBAL const SAMPLE_TYPE *row, GLOBAL const NUMBER *weights)
 {
     int feature = 0;
     WIDE(16) sum16 = 0;
-    for (; feature + 16 <= FEATURES; feature += 16) sum16 += vload16(0, row + feature) * vload16(0, weights + feature);
+    for (; feature + 16 <= FEATURES; feature += 16) sum16 += SAMPLES_FROM(16, row + feature) * vload16(0, weights + feature);
     WIDE(8) sum8 = HALVES(sum16, 8, (0, 1, 2, 3, 4, 5, 6, 7), (8, 9, 10, 11, 12, 13, 14, 15));
 #if FEATURES & 8
-    sum8 += vload8(0, row + feature) * vload8(0, weights + feature);
+    sum8 += SAMPLES_FROM(8, row + feature) * vload8(0, weights + feature);
     feature += 8;
 #endif
     WIDE(4) sum4 = HALVES(sum8, 4, (0, 1, 2, 3), (4, 5, 6, 7));
 #if FEATURES & 4
-    sum4 += vload4(0, row + feature) * vload4(0, weights + feature);
+    sum4 += SAMPLES_FROM(4, row + feature) * vload4(0, weights + feature);
     feature += 4;
 #endif
     WIDE(2) sum2 = HALVES(sum4, 2, (0, 1), (2, 3));
 #if FEATURES & 2
-    sum2 += vload2(0, row + feature) * vload2(0, weights + feature);
+    sum2 += SAMPLES_FROM(2, row + feature) * vload2(0, weights + feature);
     feature += 2;
 #endif
     value_t sum = sum2.x + sum2.y;
@@ -45,12 +45,12 @@ DEVICE value_t score(GLOBAL const NUMBER *row, GLOBAL const NUMBER *weights)
 #define ADD_ROWS(count)                                                                                                \
     {                                                                                                                  \
         WIDE(count) sum = 0;                                                                                           \
-        for (int k = 0; k < rows; k++) sum += residuals[k] * vload##count(0, from + k * FEATURES + feature);              \
+        for (int k = 0; k < rows; k++) sum += residuals[k] * SAMPLES_FROM(count, from + k * FEATURES + feature);       \
         vstore##count(vload##count(0, gradient + feature) + sum, 0, gradient + feature);                               \
         feature += count;                                                                                              \
     }
 
-DEVICE void add_rows(GLOBAL const NUMBER *from, const int rows, const value_t *residuals, value_t *gradient)
+DEVICE void add_rows(GLOBAL const SAMPLE_TYPE *from, const int rows, const value_t *residuals, value_t *gradient)
 {
     int feature = 0;
     while (feature + 16 <= FEATURES) ADD_ROWS(16)

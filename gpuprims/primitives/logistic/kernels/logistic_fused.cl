@@ -1,6 +1,6 @@
 /* logistic/fused: neighbouring work-items hold rows in registers, from their scores to the gradient.
  *
- * in      INPUTS: x0 n rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 sample weights
+ * in      INPUTS: x0 n rows of FEATURES samples, numbers or integers (INTEGERS), x1 labels, x2 weights, where WEIGHTED x3 sample weights
  * out     OUTPUTS: y0 the loss, y1 the gradient
  * scratch partials: SUMS for each group; counters: one, zero before and after
  * launch  `parts` groups of BLOCK (a power of two); each takes tiles of TILE rows until none are left
@@ -27,7 +27,7 @@
 #define HELD (CHUNKS * VECTOR)
 
 /* Load a lane's vectors of a row, and zeros past the end. */
-DEVICE void load_samples(GLOBAL const NUMBER *from, const int live, const int lane, value_t *held)
+DEVICE void load_samples(GLOBAL const SAMPLE_TYPE *from, const int live, const int lane, value_t *held)
 {
 #pragma unroll
     for (int chunk = 0; chunk < CHUNKS; chunk++) {

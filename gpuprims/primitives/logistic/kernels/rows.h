@@ -23,11 +23,25 @@
 /* 1 / (1 + exp(-z)), by a power of two. */
 #define SIGMOID(z) INVERSE(1 + POWER((z) * (value_t)-GP_CONSTANT(1.4426950408889634)))
 
-/* Load VECTOR neighbours of a row at once. */
-#if VECTOR > 1
+/* Load VECTOR neighbours of a row at once; those that are stored as integers become numbers. */
+#if INTEGERS && VECTOR > 1
+#define READ_SAMPLES(from, to)                                                                                         \
+    {                                                                                                                  \
+        SAMPLE_TYPE integers[VECTOR];                                                                                       \
+        READ_VECTOR(SAMPLE_TYPE, VECTOR, from, integers);                                                                   \
+        for (int gp_item = 0; gp_item < VECTOR; gp_item++) (to)[gp_item] = integers[gp_item];                          \
+    }
+#elif VECTOR > 1
 #define READ_SAMPLES(from, to) READ_VECTOR(NUMBER, VECTOR, from, to)
 #else
 #define READ_SAMPLES(from, to) (to)[0] = *(from)
+#endif
+
+/* `count` neighbours of a row as an OpenCL vector of numbers. */
+#if INTEGERS
+#define SAMPLES_FROM(count, from) GP_JOINED(AS_NUMBERS, count)(GP_JOINED(vload, count)(0, from))
+#else
+#define SAMPLES_FROM(count, from) GP_JOINED(vload, count)(0, from)
 #endif
 
 /* An OpenCL vector along a row, and the sum of its halves, by shuffle(): Oclgrind reports .lo and .hi as
