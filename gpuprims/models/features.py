@@ -36,7 +36,8 @@ class DenseFeatures:
     def __init__(self, device: Device, array: Any, scale: Any = None) -> None:
         self.device, self.array, self.scale = device, array, scale
         self.shape: tuple[int, int] = array.shape
-        self.dense = array if scale is None else None  # X as the logistic kernels read it
+        self.unscaled = array if scale is None else None
+        self.dense = self.unscaled  # X as the logistic kernels read it
         self.integers = None if scale is None or array.dtype.kind != "i" else array  # X in units of the scale
         self._ranges: tuple[np.ndarray, np.ndarray] | None = None
 
@@ -185,7 +186,7 @@ class SparseFeatures:
     on the host and checked; ``rows`` is its copy on the device, if there is one.
     """
 
-    dense, integers, rough = None, None, False  # see DenseFeatures
+    dense, unscaled, integers, rough = None, None, None, False  # see DenseFeatures
     slab_class = DenseFeatures  # of rows as a dense matrix
 
     def __init__(self, device: Device, matrix: Any, rows: _Csr | None = None) -> None:

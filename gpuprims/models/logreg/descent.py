@@ -203,7 +203,7 @@ def _sample_epoch(descent: Callable[..., Any], objective: Objective, settings: S
         norms, constant = features.squared_norms(), int(objective.fit_intercept)
         largest = reduce(norms, samples.weights, map=lambda q, s: s * (q + constant), op="max", device=device)
         rate = 1 / (float(device.to_host(largest)) / 4 + penalty)
-    host_codes: Any = None if features.dense is not None else device.to_host(samples.codes)
+    host_codes: Any = None if features.unscaled is not None else device.to_host(samples.codes)
 
     def epoch(weights: Any, done: int) -> Any:
         current = _rate_after(done, rate, settings)
@@ -211,8 +211,8 @@ def _sample_epoch(descent: Callable[..., Any], objective: Objective, settings: S
         decay_once = decay < _COARSE * np.finfo(objective.dtype).eps
         how = {"rate": current, "keep": 1 - decay * (not decay_once), "device": device}
         order = settings.random.permutation(weighted)
-        if features.dense is not None:
-            given = features.dense, samples.codes, weights, device.asarray(order)
+        if features.unscaled is not None:
+            given = features.unscaled, samples.codes, weights, device.asarray(order)
             weights = descent(*given, sample_weight=samples.sample_weight, **how)
         else:
             for rows, slab in features.slabs(order):
