@@ -42,7 +42,7 @@ class CallTraits:
     portable : bool, default False
         True if the functions of the call have only operations that give the same bits on every device.
     grouped : bool, default False
-        True if elements are folded in segments, by an operator that would commute without them.
+        True if elements are folded in groups, by an operator that would commute without these.
     level : str, optional
         The level of determinism that the call asks for; by default the one asked for where the traits are made.
     """
@@ -73,5 +73,5 @@ class CallTraits:
 
 
 # Facts about calls that move elements or compare them, and compute nothing.
-MOVES: Mapping[str, bool] = {"rounds": False, "portable": True}
+MOVES: Mapping[str, Any] = {"rounds": False, "portable": True}
 Call = CallTraits

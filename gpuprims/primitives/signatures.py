@@ -86,6 +86,7 @@ class ScanKeywords(Where, total=False):
     reverse: bool
     segments: Any
     by: Any
+    determinism: Level | None
 
 
 class TopKKeywords(Where, total=False):
@@ -136,6 +137,7 @@ class HistogramKeywords(Where, total=False):
     axis: int | tuple[int, ...] | None
     segments: Any
     deterministic: bool
+    determinism: Level | None
 
 
 class BincountKeywords(Where, total=False):
@@ -143,6 +145,7 @@ class BincountKeywords(Where, total=False):
 
     axis: int | None
     deterministic: bool
+    determinism: Level | None
 
 
 class MergeKeywords(Where, total=False):

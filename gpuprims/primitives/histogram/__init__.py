@@ -11,14 +11,13 @@ from gpuprims.core.determinism import Level, at_level
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import check_flags, keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.lazy import call_by_chunks
-from gpuprims.core.operands import as_operands
 from gpuprims.core.plans import planner
 from gpuprims.core.primitive import Planner, Primitive
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
 from gpuprims.errors import LazyArrayError
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.histogram.calls import as_density, as_weighing, bind, planned, weighed
-from gpuprims.primitives.histogram.exact_weights import adds_exactly, sums_exactly
+from gpuprims.primitives.histogram.exact_weights import adds_exactly, bincount_exactly, histogram_exactly
 from gpuprims.primitives.histogram.in_slabs import histogram_in_slabs, numbers_in_slabs
 from gpuprims.primitives.histogram.keys import WarmTables, warm_key
 from gpuprims.primitives.histogram.numbers import find_warm, keep_warm, numbers_of
@@ -120,8 +119,7 @@ def histogram(
     variant : str, optional
         The kernel to use, instead of the best one.
     determinism : {"none", "run", "device", "order"}, optional
-        What the call promises about the bits of sums of float weights, as :func:`gpuprims.use_determinism`. At
-        ``"device"`` and ``"order"``, each sum is the exact one, rounded once.
+        As :func:`gpuprims.reduce`; sums of float weights are exact at ``"device"`` and ``"order"``.
 
     Returns
     -------
@@ -167,9 +165,8 @@ def histogram(
         return at_level("histogram", determinism, histogram, x, bins, range, density, weights, **how)
     if adds_exactly(weights, deterministic, "histogram", as_floats=bool(density)):
         how = {"axis": axis, "segments": segments, "device": device, "variant": variant}
-        return _weighed_exactly(x, bins, range, density, weights, how)
-    arrays = (x,) if weights is None else (x, weights)
-    key = None
+        return histogram_exactly(partial(histogram, x, bins, range, **how), x, weights, device, density=bool(density))
+    arrays, key = (x,) if weights is None else (x, weights), None
     if density is not None:
         check_flags("histogram", density=density)
     if device is None and variant is None and segments is None and not density:
@@ -178,10 +175,7 @@ def histogram(
             counts, edges = run(arrays)
             return counts, edges
     try:
-        if weights is None:
-            operands = as_operands("histogram", (x,), device)
-        else:
-            operands = weighed("histogram", x, weights, device)
+        operands = weighed("histogram", x, weights, device)
     except LazyArrayError as found:
         how = {"axis": axis, "segments": segments, "deterministic": deterministic, "device": device, "variant": variant}
         lazy: tuple[Any, Any] = call_by_chunks(found, "histogram", x, bins, range, density, weights, **how)
@@ -215,22 +209,6 @@ def histogram(
     if density:
         counts = as_density(operands, counts, table.edges)
     return operands.to_caller(counts), edges
-
-
-def _weighed_exactly(
-    x: Any, bins: Any, limits: Any, density: Any, weights: Any, how: dict[str, Any]
-) -> tuple[Any, Any]:
-    """Return exact sums of float weights, or densities, and the edges."""
-    operands, edges = weighed("histogram", x, weights, how["device"]), None
-
-    def count(plane: Any) -> Any:
-        nonlocal edges
-        sums, edges = histogram(x, bins, limits, weights=plane, **how)
-        return sums
-
-    device, given = operands.device, operands.natives[1].dtype
-    sums = sums_exactly("histogram", weights, count, device, np.float64 if density else given)
-    return (as_density(operands, sums, device.to_host(edges)) if density else sums), edges
 
 
 @overload
@@ -271,8 +249,7 @@ def bincount(
     variant : str, optional
         The kernel of a histogram to use, instead of the best one.
     determinism : {"none", "run", "device", "order"}, optional
-        What the call promises about the bits of sums of float weights, as :func:`gpuprims.use_determinism`. At
-        ``"device"`` and ``"order"``, each sum is the exact one, rounded once.
+        As :func:`gpuprims.reduce`; sums of float weights are exact at ``"device"`` and ``"order"``.
 
     Returns
     -------
@@ -301,10 +278,8 @@ def bincount(
         how = {"axis": axis, "deterministic": deterministic, "device": device, "variant": variant}
         return at_level("bincount", determinism, bincount, x, weights, minlength, **how)
     if adds_exactly(weights, deterministic, "bincount", as_floats=True):
-        operands = weighed("bincount", x, weights, device)
-        how = {"minlength": minlength, "axis": axis, "device": device, "variant": variant}
-        count = partial(_bincount_of_integers, x, how)
-        return sums_exactly("bincount", weights, count, operands.device, np.float64, np.int32)
+        count = partial(bincount, x, minlength=minlength, axis=axis, device=device, variant=variant)
+        return bincount_exactly(count, x, weights, device)
     if isinstance(x, list | tuple) and not len(x):
         x = np.zeros(0, np.int64)  # NumPy would make it float64
     arrays, key = (x,) if weights is None else (x, weights), None
@@ -323,7 +298,3 @@ def bincount(
     numbers = numbers_of(operands, axes, minlength, weighing, variant)
     keep_warm(key, numbers, operands)
     return operands.to_caller(numbers.count(operands))
-
-
-def _bincount_of_integers(x: Any, how: dict[str, Any], weights: Any) -> Any:
-    return bincount(x, weights, **how)

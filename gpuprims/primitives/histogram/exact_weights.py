@@ -18,8 +18,10 @@ from gpuprims.errors import ArgumentError, NoVariantError
 from gpuprims.expressions import Expr, trace
 from gpuprims.expressions.bits import bits_of
 from gpuprims.operators.exact_words import Format, added_words, format_of, rounded_words
+from gpuprims.primitives.histogram.calls import as_density, weighed
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.reduce import reduce
+from gpuprims.primitives.signatures import OpName
 
 # So many weights of a plane's bits add up without loss, as int64 of 32 bits, and as float64 of 21.
 _MOST = 2**31
@@ -54,7 +56,7 @@ def sums_exactly(
     top, low, special = 1, 1, False
     if size:
 
-        def found(function: Expr, op: str) -> int:
+        def found(function: Expr, op: OpName) -> int:
             return int(device.to_host(reduce(native, map=function, op=op, device=device)))
 
         high = found(_field(form), "max")
@@ -67,6 +69,31 @@ def sums_exactly(
     functions += [_infinite(sign, added.name) for sign in (1, -1) if special]
     sums = [count(map_arrays(function, native, device=device)) for function in functions]
     return map_arrays(_joined(form, len(places), bits, first, dtype.name, len(sums)), *sums, device=device)
+
+
+def histogram_exactly(
+    histogram: Callable[..., Any], x: Any, weights: Any, device: Any, *, density: bool
+) -> tuple[Any, Any]:
+    """Return exact sums of float weights, or densities, and the edges; ``histogram`` takes other weights."""
+    operands, edges = weighed("histogram", x, weights, device), list[Any]()
+
+    def count(plane: Any) -> Any:
+        sums, *edges[:] = histogram(weights=plane)
+        return sums
+
+    device, given = operands.device, operands.natives[1].dtype
+    sums = sums_exactly("histogram", weights, count, device, np.float64 if density else given)
+    return (as_density(operands, sums, device.to_host(edges[0])) if density else sums), edges[0]
+
+
+def bincount_exactly(bincount: Callable[..., Any], x: Any, weights: Any, device: Any) -> Any:
+    """Return exact sums of float weights; ``bincount`` takes other weights."""
+    operands = weighed("bincount", x, weights, device)
+
+    def count(plane: Any) -> Any:
+        return bincount(weights=plane)
+
+    return sums_exactly("bincount", weights, count, operands.device, np.float64, np.int32)
 
 
 @cache

@@ -42,8 +42,7 @@ from gpuprims.primitives.histogram.variants import HistogramVariant
 from gpuprims.primitives.histogram.warm import Run, run_between, run_for_counts, run_in_table, starting
 
 _INT64, _FLOAT64, _UINT32 = np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.uint32)
-# Float weights are added as integers; their digits hold the sum of this many.
-_MOST_ADDED = 2**33
+_MOST_ADDED = 2**33  # float weights, which are added as integers: what their digits hold
 
 
 class HistogramPlan(LaunchPlan):
@@ -210,7 +209,6 @@ def plan_sums(
         bins=bins,
         values=request.guide - 2 if request.guide and key.kind in "iub" else 0,
         rounds=floats,
-        portable=True,  # bins are found by comparisons
     )
     length, width = asked + 2 * request.outside, bins + 2 * request.outside
     result = contiguous(request.dtype or (_FLOAT64 if floats else _INT64), (*kept, length), alignment)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from gpuprims.core.capabilities import Capabilities
@@ -39,6 +39,7 @@ class HistogramTraits(CallTraits):
     bins: int = 0
     values: int = 0
     arrays: int = 1
+    portable: bool = field(default=True, kw_only=True)  # bins are found by comparisons
 
     @classmethod
     def of(cls, call: CallTraits) -> HistogramTraits:

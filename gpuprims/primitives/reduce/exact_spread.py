@@ -30,7 +30,7 @@ def spreads_exactly(op: Any, arrays: tuple[Any, ...], where: Any, initial: Any, 
 def spread_exactly(
     reduce: Callable[..., Any],
     arrays: tuple[Any, ...],
-    op: str,
+    op: Any,
     mapped: Any,
     axis: Any,
     keepdims: Any,

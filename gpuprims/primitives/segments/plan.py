@@ -52,7 +52,7 @@ class SegmentsRequest(NamedTuple):
         folding = at_level(make_folding(self.op, as_map("reduce", self.map, len(dtypes)), dtypes, self.dtype))
         nbytes = value_bytes(folding.values)
         own = settled_here(folding)
-        facts = {"rounds": rounds(own), "portable": is_portable(own)}
+        facts: dict[str, Any] = {"rounds": rounds(own), "portable": is_portable(own)}
         return folding, CallTraits(own.computed_in, size, self.segments, self.op.commutative, nbytes, **facts)
 
 
@@ -122,7 +122,7 @@ def plan_by_marks(
     folding, place = placed(folding, arrays, lambda index, end: end.astype(np.int64) - 1)
     shape, (inputs, targets) = along_one_axis(forms, result_forms("reduce", results, written))
     what = device, inputs, targets, results, folding, shape, (0,), variant
-    how = {"place": place, "count": forms[-1].shape[0], "grouped": request.op.commutative}
+    how: dict[str, Any] = {"place": place, "count": forms[-1].shape[0], "grouped": request.op.commutative}
     return plan_scan(*what, commutative=False, inclusive=True, **how)
 
 

@@ -48,7 +48,7 @@ class SegmentedScanRequest(NamedTuple):
         folding = at_level(counting(plain, dtypes) if plain.counts else plain)
         nbytes = value_bytes(folding.values)
         own = settled_here(folding)
-        facts = {"rounds": rounds(own), "portable": is_portable(own)}
+        facts: dict[str, Any] = {"rounds": rounds(own), "portable": is_portable(own)}
         return folding, CallTraits(own.computed_in, size, self.segments, self.op.commutative, nbytes, **facts)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sum_errors
 from kernel_cases import as_it_stands
 
 import gpuprims
@@ -162,6 +163,14 @@ def test_spreads_do_not_depend_on_the_order(device: gpuprims.Device, rng: np.ran
         near = np.var(x, dtype=np.float64) if len(how) == 1 else np.std(x * 2, axis=0, ddof=1, dtype=np.float64)
         np.testing.assert_allclose(got, near, rtol=1e-5)
         assert np.asarray(got).dtype == np.float32
+
+
+def test_exact_sums_are_never_worse_than_the_defaults(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    if not device.capabilities.fp64:
+        pytest.skip("exact sums need float64")
+    for x in sum_errors.data(rng, 20_000).values():
+        found = sum_errors.errors(x, device)
+        assert found["order"] <= min(0.5, *found.values())
 
 
 def test_exact_sums_along_axes_of_maps_and_of_masks(device: gpuprims.Device, rng: np.random.Generator) -> None:

@@ -30,7 +30,7 @@
 #endif
 
 /* The sum of the lanes of a vector, which is exact. */
-DEVICE f64 gp_sum_lanes(const double8 lanes)
+DEVICE f64 gp_sum_eight(const double8 lanes)
 {
     const double4 four = lanes.lo + lanes.hi;
     const double2 two = four.lo + four.hi;
@@ -60,7 +60,7 @@ DEVICE int gp_deposit_block(i64 *limbs, const value_t *elements, sum_t *sum)
         top = LARGER(all[lane], top);
         bottom = least[lane] < bottom ? least[lane] : bottom;
     }
-    const f64 both = gp_sum_lanes(upper), rest = gp_sum_lanes(lower);
+    const f64 both = gp_sum_eight(upper), rest = gp_sum_eight(lower);
     const int most = (int)(gp_bits_f64(top) >> 52), least_of = max((int)(gp_bits_f64(bottom) >> 52), 1);
     if (both - both == 0 && most <= sum->highest && least_of >= sum->highest - BLOCK_SPAN) {
         gp_deposit(limbs, both);
@@ -95,7 +95,7 @@ DEVICE int gp_deposit_block(i64 *limbs, const value_t *elements, sum_t *sum)
     }
     const int most = (int)(top >> KEY_BITS), least_of = max((int)(bottom >> KEY_BITS), 1);
     if (most - least_of > BLOCK_SPAN || most == SPECIAL_KEY) return 0;
-    gp_deposit(limbs, gp_sum_lanes(sums + others));
+    gp_deposit(limbs, gp_sum_eight(sums + others));
     return 1;
 #endif
 }
