@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -76,18 +77,26 @@ def _descent() -> Work:
     return Work("logistic descent", "descent", 0, call, numpys, oracles.near_weights, expect, **how)
 
 
+def _at_level(work: Work, level: str) -> Work:
+    """Return a work at a level of determinism."""
+    return replace(work, name=f"{work.name}, {level}", primitive="levels", call=partial(work.call, determinism=level))
+
+
+_SUMS, _SCANS = _reduce("reduce sum"), _scan("scan sum")
 _EVERY_32 = Elements(spread="steps", beside="segments")
 _HALF, _BYTES = Elements(beside="mask"), Elements("uint8", shape="pixels")
 
 WORKS = (
     Work("map 2*x+1", "map", 8, calls.double, lambda x: 2 * x + 1, expect=oracles.doubled, sizes="sweep"),
     _reduce("reduce sum", sizes="sweep"),
+    *(_at_level(_SUMS, level) for level in ("device", "order")),
     _reduce("reduce max", "max"),
     _reduce("reduce argmax", "argmax", sizes="main"),
     _reduce("reduce columns", shape="square", axis=0),
     _reduce("reduce rows of 16", shape=16, axis=1),
     _reduce("reduce rows of 256", shape=256, axis=1),
     _scan("scan sum", sizes="sweep"),
+    _at_level(_SCANS, "device"),
     _scan("scan sum, exclusive", oracles.before, None, inclusive=False),
     _scan("scan max", np.maximum.accumulate, None, op="max", inputs=Elements()),
     _scan("scan sum of float64", inputs=Elements("float64", "steps")),

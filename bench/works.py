@@ -9,8 +9,8 @@ from typing import Any
 from . import oracles
 from .elements import Elements, Samples
 
-# Works that launch kernels of several primitives.
-_OF_SEVERAL = ("fit", "unique", "by key", "segmented sort")
+# Works that launch kernels of several primitives, or of one by a level of determinism.
+_OF_SEVERAL = ("fit", "unique", "by key", "segmented sort", "levels")
 
 
 @dataclass(frozen=True)
