@@ -35,7 +35,7 @@ def test_the_reference_has_the_committed_value() -> None:
 
 
 def test_a_bit_of_a_result_changes_its_hash() -> None:
-    x = np.float32([1, 2, 3])
+    x = np.array([1, 2, 3], np.float32)
     assert suite._told(x) == suite._told(x.copy())
     for other in (x.view(np.int32), x.reshape(3, 1), np.nextafter(x, np.float32(9))):
         assert suite._told(x) != suite._told(other)
@@ -56,7 +56,7 @@ def test_the_command_prints_the_value_and_fails_if_calls_differ(
     printed = capsys.readouterr().out
     assert expected(small=True).value in printed
     assert "reduce sum 5 float32" in printed
-    other = suite.Fingerprint(expected(small=True).calls | {"reduce sum 5 float32": "0"}, small=True)
+    other = suite.Fingerprint({**expected(small=True).calls, "reduce sum 5 float32": "0"}, small=True)
     monkeypatch.setattr(suite, "expected", lambda *, small: other)
     assert main(given) == 1
     assert "reduce sum 5 float32" in capsys.readouterr().err

@@ -38,7 +38,7 @@ VARIANTS = (
     _CSR.cpu(
         "cpu_fixed",
         rank=8,
-        geometry=Geometry(1, 4096, 16),  # rows: cpu_rows
+        geometry=Geometry(1, 4096, 16),  # rows: cpu_fixed
         fixed=True,
         level="device",
         refuse=lambda at: first_refusal(for_cpus, double_precision),
@@ -46,7 +46,7 @@ VARIANTS = (
     *_CSR.gpu(
         "fixed",
         rank=5,
-        geometry=Geometry(256, 4),  # rows: rows
+        geometry=Geometry(256, 4),  # rows: fixed
         fixed=True,
         level="device",
         refuse=lambda at: first_refusal(double_precision, group_fits(at.block), values_fit(at.block)),

@@ -80,7 +80,7 @@ VARIANTS = (
     _LOGISTIC.cpu(
         "cpu_fixed",
         rank=8,
-        geometry=Geometry(1, 256, 16),  # rows: cpu_fused
+        geometry=Geometry(1, 256, 16),  # rows: cpu_fixed
         fixed=True,
         level="device",
         refuse=lambda at: first_refusal(for_cpus, double_precision, samples_of_floats, few_features),
@@ -88,7 +88,7 @@ VARIANTS = (
     *_LOGISTIC.gpu(
         "fixed",
         rank=5,
-        geometry=Geometry(256, 32, 3),  # rows: fused
+        geometry=Geometry(256, 32, 3),  # rows: fixed
         vectors=True,
         fixed=True,
         level="device",

@@ -68,7 +68,7 @@ VARIANTS = (
     *_SGD.gpu(
         "fixed",
         rank=5,
-        geometry=Geometry(128, 1),
+        geometry=Geometry(128, 1),  # rows: fixed
         fixed=True,
         level="device",
         refuse=lambda at: first_refusal(double_precision, group_fits(at.block)),

@@ -121,7 +121,7 @@ class StencilSpec(KernelSpec):
             "CHANNELS": self.channels,
             "SEPARABLE": int(self.across is not None),
             "TABLE": int(self.window == "table"),
-            "PRODUCT(a, b)": f"gp_times_{c_type(value)}(a, b)" if value.kind == "f" else "((a) * (b))",
+            "PRODUCT_OF(a, b)": f"gp_times_{c_type(value)}(a, b)" if value.kind == "f" else "((a) * (b))",
             "LINES": int(self.window in _IN_LINES),
             "NEIGHBOURS": len(self.offsets),
             "VECTOR_OUT": self.vector_out,

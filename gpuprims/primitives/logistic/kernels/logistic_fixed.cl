@@ -18,7 +18,7 @@
 #define PARTIAL(sum, part) ((GLOBAL value_t *)partials)[(i64)(sum)*parts + (part)]
 
 /* Load a lane's vectors of a row, and zeros past the end. */
-DEVICE void load_samples(GLOBAL const NUMBER *from, const int live, const int lane, value_t *held)
+DEVICE void load_lane(GLOBAL const NUMBER *from, const int live, const int lane, value_t *held)
 {
 #pragma unroll
     for (int k = 0; k < HELD; k += VECTOR) {
@@ -70,7 +70,7 @@ void logistic_fixed(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters,
 #pragma unroll
             for (int k = 0; k < ROWS; k++) {
                 const i64 row = base + k * SLOTS + slot;
-                load_samples(SAMPLES(row), row < end, lane, held[k]);
+                load_lane(SAMPLES(row), row < end, lane, held[k]);
             }
 #pragma unroll
             for (int k = 0; k < OWNED; k++) {

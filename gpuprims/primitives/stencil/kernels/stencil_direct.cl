@@ -4,7 +4,7 @@
  *         weights
  * out     OUTPUTS, with the same axes
  * launch  any number of groups of BLOCK; each takes BLOCK elements at a time until none are left
- * host    gp_within (stencil.h), gp_apply and FETCH_ALL, or with TABLE LOW_X to HIGH_Z; STORE
+ * host    gp_within (stencil.h), gp_apply and FETCH_ALL, or with TABLE LOW_X to HIGH_Z and PRODUCT_OF; STORE
  */
 __kernel WORK_GROUP(BLOCK)
 void stencil_direct(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
@@ -30,7 +30,7 @@ void stencil_direct(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
         for (i64 dz = LOW_Z; dz <= HIGH_Z; dz++)
             for (i64 dy = LOW_Y; dy <= HIGH_Y; dy++)
                 for (i64 dx = LOW_X; dx <= HIGH_X; dx++, weight++)
-                    if (*weight != 0) value += PRODUCT(*weight, (value_t)FETCH(dz, dy, dx));
+                    if (*weight != 0) value += PRODUCT_OF(*weight, (value_t)FETCH(dz, dy, dx));
 #else
         number_t window[NEIGHBOURS];
         FETCH_ALL(window)
