@@ -28,7 +28,7 @@ EXPECTED = {
 }
 PARTS = 4  # of the tests, for each tool; all run at the same time
 # Every test that is marked ``oclgrind``; tests/test_architecture.py checks that these are all.
-PATHS = ("tests/backends/watched", "tests/primitives/reduce/test_each.py")
+PATHS = ("tests/backends/watched", "tests/primitives/reduce/test_each.py", "tests/test_fingerprints.py")
 TESTS = (*PATHS, "-m", "oclgrind", "--whole", "-q")
 PLUGINS = ("-p", "tests.sanitizer", "-p", "no:cacheprovider", "-p", "no:benchmark", "-p", "no:xdist")
 
