@@ -19,8 +19,7 @@ from gpuprims.primitives.take import take
 
 # Bytes of a slab of rows as a dense matrix, for Hessians and steps by single samples.
 _SLAB_BYTES = 64 << 20
-# Longest row on a device. Longer rows are cut into pieces: the work-items of one long row, such as the column of a word
-# in every text, would still run when all others are done.
+# Longest row on a device. Longer ones are cut into pieces, or they would still run when all others are done.
 _LONGEST_ROW = 4096
 
 
@@ -96,18 +95,16 @@ class DenseFeatures:
 
     def squared_norms(self) -> Any:
         """Return the sum of squares of each sample, of shape (n,)."""
-        if self.scale is None:
-            return reduce(self.array, map="x*x", axis=1, device=self.device)
-        return reduce(self.array, self.scale.reshape(1, -1), map="(x*s)**2", axis=1, device=self.device)
+        scale = 1 if self.scale is None else self.scale.reshape(1, -1)
+        return reduce(self.array, scale, map="(x*s)**2", axis=1, device=self.device)
 
     def slabs(self, rows: np.ndarray) -> Iterator[tuple[np.ndarray, Any]]:
         """Yield some of the given rows at a time: their indices, and a matrix of floats on the device."""
         count = max(_SLAB_BYTES // (self.shape[1] * 4), 1)
-        scale = self.device.asarray(self._host_scale()) if self.scale is None else self.scale
-        for start in range(0, len(rows), count):
-            some = rows[start : start + count]
+        scale = 1 if self.scale is None else self.scale.reshape(1, -1)
+        for some in (rows[start : start + count] for start in range(0, len(rows), count)):
             taken = take(self.array, self.device.asarray(some.astype(np.int32)), axis=0, device=self.device)
-            yield some, map_elements("x*s", taken, scale.reshape(1, -1), device=self.device)
+            yield some, map_elements("x*s", taken, scale, device=self.device)
 
     def rows(self, start: int, stop: int) -> DenseFeatures:
         """Return the features of samples ``start`` to ``stop``, without a copy."""
@@ -146,12 +143,10 @@ class DenseFeatures:
     def quantised(self, kept: np.dtype[Any]) -> DenseFeatures:
         """Return the features in fewer bits, in units of a part of each feature's largest magnitude.
 
-        It becomes 127 in int8, 32767 in int16, and 256 in floats of 8 bits, whose normal numbers begin at 2^-6 or
-        2^-14.
+        It becomes an integer's largest number, and 256 in floats of 8 bits (normal numbers begin at 2^-6 or 2^-14).
         """
         device, whole = self.device, kept.kind == "i"
-        most = np.iinfo(kept).max if whole else 256 if kept.itemsize == 1 else 1
-        highest = np.dtype(self.array.dtype).type(most)
+        highest = self.array.dtype.type(np.iinfo(kept).max if whole else 256 if kept.itemsize == 1 else 1)
         largest = reduce(self.array, map="abs(x)", op="max", axis=0, device=device)
         scale = map_elements(lambda m: np.where(m > 0, m, 1) / highest, largest, device=device)
         fewer = map_elements(
