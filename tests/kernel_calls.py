@@ -218,6 +218,11 @@ LOGISTICS: dict[str, Callable[..., Any]] = {
     "every width of rows": lambda **where: [
         logistic_gradient(resident(5000, k), resident(5000), resident(k), **where) for k in (1, 3, 8, 33, 257, 1024)
     ],
+    "every width of rows of integers": lambda **where: [
+        logistic_gradient(resident(5000, k, dtype=dtype), resident(5000), resident(k), **where)
+        for k in (1, 4, 8, 16, 100)
+        for dtype in ("i1", "i2")
+    ],
     "an intercept and sample weights, float64": lambda **where: logistic_gradient(
         *(resident(*shape, dtype="f8") for shape in ((5000, 30), (5000,), (31,))),
         sample_weight=resident(5000, dtype="f8"),

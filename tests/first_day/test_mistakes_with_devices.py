@@ -170,8 +170,8 @@ MISTAKES: dict[str, Mistake] = {
         ("a gpuprims.Variant", "str 'map'"),
     ),
     "text with vector axis": (
-        lambda: gpuprims.map("p[0]", X, vector_axis=-1), errors.ExpressionError,
-        ("a Python function with", "'p[0]'"),
+        lambda: gpuprims.map("p + 1", X, vector_axis=-1), errors.ExpressionError,
+        ("components p[0] to p[", "got p in 'p + 1'"),
     ),
 }  # fmt: skip
 

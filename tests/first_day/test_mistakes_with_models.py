@@ -181,7 +181,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "feature_dtype": (
         lambda: LogReg(feature_dtype="int3").fit(F, Y), errors.ArgumentError,
-        ("feature_dtype= one of 'bfloat16', 'float16',", "'int3'", "did you mean 'int8'?"),
+        ("feature_dtype= one of 'bfloat16', 'float16',", "'int3'", "did you mean 'int8' or 'int16'?"),
     ),
     "unknown label in score": (
         lambda: FITTED.score(F, ["a", "b", "a", "b"]), errors.ArgumentError,

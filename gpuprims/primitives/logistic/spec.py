@@ -87,7 +87,7 @@ class LogisticSpec(SamplesSpec):
 
     by_columns: bool = False  # the last input has the samples by columns
 
-    own_headers: ClassVar[tuple[Path, ...]] = (_KERNELS / "logistic.h", _KERNELS / "grads.h")
+    own_headers: ClassVar[tuple[Path, ...]] = (_KERNELS / "logistic.h",)
 
     @property
     def sums(self) -> int:
@@ -98,6 +98,11 @@ class LogisticSpec(SamplesSpec):
         """Define the call of the loss function, and whether samples by columns are an input."""
         call = {f"LOSS_AND_RESIDUAL({_ROW})": f"gp_loss_and_residual({_ROW})"}
         return super().macros() | call | {"BY_COLUMNS": int(self.by_columns)}
+
+    def headers(self) -> tuple[Path, ...]:
+        """See :class:`KernelSpec`; kernels that take integers have no use for functions of floats in memory."""
+        of_floats = self.inputs[0].dtype == self.values[0]
+        return (*super().headers(), *([_KERNELS / "grads.h"] if of_floats else []))
 
     def text(self) -> list[str]:
         """Write the loss function. Comparisons of vectors return masks, and fabs takes vectors."""
