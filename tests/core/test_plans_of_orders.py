@@ -197,6 +197,27 @@ def test_a_plan_keeps_the_elements_to_look_among(device: gpuprims.Device) -> Non
     assert np.flatnonzero(plan(np.arange(10))).tolist() == [3, 5]
 
 
+def test_plans_of_diff_digitize_and_count_nonzero(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    x, y = rng.integers(0, 9, (2, 300, 40)).astype(np.float32)
+    for n, axis in ((1, -1), (3, 0), (1, 0)):
+        plan = gpuprims.plan("diff", x, n, axis, device=device)
+        for one in (x, y):
+            assert_equal(plan(one), np.diff(one, n, axis))
+        there = gpuprims.plan("diff", on_device(device, x), n, axis)
+        assert_equal(on_host(device, there(on_device(device, y))), np.diff(y, n, axis))
+    edges = np.float32([1, 2, 5, 5, 7])
+    for right in (False, True):
+        plan = gpuprims.plan("digitize", x, edges, right, device=device)
+        out = np.empty(x.shape, np.int64)
+        assert plan(y, out=out) is out
+        assert_equal(out, np.digitize(y, edges, right))
+        there = gpuprims.plan("digitize", on_device(device, x), edges, right=right)
+        assert_equal(on_host(device, there(on_device(device, y))), np.digitize(y, edges, right))
+    plan = gpuprims.plan("count_nonzero", x, 1, keepdims=True, device=device)
+    assert_equal(plan(y), np.count_nonzero(y, 1, keepdims=True))
+    assert gpuprims.plan("count_nonzero", x, device=device).item(y) == np.count_nonzero(y)
+
+
 def test_a_plan_of_take_says_what_is_outside(device: gpuprims.Device) -> None:
     x, indices = np.arange(5.0, dtype=np.float32), np.array([0, 4])
     plan = gpuprims.plan("take", x, indices, device=device)
@@ -213,9 +234,14 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
             *("nonzero", "argwhere"),
         )
     },
-    "diff": (lambda: gpuprims.plan("diff", X), "got 'diff': a call is one of map on views"),
-    "count_nonzero": (lambda: gpuprims.plan("count_nonzero", X), "got 'count_nonzero': a call is one of reduce"),
-    "digitize": (lambda: gpuprims.plan("digitize", X, X), "got 'digitize': each call reads its bins on the host"),
+    "diff of no order": (lambda: gpuprims.plan("diff", X, 0), "plan of diff: n from 1 to 8"),
+    "diff of two": (lambda: gpuprims.plan("diff", X, 1, 0, X), "diff: one array; got 4"),
+    "diff joined": (
+        lambda: gpuprims.plan("diff", X, append=0),
+        "plan of diff: no append=, because plans read one array",
+    ),
+    "digitize of none": (lambda: gpuprims.plan("digitize", X), "digitize: an array and bins; got 1"),
+    "digitize down": (lambda: gpuprims.plan("digitize", X, [2, 1]), "plan of digitize: bins in ascending order; got 2"),
     "convolve": (lambda: gpuprims.plan("convolve", X, X), "got 'convolve': the host reads the weights in each call"),
     **{
         name: (lambda name=name: gpuprims.plan(name, X, X), f"got '{name}': the host finds the bins in each call")
@@ -258,7 +284,7 @@ MODULES = {"datasets", "distributed", "errors", "models", "ndimage", "xp"}
 FUNCTIONS = {name for name in gpuprims.__all__ if name.islower()} - NO_CALLS - MODULES
 UNPLANNED = {
     *("unique", "unique_consecutive", "run_length_encode", "run_length_decode", "group_by", "nonzero", "argwhere"),
-    *("diff", "count_nonzero", "digitize", "convolve", "histogram2d", "histogramdd"),
+    *("convolve", "histogram2d", "histogramdd"),
 }
 
 
@@ -273,7 +299,7 @@ def test_every_function_has_a_plan_or_a_reason() -> None:
 def test_every_keyword_of_a_function_is_one_of_its_plan_or_refused_with_a_reason(name: str) -> None:
     parameters = signature(getattr(gpuprims, name)).parameters.values()
     optional = [one.name for one in parameters if one.default is not one.empty]
-    assert {"device", "variant"} <= set(optional)
+    assert "device" in optional
     assert [keyword for keyword in optional if not is_known(name, keyword)] == []
 
 

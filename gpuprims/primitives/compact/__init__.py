@@ -33,8 +33,7 @@ PRIMITIVE = Primitive(
             *("nonzero", "argwhere"),
         ),
         "each call waits for a number that decides how long its results are (call the function itself)",
-    )
-    | {"count_nonzero": "a call is one of reduce (make a plan of reduce with op='count_nonzero')"},
+    ),
 )
 _WARM = WarmCalls()
 

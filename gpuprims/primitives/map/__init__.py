@@ -10,10 +10,12 @@ from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.lazy import call_by_chunks
 from gpuprims.core.operands import Operands
+from gpuprims.core.plans import planner
 from gpuprims.core.primitive import Planner, Primitive
 from gpuprims.core.warm_calls import Run, WarmCalls, runner_of
 from gpuprims.errors import LazyArrayError
 from gpuprims.expressions import expression
+from gpuprims.primitives.map.diff_plan import bind_diff, plan_diff
 from gpuprims.primitives.map.in_slabs import run_in_slabs
 from gpuprims.primitives.map.orders import axes_in_memory, run_in_order
 from gpuprims.primitives.map.plan import MapRequest, bind, plan_call, plan_map, sample
@@ -27,8 +29,14 @@ PRIMITIVE = Primitive(
     sample,
     bind,
     tuning_case=f"{__name__}.tuning_case",
-    plans={"map": Planner(plan_map, bind)},
-    unplanned={"diff": "a call is one of map on views of the array (make a plan of map on such views)"},
+    plans={
+        "map": Planner(plan_map, bind),
+        "diff": planner(
+            *("diff", bind_diff, plan_diff),
+            positional=("n", "axis"),
+            refused=dict.fromkeys(("prepend", "append"), "plans read one array (join the arrays before)"),
+        ),
+    },
 )
 _WARM = WarmCalls()
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
-from itertools import pairwise
 from typing import Any, overload
 
 import numpy as np
@@ -17,15 +16,14 @@ from gpuprims.core.layout import is_contiguous
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.taking import Step
 from gpuprims.core.warm_calls import Key, WarmCalls
-from gpuprims.errors import ArgumentError, AxisError, ShapeError, quoted
+from gpuprims.errors import ShapeError
 from gpuprims.expressions import Expr, trace
 from gpuprims.primitives.map import map as map_arrays
+from gpuprims.primitives.map.diff_plan import MOST, check_diff, differences
 from gpuprims.primitives.map.orders import axes_in_memory
 from gpuprims.primitives.map.plan import bind, plan_call
 from gpuprims.primitives.signatures import Array, Host, HostArray, Out
 
-# Most orders that one pass computes, from one array more.
-_MOST = 8
 _WARM = WarmCalls()
 _SAME = trace(lambda element: element, 1)
 
@@ -107,28 +105,21 @@ def diff(
         key = _WARM.key_of((n, axis), (a,), device)
         if (run := _WARM.find(key)) is not None:
             return run((a,))
-    times: Any = n
-    if isinstance(times, bool) or not isinstance(times, int | np.integer) or times < 0:
-        raise ArgumentError(f"diff: n an integer that is not negative; got {quoted(n)}")
     ends = [np.asarray(one) if isinstance(one, NUMBERS) else one for one in (prepend, append) if one is not None]
     operands = as_operands("diff", (a, *ends), device)
-    ndim = operands.natives[0].ndim
-    if not ndim:
-        raise ShapeError("diff: an array of at least one dimension; got a number")
-    if type(axis) is not int or not -ndim <= axis < ndim:
-        raise AxisError(f"diff: axis from {-ndim} to {ndim - 1} for {ndim} dimension(s); got {quoted(axis)}")
-    if key is not None and 0 < n <= _MOST and operands.as_given:
-        _keep(key, operands, n, axis % ndim)
-    left, (own, *given) = int(times), operands.natives
+    left, along = check_diff(operands, n, axis)
+    if key is not None and 0 < n <= MOST and operands.as_given:
+        _keep(key, operands, n, along)
+    own, *given = operands.natives
     if not left:
         return a if out is None else map_arrays(_SAME, own, out=out, device=operands.device)
     if given:
         before = given[:1] if prepend is not None else []
-        own = _joined(operands, [*before, own, *given[len(before) :]], own, axis % ndim)
+        own = _joined(operands, [*before, own, *given[len(before) :]], own, along)
     while left:
-        once = min(left, _MOST)
+        once = min(left, MOST)
         left -= once
-        own = _differences(operands, own, once, axis % ndim, None if left else out)
+        own = _differences(operands, own, once, along, None if left else out)
     return operands.to_caller(own) if out is None else out
 
 
@@ -140,7 +131,7 @@ def _differences(operands: Operands, array: Any, times: int, axis: int, out: Any
         none = operands.empty(shape, array.dtype)
         return none if out is None else map_arrays(_SAME, none, out=out, device=operands.device)
     views = [array[one] for one in _places(array.shape, times, axis)]
-    return map_arrays(_function(times, array.dtype.kind == "b"), *views, out=out, device=operands.device)
+    return map_arrays(differences(times, array.dtype.kind == "b"), *views, out=out, device=operands.device)
 
 
 def _places(shape: tuple[int, ...], times: int, axis: int) -> list[tuple[slice, ...]]:
@@ -155,7 +146,7 @@ def _keep(key: Key, operands: Operands, times: int, axis: int) -> None:
     if operands.gain_by_slabs or array.shape[axis] <= times or not array.size:
         return
     places, length, cut = _places(array.shape, times, axis), array.shape[0] - times, operands.driver.cut
-    function = _function(times, array.dtype.kind == "b")
+    function = differences(times, array.dtype.kind == "b")
     own, request, _, _ = bind((function, *[array[one] for one in places]), device=operands.device)
     if axes_in_memory(own, request) is None:
         plan = find_plan(plan_call, own, request, None, None)
@@ -163,18 +154,6 @@ def _keep(key: Key, operands: Operands, times: int, axis: int) -> None:
         if array.ndim == 1 and not operands.on_host and is_contiguous(operands.form(array)):  # views cost less so
             step = lambda arrays: [cut(arrays[0], k, (length,)) for k in range(times + 1)]  # noqa: E731
         _WARM.keep(key, plan, own, step)
-
-
-@cache
-def _function(times: int, of_bools: bool) -> Expr:
-    def difference(*elements: Any) -> Any:
-        minus: Callable[[Any, Any], Any] = np.not_equal if of_bools else np.subtract
-        left: Sequence[Any] = elements
-        while len(left) > 1:
-            left = [minus(second, first) for first, second in pairwise(left)]
-        return left[0]
-
-    return trace(difference, times + 1)
 
 
 def _joined(operands: Operands, parts: Sequence[Any], own: Any, axis: int) -> Any:

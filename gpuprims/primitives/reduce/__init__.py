@@ -11,6 +11,7 @@ from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.lazy import call_by_chunks
+from gpuprims.core.plans import planner
 from gpuprims.core.primitive import Planner, Primitive
 from gpuprims.core.warm_calls import AS_GIVEN, BEGINS, WarmCalls, by_value
 from gpuprims.errors import LazyArrayError
@@ -21,6 +22,7 @@ from gpuprims.primitives.masking import masked_call
 from gpuprims.primitives.reduce.exact_spread import spread_exactly, spreads_exactly
 from gpuprims.primitives.reduce.plan import (
     bind,
+    bind_count_nonzero,
     plan_call,
     planned,
     reduce_segments,
@@ -38,7 +40,8 @@ PRIMITIVE = Primitive(
     *("reduce", VARIANTS, plan_call, sample, bind),
     tuning_case=f"{__name__}.tuning_case",
     plans={
-        "reduce": Planner(planned, bind, ("segments",), {"by": "the keys of each call decide how long its result is"})
+        "reduce": Planner(planned, bind, ("segments",), {"by": "the keys of each call decide how long its result is"}),
+        "count_nonzero": planner("count_nonzero", bind_count_nonzero, plan_call, positional=("axis",)),
     },
 )
 _WARM = WarmCalls()

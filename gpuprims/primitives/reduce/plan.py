@@ -115,6 +115,17 @@ def bind(
     return operands, ReduceRequest(*how), result, asked
 
 
+def bind_count_nonzero(
+    arrays: tuple[Any, ...],
+    axis: int | tuple[int, ...] | None = None,
+    keepdims: bool = False,
+    out: Any = None,
+    device: str | Device | None = None,
+) -> tuple[Operands, ReduceRequest, Out | None, str | Variant | None]:
+    """Bind a call of ``count_nonzero``."""
+    return bind(arrays, "count_nonzero", None, axis, keepdims, out=out, device=device)
+
+
 @keeps_calls()
 def plan_call(
     request: ReduceRequest,

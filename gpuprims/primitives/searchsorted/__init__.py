@@ -14,6 +14,7 @@ from gpuprims.core.plans import planner
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.warm_calls import WarmCalls
 from gpuprims.errors import ArrayError, DtypeError, IndicesError, ShapeError, quoted
+from gpuprims.primitives.searchsorted.edges import bind_digitize, plan_digitize
 from gpuprims.primitives.searchsorted.members import bind_isin
 from gpuprims.primitives.searchsorted.members import plan_call as plan_members
 from gpuprims.primitives.searchsorted.plan import Side, bind, plan_call, sample
@@ -35,8 +36,8 @@ PRIMITIVE = Primitive(
         "isin": planner(
             *("isin", bind_isin, plan_members), taken=2, positional=("assume_unique", "invert"), beside=True
         ),
+        "digitize": planner(*("digitize", bind_digitize, plan_digitize), taken=2, positional=("right",), beside=True),
     },
-    unplanned={"digitize": "each call reads its bins on the host (make a plan of searchsorted)"},
 )
 _WARM = WarmCalls()
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -16,18 +15,16 @@ from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.layout import is_contiguous
 from gpuprims.core.operands import as_operands, is_plain
 from gpuprims.core.warm_calls import Key, WarmCalls, runner_of
-from gpuprims.errors import ArgumentError, DtypeError, ShapeError
 from gpuprims.expressions import trace
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.searchsorted import searchsorted
 from gpuprims.primitives.searchsorted.ascending import check_behind, start_check
+from gpuprims.primitives.searchsorted.edges import elements_of, in_order
 from gpuprims.primitives.searchsorted.plan import Side, bind, plan_call
 from gpuprims.primitives.signatures import Array, Host, HostArray, Out
 
 # Warm calls of edges on a device, and edges that ascended.
 _WARM, _ASCEND = WarmCalls(), KnownArrays()
-# Bytes of edges up to which calls remember that they are in order.
-_SMALL = 1 << 16
 _TURNED = trace(lambda place, count: count - place, 2)
 
 
@@ -97,42 +94,13 @@ def digitize(
         found, own = _there(x, bins, side, device, key, ahead=out is None)
         if found is not None:
             return found
-    check = _edges if own.nbytes <= _SMALL else _edges.__wrapped__
-    edges = check(own.dtype, own.shape, own.tobytes())
-    operands = as_operands("digitize", (x,), device)
+    edges, operands = in_order(own), elements_of(x, device)
     elements = operands.natives[0]
-    if elements.dtype.kind == "c":
-        raise DtypeError(f"digitize: real numbers; got {elements.dtype} (pass real(x))")
     there = edges.ascending if operands.on_host else copy_on(operands.device, edges.ascending)
     found = searchsorted(there, elements, side, out=out, device=operands.device)
     if not edges.rise and elements.size:
         found = map_arrays(_TURNED, found, np.int64(own.size), out=out, device=operands.device)
     return operands.to_caller(found) if out is None else out
-
-
-class _Edges(NamedTuple):
-    """Edges in ascending order, and whether they were given so."""
-
-    ascending: np.ndarray
-    rise: bool
-
-
-@lru_cache(maxsize=64)
-def _edges(dtype: np.dtype[Any], shape: tuple[int, ...], elements: bytes) -> _Edges:
-    """Check edges, and return them in ascending order."""
-    edges = np.frombuffer(elements, dtype).reshape(shape)
-    if edges.ndim != 1:
-        raise ShapeError(f"digitize: bins of one dimension; got shape {shape}")
-    if dtype.kind == "c":
-        raise DtypeError(f"digitize: real numbers; got bins of {dtype} (pass real(bins))")
-    rising, falling = edges[1:] >= edges[:-1], edges[1:] <= edges[:-1]
-    if rising.all():
-        return _Edges(edges, rise=True)
-    if not falling.all():
-        at = int(np.flatnonzero(~(falling if falling[:1].all() else rising))[0])
-        got = f"{edges[at]} before {edges[at + 1]}, numbers {at} and {at + 1} (sort them)"
-        raise ArgumentError(f"digitize: bins in ascending or descending order, without NaN; got {got}")
-    return _Edges(np.ascontiguousarray(edges[::-1]), rise=False)
 
 
 def _there(

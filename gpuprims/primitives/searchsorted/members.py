@@ -97,9 +97,7 @@ def plan_call(
     if request.length is None and variant is None and compares(device, forms[1], forms[0].dtype):
         return _comparing(request.member, forms, written, alignment, device, generation)
     if request.length is None:
-        plan = plan_search(SearchRequest("left", request.member), forms[::-1], *where)
-        by_numpy = plan.by_numpy and plan.by_numpy._replace(compute=_exchanged(plan.by_numpy.compute))
-        return replace(plan, inputs=[1 - k for k in plan.inputs], by_numpy=by_numpy)
+        return exchanged(plan_search(SearchRequest("left", request.member), forms[::-1], *where))
     chain, results = Chain(device, forms, generation), (contiguous(_BOOL, forms[0].shape, alignment),)
     (target,) = result_forms("isin", results, written)
     element, table = chain.given
@@ -136,6 +134,12 @@ def _any_equal(count: int, member: bool) -> Expr:
     """Return the function that compares its first argument with each of the others."""
     compare, join = (np.equal, np.bitwise_or) if member else (np.not_equal, np.bitwise_and)
     return trace(lambda x, *others: reduce(join, [compare(x, one) for one in others]), count + 1)
+
+
+def exchanged(plan: LaunchPlan) -> LaunchPlan:
+    """Return the plan of a search whose keys come before the array."""
+    by_numpy = plan.by_numpy and plan.by_numpy._replace(compute=_exchanged(plan.by_numpy.compute))
+    return replace(plan, inputs=[1 - k for k in plan.inputs], by_numpy=by_numpy)
 
 
 def _exchanged(compute: Compute) -> Compute:

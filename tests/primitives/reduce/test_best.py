@@ -191,9 +191,11 @@ def test_any_and_all_see_the_one_element_that_decides(device: gpuprims.Device, d
 
 
 @pytest.mark.parametrize("dtype", ["bool", "float32"])
-def test_every_kernel_sees_the_one_element_that_decides(
+def test_kernels_for_gpus_end_where_an_element_decides(
     reduce_kernel: Kernel, rng: np.random.Generator, dtype: str
 ) -> None:
+    if reduce_kernel.variant.name.startswith("cpu"):
+        pytest.skip("searches, as the test before tries")
     x = np.zeros(several_tiles(reduce_kernel), dtype)
     assert not reduce_kernel.reduce(x, op="any")
     for place in (0, 1, x.size - 1, *rng.integers(0, x.size, 3)):
