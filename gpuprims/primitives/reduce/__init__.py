@@ -25,6 +25,7 @@ from gpuprims.primitives.reduce.plan import (
     bind_count_nonzero,
     plan_call,
     planned,
+    reduce_across,
     reduce_segments,
     refuse_keepdims,
     run_in_slabs,
@@ -191,8 +192,10 @@ def reduce(
     if segments is not None and axis is not None and arrays:
         refuse_keepdims(keepdims)
         how = {"op": op, "map": map, "dtype": dtype, "ddof": ddof, "compensated": compensated, "initial": initial}
-        call = partial(reduce, variant=variant, **how)
-        return along_axis(call, "reduce", arrays, segments, axis, device, op=op, out=out, where=where, reduces=True)
+        call, bound = partial(reduce, variant=variant, **how), partial(bind, arrays, where=where, device=device, **how)
+        across = None if variant else partial(reduce_across, bound)
+        along = call, "reduce", arrays, segments, axis, device
+        return along_axis(*along, op=op, out=out, where=where, reduces=True, across=across)
     if Asked.ever and segments is None and variant is None and spreads_exactly(op, arrays, where, initial, dtype):
         return spread_exactly(reduce, arrays, op, map, axis, keepdims, dtype, ddof, out, device)
     key = None

@@ -46,7 +46,7 @@ from gpuprims.primitives.fold_by_numpy import folds_by_numpy
 from gpuprims.primitives.levels import at_level
 from gpuprims.primitives.map import plan as map_plan
 from gpuprims.primitives.masking import check_mask, refuse_function
-from gpuprims.primitives.segments.offsets import Segments
+from gpuprims.primitives.segments.offsets import Segments, across_rows
 from gpuprims.primitives.segments.plan import SegmentsRequest, marked_folding, plan_by_marks, plan_by_offsets
 from gpuprims.primitives.segments.planned import filling, own_segments, plan_segments, refuse_planned
 from gpuprims.primitives.segments.shares import Keep, check, run_by_offsets, takes_offsets
@@ -244,15 +244,34 @@ def reduce_segments(
         return plan.run(beside, out)
 
 
+def reduce_across(bound: Callable[[], tuple[Operands, ReduceRequest, Any, Any]], segments: Segments, axis: int) -> Any:
+    """Fold segments along an axis between whose elements others lie, by marks that broadcast."""
+    operands, request, _, _ = bound()
+    own = SegmentsRequest(request.operator, request.map, request.dtype, segments.count, axis)
+    with operands.settled() if operands.in_place else nullcontext():
+        check(segments, own)
+        marks = [across_rows(operands, one, axis) for one in (segments.heads(), segments.ends())]
+        beside, plan = _with_nothing(operands.beside(*marks), segments, own, None, None)
+        return plan.run(beside, None)
+
+
 def _by_marks(
     operands: Operands, segments: Segments, request: SegmentsRequest, out: Out | None, variant: str | Variant | None
 ) -> tuple[Operands, LaunchPlan]:
     """Return the operands and the plan of a scan that reads marks."""
-    beside = operands.beside(segments.heads(), segments.ends())
+    return _with_nothing(operands.beside(segments.heads(), segments.ends()), segments, request, out, variant)
+
+
+def _with_nothing(
+    beside: Operands, segments: Segments, request: SegmentsRequest, out: Out | None, variant: str | Variant | None
+) -> tuple[Operands, LaunchPlan]:
+    """Return the operands, marks among them, and the plan of their scan, which writes results of empty segments too."""
     plan = find_plan(plan_by_marks, beside, request, out, variant)
     if segments.has_empty:  # a scan writes no results for these, so they are written everywhere before
         written = result_forms("reduce", plan.results, written_forms(beside, out))
-        _, nothing = marked_folding(request, tuple([native.dtype for native in operands.natives]))
+        _, nothing = marked_folding(request, tuple([native.dtype for native in beside.natives[:-2]]))
+        if len(written[0].shape) > 1:  # of new arrays, whose elements lie together
+            written = [contiguous(form.dtype, (math.prod(form.shape),), 1) for form in written]
         plan = filling(segments, plan, written, nothing, len(beside.natives))
     return beside, plan
 

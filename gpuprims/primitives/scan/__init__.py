@@ -29,6 +29,7 @@ from gpuprims.primitives.scan.plan import (
     planned,
     refuse_reverse,
     sample,
+    scan_across,
     scan_segments,
 )
 from gpuprims.primitives.scan.variants import VARIANTS
@@ -163,8 +164,6 @@ def scan(
     array([3., 4., 4., 5., 5.], dtype=float32)
     >>> gpuprims.scan(x, op="max", device="reference")
     array([3., 3., 4., 4., 5.], dtype=float32)
-    >>> gpuprims.scan(x.reshape(1, 5), map="x > 1", axis=1, device="reference")
-    array([[1, 1, 2, 2, 3]])
     >>> gpuprims.scan(x, segments=[0, 2, 2, 5], device="reference")
     array([ 3.,  4.,  4.,  5., 10.], dtype=float32)
     >>> gpuprims.scan(x, by=[7, 2, 7, 7, 2], device="reference")
@@ -186,8 +185,10 @@ def scan(
     if segments is not None and axis is not None and arrays:
         refuse_reverse(reverse)
         how = {"op": op, "map": map, "inclusive": inclusive, "dtype": dtype, "initial": initial}
-        call = partial(scan, variant=variant, **how)
-        return along_axis(call, "scan", arrays, segments, axis, device, op=op, out=out, where=where, reduces=False)
+        call, bound = partial(scan, variant=variant, **how), partial(bind, arrays, where=where, device=device, **how)
+        across = None if variant else partial(scan_across, bound)
+        along = call, "scan", arrays, segments, axis, device
+        return along_axis(*along, op=op, out=out, where=where, reduces=False, across=across)
     key = None
     if map is not None and type(map) is not str and arrays:
         map = expression(map, len(arrays))  # noqa: A001 - the primitive's name

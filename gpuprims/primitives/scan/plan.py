@@ -46,7 +46,7 @@ from gpuprims.primitives.fold import plan_fold, plan_scan, sample_rows
 from gpuprims.primitives.fold_by_numpy import scans_by_numpy
 from gpuprims.primitives.levels import at_level
 from gpuprims.primitives.masking import check_mask, refuse_function
-from gpuprims.primitives.segments.offsets import Segments
+from gpuprims.primitives.segments.offsets import Segments, across_rows
 from gpuprims.primitives.segments.operator import placed, segmented
 from gpuprims.primitives.segments.planned import own_segments, plan_segments, refuse_planned
 from gpuprims.primitives.segments.shares import Keep, run_by_offsets, takes_offsets
@@ -242,6 +242,15 @@ def scan_segments(
         segments.check()
         beside = operands.beside(segments.heads())
         return find_plan(plan_call, beside, request._replace(marked=True), out, variant).run(beside, out)
+
+
+def scan_across(bound: Callable[[], tuple[Operands, ScanRequest, Any, Any]], segments: Segments, axis: int) -> Any:
+    """Scan segments along an axis between whose elements others lie, by marks that broadcast."""
+    operands, request, _, _ = bound()
+    with operands.settled() if operands.in_place else nullcontext():
+        beside = operands.beside(across_rows(operands, segments.heads(), axis))
+        marked = request._replace(marked=True, axis=axis)
+        return find_plan(plan_call, beside, marked, None, None).run(beside, None)
 
 
 def planned(arrays: tuple[Any, ...], keywords: dict[str, Any]) -> Planned:

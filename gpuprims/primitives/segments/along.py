@@ -25,6 +25,8 @@ _OFFSET = trace(lambda row, n, offset: row * n + offset, 3)
 _LAST = trace(lambda offset, total: offset * 0 + total, 2)
 _AS_INT64 = trace(lambda offset: offset.astype(np.int64), 1)
 _PLACE = trace(lambda place, row, n: np.where(place < 0, place, place - row * n), 3)
+# Fewest rows whose elements are scanned where they lie (rows: across).
+_SIDE_BY_SIDE = 16
 _PLACES = ("argmin", "argmax", "nanargmin", "nanargmax")
 
 
@@ -40,10 +42,11 @@ def along_axis(
     out: Any,
     where: Any = None,
     reduces: bool,
+    across: Callable[[Segments, int], Any] | None,
 ) -> Any:
     """Return a fold of segments along an axis by ``call``, a fold of segments of arrays of one dimension.
 
-    Rows that do not lie one after the other in memory are copied.
+    ``across`` folds rows whose elements lie apart in memory; without it, these are copied.
     """
     if out is not None:
         raise ArgumentError(f"{label}: no out= with segments= along an axis; got one (copy the result: out[...] = ...)")
@@ -52,6 +55,10 @@ def along_axis(
     lines = Lines.of(operands, _common_shape(operands), axis)
     segments = Segments(offsets, operands, lines.n)
     segments.check()
+    back = must_find(label, find_op(op), operands) if reduces else None
+    if across is not None and lines.lie_apart:
+        results = across(segments, lines.along)
+        return results if back is None else back(results)
     given = [lines.flat(native) for native in operands.natives]
     how = {} if where is None else {"where": given.pop()}
     found = call(*given, segments=lines.offsets(segments), device=operands.device, **how)
@@ -60,7 +67,6 @@ def along_axis(
         return operands.to_caller(lines.shaped(one, segments.count if reduces else lines.n, places=counts_rows))
 
     results = tuple(map(shaped, found)) if isinstance(found, tuple) else shaped(found)
-    back = must_find(label, find_op(op), operands) if reduces else None
     return results if back is None else back(results)
 
 
@@ -99,6 +105,12 @@ class Lines(NamedTuple):
     def rows(self) -> int:
         """The number of rows."""
         return math.prod(self.others)
+
+    @property
+    def lie_apart(self) -> bool:
+        """True if other elements lie between those of a row, and rows are as many as kernels fold side by side."""
+        form = next(form for form in self.operands.forms if form.shape)
+        return self.n > 1 and self.rows >= _SIDE_BY_SIDE and form.strides[self.along] != 1
 
     def flat(self, array: Any) -> Any:
         """Return an array along one axis, row by row; a number as it is."""

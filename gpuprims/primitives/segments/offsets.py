@@ -201,11 +201,26 @@ def index_dtype(count: int) -> np.dtype[Any]:
     return np.min_scalar_type(max(count - 1, 0))
 
 
-def along_one_axis(*groups: Sequence[Form]) -> tuple[tuple[int], list[list[Form]]]:
-    """Lay one-dimensional arrays of any lengths along one axis: layouts have the strides, kernels know the lengths."""
-    lengths = [form.shape[0] for forms in groups for form in forms if form.shape]
-    shape = (max(2, *lengths),)  # layouts keep no stride for an axis of one element
-    return shape, [[form._replace(shape=shape) if form.shape else form for form in forms] for forms in groups]
+def across_rows(operands: Operands, marks: Any, axis: int) -> Any:
+    """Return marks of the elements of a row as an array that broadcasts along the other axes."""
+    axes = max(native.ndim for native in operands.natives)
+    return operands.cut(marks, 0, tuple(marks.shape[0] if k == axis else 1 for k in range(axes)))
+
+
+def along_one_axis(*groups: Sequence[Form], axis: int = 0) -> tuple[tuple[int, ...], list[list[Form]]]:
+    """Lay arrays of any lengths along an axis, alike along others: layouts have strides, kernels know the lengths."""
+    arrays = [form.shape for forms in groups for form in forms if form.shape]
+    shape = tuple(map(max, zip(*arrays, strict=True)))
+    shape = (
+        *shape[:axis],
+        max(2, shape[axis]),
+        *shape[axis + 1 :],
+    )  # layouts keep no stride for an axis of one element
+
+    def lengthened(form: Form) -> Form:
+        return form._replace(shape=(*form.shape[:axis], shape[axis], *form.shape[axis + 1 :]))
+
+    return shape, [[lengthened(form) if form.shape else form for form in forms] for forms in groups]
 
 
 def _flat_size(operands: Operands) -> int:

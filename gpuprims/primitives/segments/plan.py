@@ -16,6 +16,7 @@ from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing
 from gpuprims.core.layout import Form, contiguous, plan_layout
 from gpuprims.core.outputs import result_forms
 from gpuprims.core.program_cache import keeps_calls
+from gpuprims.core.shapes import broadcast_shapes
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.expressions import Expr
@@ -41,6 +42,7 @@ class SegmentsRequest(NamedTuple):
     map: str | Expr | None
     dtype: np.dtype[Any] | None
     segments: int
+    axis: int = 0
 
     @property
     def of_nothing(self) -> bool:
@@ -118,11 +120,14 @@ def plan_by_marks(
     """Decide everything but the memory; the last two arrays mark where segments begin and end."""
     arrays = tuple(form.dtype for form in forms)
     folding, _ = marked_folding(request, arrays[:-2])
-    results = [contiguous(output, (request.segments,), alignment) for output in folding.outputs]
+    axis, length = request.axis, forms[-1].shape[request.axis]
+    lengths = list(broadcast_shapes("reduce", [form.shape for form in forms]))
+    lengths[axis] = request.segments
+    results = [contiguous(output, tuple(lengths), alignment) for output in folding.outputs]
     folding, place = placed(folding, arrays, lambda index, end: end.astype(np.int64) - 1)
-    shape, (inputs, targets) = along_one_axis(forms, result_forms("reduce", results, written))
-    what = device, inputs, targets, results, folding, shape, (0,), variant
-    how: dict[str, Any] = {"place": place, "count": forms[-1].shape[0], "grouped": request.op.commutative}
+    shape, (inputs, targets) = along_one_axis(forms, result_forms("reduce", results, written), axis=axis)
+    what = device, inputs, targets, results, folding, shape, (axis,), variant
+    how: dict[str, Any] = {"place": place, "count": length, "grouped": request.op.commutative}
     return plan_scan(*what, commutative=False, inclusive=True, **how)
 
 
