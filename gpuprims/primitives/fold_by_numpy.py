@@ -25,6 +25,8 @@ FOLDS: dict[str, np.ufunc] = {
     "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or, "bitwise_xor": np.bitwise_xor,
 }  # fmt: skip
 TRUTHS: dict[str, np.ufunc] = {"any": np.logical_or, "all": np.logical_and}
+# Of bools, NumPy's end early, and NumPy looks at the first of more elements before a kernel is launched.
+_ANY_SIZE, _MOST_TRUTHS, _FIRST = 2**62, 2**20, 2**14  # rows: by_numpy-truths
 _PLACES = ("argmin", "argmax")
 _IN_ORDER = "cpu_chunks"  # the kernel whose order folds and scans of floats follow
 _IDENTITIES = {"sum": 0.0, "prod": 1.0, "mean": 0.0}
@@ -46,6 +48,9 @@ def folds_by_numpy(
         flat = not kept and is_contiguous(form) and result == form.dtype and math.prod(form.shape) > FEWEST_BY_LANES
         shape = (1,) * len(form.shape) if keepdims else ()
         return ByNumPy(partial(_fold_floats, op, shape), few_floats(device), _IN_ORDER) if flat else None
+    if op in TRUTHS and form.dtype.kind == "b" and not kept and is_contiguous(form):
+        shape = (1,) * len(form.shape) if keepdims else ()
+        return ByNumPy(partial(_truth_of_bools, TRUTHS[op], op == "any", shape), Few(_ANY_SIZE, _ANY_SIZE))
     compute = _fold_of(op, form.dtype, axes if kept else None, keepdims, result)
     return None if compute is None else ByNumPy(compute, few._replace(near=0) if by_rows and rows > _ROWS_NEAR else few)
 
@@ -79,6 +84,15 @@ def _fold_floats(op: str, shape: tuple[int, ...], x: np.ndarray) -> Any:
             found = found / x.dtype.type(x.size)
     if found != found:
         return NotImplemented
+    return found.reshape(shape) if shape else found
+
+
+def _truth_of_bools(fold: np.ufunc, decides: bool, shape: tuple[int, ...], x: np.ndarray) -> Any:
+    """Return whether any is true, or all; NotImplemented if none of the first of many elements decides it."""
+    flat = x.ravel()
+    if x.size > _MOST_TRUTHS and fold.reduce(flat[:_FIRST]) != decides:
+        return NotImplemented
+    found = np.bool_(decides) if x.size > _MOST_TRUTHS else fold.reduce(flat)
     return found.reshape(shape) if shape else found
 
 

@@ -195,3 +195,16 @@ def test_numpy_gives_the_bits_of_kernels_whose_launches_wake_threads(
         pytest.skip("a kernel computes it")
     monkeypatch.setattr(Few, "most", lambda self, driver: self.woken if Switch.on else 0)
     check(host, name, dtype, rng, few=True)
+
+
+def test_numpy_looks_at_the_first_bools(device: gpuprims.Device, numpy_computes: None) -> None:
+    for size in (5, 2**14, 2**20 + 5):
+        for place in (None, 0, min(size, 2**14) - 1, min(size, 2**14 + 1) - 1, size - 1):
+            x = np.zeros((1, size), bool)
+            x[:, slice(place, None if place is None else place + 1)] = place is not None
+            for op, given in (("any", x), ("all", ~x)):
+                expected = getattr(np, op)(given)
+                assert gpuprims.reduce(given, op=op, device=device) == expected
+                kept = gpuprims.reduce(given, op=op, keepdims=True, device=device)
+                assert kept.shape == (1, 1)
+                assert kept[0, 0] == expected

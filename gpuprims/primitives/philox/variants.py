@@ -16,7 +16,7 @@ VARIANTS = (
     *_PHILOX.gpu(
         "grid",
         rank=10,
-        geometry=PerBackend(cuda=Geometry(128, 64), opencl=Geometry(256, 16)),  # rows: grid
+        geometry=PerBackend(cuda=Geometry(256, 64), opencl=Geometry(256, 16)),  # rows: grid
         vectors=True,
         refuse=lambda at: first_refusal(double_precision, group_fits(at.block)),
     ),
