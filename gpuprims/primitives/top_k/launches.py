@@ -22,8 +22,9 @@ _CLEAR, _SAMPLE, _FILTER, _DIGIT, _COLLECT, _SORT, _FLIP, _MERGE, _STORE = range
 _TILE_ITEMS = 4
 # Work-items of a group of top_k/rows, and the least number of best elements that they compare.
 _LEAST_BLOCK, _MOST_BLOCK, _LEAST_BESTS = 256, 512, 32  # rows: rows
-# Picks of a work-item's room, beside twice those that it keeps; elements of a part for each that it keeps.
-_ROOM, _PART = 1024, 4
+# Picks of a work-item's room, beside twice those that it keeps; elements of a part for each that it keeps, and of one
+# among more parts than there are units.
+_ROOM, _PART, _FINE_PART = 64, 4, 4096  # rows: cpu_runs
 
 
 # An element of so many is sampled, in rows of so many or more and few of which are taken.
@@ -56,7 +57,10 @@ def launch_whole(device: Device, variant: TopKVariant, kernel: Kernel, layout: L
 def launch_runs(device: Device, variant: TopKVariant, kernel: Kernel, layout: Layout, rows: Rows) -> Launch:
     """Return the launches of top_k/cpu_runs: parts of rows, and rows."""
     most = variant.groups(2**30, device.capabilities)
-    parts = max(min(-(-most // rows.outputs), rows.mean // max(_PART * rows.k, variant.items)), 1)
+    units = device.capabilities.compute_units
+    fine = min(-(-most // rows.outputs), rows.mean // max(_FINE_PART * rows.k, variant.items))
+    coarse = min(-(-units // rows.outputs), rows.mean // max(_PART * rows.k, variant.items))
+    parts = max(fine, coarse, 1)
     if rows.outputs >= most // _PART:
         parts = 1
     room = min(-(-rows.n // parts), 2 * rows.k + _ROOM)

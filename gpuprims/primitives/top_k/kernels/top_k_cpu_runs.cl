@@ -10,6 +10,16 @@
  */
 /* Elements that are compared at once: a vector or a few of them. */
 #define RUN 64
+/* One of so many runs is in a sample, from which a part's first bound comes. */
+#define SAMPLED 32
+
+/* Return the lowest order of picks. */
+DEVICE order_t gp_lowest_order(GLOBAL const pick_t *picks, const i64 count)
+{
+    order_t lowest = ORDER_MASK;
+    for (i64 at = 0; at < count; at++) lowest = min(lowest, ORDER_OF(picks[at]));
+    return lowest;
+}
 
 /* Exchange two picks. */
 DEVICE void gp_exchange_picks(GLOBAL pick_t *a, GLOBAL pick_t *b)
@@ -81,47 +91,47 @@ void top_k_cpu_runs(INPUTS, OUTPUTS, GLOBAL u64 *partials, const layout_t layout
         i64 count = 0;
 
         if (!step) {
-            /* 1. Take the first elements of the part. */
-            const i64 end = min((part + 1) * share, size);
-            i64 i = part * share;
-            for (; i < end && count < room; i++) picks[count++] = gp_pick(gp_rank_order(MAP(o, row + i)), size - 1 - i);
-            if (count > k) gp_keep_best(picks, count, k);
-            count = min(count, k);
-
-            /* 2. Add those that beat the worst of the best so far; keep the best whenever the room is full. */
-            order_t floor = 0;
-            for (i64 kept = 0; kept < count; kept++) {
-                const order_t order = ORDER_OF(picks[kept]);
-                floor = kept && floor < order ? floor : order;
-            }
-            while (i < end) {
-                order_t orders[RUN];
-                const int run = (int)min((i64)RUN, end - i);
-                u32 found = 0;
-                if (run == RUN) {
-                    for (int item = 0; item < RUN; item++) {
-                        orders[item] = gp_rank_order(MAP(o, row + i + item));
-                        found |= orders[item] > floor;
+            /* 1. Find a bound in a sample, so that elements that rise are not all kept for a while. 2. Keep those that
+             * reach the bound, and the best of them whenever the room is full; from then on only better ones count. */
+            const i64 begin = part * share, end = min(begin + share, size);
+            const i64 strides = max(end - begin, (i64)0) / (SAMPLED * RUN);
+            order_t least = 0;
+            for (int all = strides * RUN < 2 * k; all < 2; all++) {
+                const i64 past = all ? end : begin + strides * SAMPLED * RUN;
+                for (i64 i = begin; i < past; i += all ? RUN : SAMPLED * RUN) {
+                    order_t orders[RUN];
+                    const int run = (int)min((i64)RUN, end - i);
+                    u32 found = 0;
+                    if (run == RUN) {
+                        for (int item = 0; item < RUN; item++) {
+                            orders[item] = gp_rank_order(MAP(o, row + i + item));
+                            found |= orders[item] >= least;
+                        }
+                    } else {
+                        for (int item = 0; item < run; item++) {
+                            orders[item] = gp_rank_order(MAP(o, row + i + item));
+                            found |= orders[item] >= least;
+                        }
                     }
-                } else {
-                    for (int item = 0; item < run; item++) {
-                        orders[item] = gp_rank_order(MAP(o, row + i + item));
-                        found |= orders[item] > floor;
+                    for (int item = 0; found && item < run; item++) {
+                        if (orders[item] < least) continue;
+                        picks[count++] = gp_pick(orders[item], size - 1 - (i + item));
+                        if (count < room) continue;
+                        gp_keep_best(picks, count, k);
+                        count = k;
+                        const order_t floor = gp_lowest_order(picks, k);
+                        least = floor + 1;
+                        if (floor < ORDER_MASK) continue;
+                        i = past; /* none is better */
+                        break;
                     }
                 }
-                for (int item = 0; found && item < run; item++) {
-                    if (orders[item] <= floor) continue;
-                    picks[count++] = gp_pick(orders[item], size - 1 - (i + item));
-                    if (count < room) continue;
-                    gp_keep_best(picks, count, k);
-                    count = k;
-                    floor = ORDER_OF(picks[0]);
-                    for (i64 kept = 1; kept < k; kept++) floor = min(floor, ORDER_OF(picks[kept]));
-                }
-                i += run;
+                if (count > k) gp_keep_best(picks, count, k);
+                count = min(count, k);
+                if (all) continue;
+                least = gp_lowest_order(picks, count);
+                count = 0;
             }
-            if (count > k) gp_keep_best(picks, count, k);
-            count = min(count, k);
         } else {
             /* 3. Put the picks of all parts together. */
             for (i64 one = 0; one < parts; one++) {
