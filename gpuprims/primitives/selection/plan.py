@@ -75,15 +75,8 @@ class SelectionSpec(KernelSpec):
         return KERNELS / "order.h", KERNELS / "ordering.h", KERNELS / "ranks.h", KERNELS / "radix.h"
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class SampledSpec(SelectionSpec):
-    """The same for the kernel that takes a sample first, and reads a row for several brackets at once."""
-
-    sets: int = 1
-
-    def macros(self) -> dict[str, int | str]:
-        """Define the number of these brackets too."""
-        return super().macros() | {"SETS": self.sets}
+    """The same for the kernel that takes a sample first."""
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""
@@ -140,13 +133,13 @@ def plan_call(
                 strides[axis] = next(own)
         target = result._replace(shape=tuple(lengths), strides=tuple(strides))
         layout = plan_layout((x, every, target), shape, axes)
-        return _launch(device, chosen, layout, outputs, n, request, math.prod(ranks.shape))
+        return _launch(device, chosen, layout, outputs, n, request)
 
     return LaunchPlan(device, "selection", traits, results, compiling, asked=variant, inputs=(0, 1))
 
 
 def _launch(
-    device: Device, variant: Variant, layout: Layout, outputs: int, n: int, request: SelectionRequest, ranks: int
+    device: Device, variant: Variant, layout: Layout, outputs: int, n: int, request: SelectionRequest
 ) -> Launch:
     dtype, able = layout.forms[0].dtype, device.capabilities
     how: dict[str, Any] = {"many": n >= 2**32, "nan_wins": request.nan_wins and dtype.kind == "f"}
@@ -165,9 +158,8 @@ def _launch(
     if able.kind == "cpu":  # a work-item of its own counts without atomics
         variant = variant.resized(block=1, items=_CPU_PART)
     if variant.name == "sampled":
-        found = Rows(outputs, outputs // ranks, n, request.together)
-        spec = SampledSpec(*told, **how, vector=layout.vector_width(), sets=found.sets(able))
-        return launch_sampled(device, variant, device.kernel(variant, spec), layout, found)
+        spec = SampledSpec(*told, **how, vector=layout.vector_width())
+        return launch_sampled(device, variant, device.kernel(variant, spec), layout, Rows(outputs, n, request.together))
     kernel, most = device.kernel(variant, SelectionSpec(*told, **how)), variant.groups(2**30, able)
     parts = max(min(-(-most // outputs), -(-n // variant.tile)), 1)
     packed = layout.pack(0)

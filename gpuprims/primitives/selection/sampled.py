@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.counters import with_counters
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Kernel, Launch
@@ -23,29 +22,12 @@ _POWER, _MOST_SAMPLED = 0.75, 1 << 19  # rows: sampled
 _SIGMAS = 6
 
 
-# Most brackets of a row for one reading; those of CPUs would compile for minutes (rows: sampled-sets).
-_MOST_SETS = {"gpu": 4}
-
-
 class Rows(NamedTuple):
-    """Rows of ``n`` elements; ``together`` ranks of each row lie close to each other, in one bracket.
-
-    Outputs are those of a first rank of all ``rows``, then those of a second one, and so on.
-    """
+    """Rows of ``n`` elements; ``together`` ranks of each row lie close to each other."""
 
     outputs: int
-    rows: int
     n: int
     together: int
-
-    @property
-    def brackets(self) -> int:
-        """Brackets of all rows."""
-        return self.outputs // self.together
-
-    def sets(self, able: Capabilities) -> int:
-        """Return how many brackets of a row one reading looks at."""
-        return min(self.brackets // self.rows, _MOST_SETS.get(able.kind, 1))
 
 
 class Bracket(NamedTuple):
@@ -72,22 +54,20 @@ class Bracket(NamedTuple):
 
 def launch_sampled(device: Device, variant: Variant, kernel: Kernel, layout: Layout, rows: Rows) -> Launch:
     """Return the launches: begin, the sample's digits, the reading, the candidates' digits, and the store."""
-    (outputs, _, n, _), able, dtype = rows, device.capabilities, layout.forms[0].dtype
-    brackets, bits, many = rows.brackets, order_bits(dtype), n >= 2**32
-    sets = rows.sets(able)
-    readings = rows.rows * -(-brackets // (rows.rows * sets))
+    (outputs, n, together), able, dtype = rows, device.capabilities, layout.forms[0].dtype
+    brackets, bits, many = outputs // together, order_bits(dtype), n >= 2**32
     bracket, order_bytes = Bracket.of(n), 8 if bits > 32 else 4
     most, packed = variant.groups(2**30, able), layout.pack(0)
-    each = -(-most // readings)  # so that a part's candidates fit in local memory, twice as many as expected
-    rounds = -(-(2 * bracket.room * order_bytes * sets) // (_STAGED_BYTES * each))
+    each = -(-most // brackets)  # so that a part's candidates fit in local memory, twice as many as expected
+    rounds = -(-(2 * bracket.room * order_bytes) // (_STAGED_BYTES * each))
     parts = max(min(each * rounds, -(-n // variant.tile)), 1)
 
     def launch(tasks: int, step: int, at: int = 0, turn: int = 0) -> Launch:
-        numbers = outputs, n, brackets, rows.rows, parts, bracket.room, *bracket[:3]
+        numbers = outputs, n, brackets, parts, bracket.room, *bracket[:3]
         return kernel.prepare(max(min(tasks, most), 1), packed, *numbers, step, at, turn % 2)
 
     shifts = digits(bits)
-    passes = [(_FILTER, 0, readings), *((_DIGIT, at, outputs) for at in shifts)]
+    passes = [(_FILTER, 0, brackets), *((_DIGIT, at, outputs) for at in shifts)]
     if bracket.size:
         passes = [*((_SAMPLE, at, 2 * brackets) for at in shifts), *passes]
     wide = max(outputs, 2 * brackets)

@@ -62,10 +62,3 @@ def test_a_sample_by_several_groups_and_a_retry(
 def test_medians(kernel: Kernel, rng: np.random.Generator) -> None:
     x = random_values(rng, np.float32, (1203, 3))
     assert_equal(gpuprims.median(x, 0, device=kernel.device, variant=kernel.variant.name), np.median(x, 0))
-
-
-@each([variant for variant in of("selection") if variant.name == "sampled"])
-def test_several_quantiles(kernel: Kernel, rng: np.random.Generator) -> None:
-    x, q = random_values(rng, np.float32, (603, 2)), [0.1, 0.5, 0.9, 0.3, 1]  # in two readings
-    got = gpuprims.quantile(x, q, 0, method="lower", device=kernel.device, variant="sampled")
-    assert_equal(got, np.quantile(x, q, 0, method="lower"))

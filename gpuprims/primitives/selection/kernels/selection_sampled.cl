@@ -35,45 +35,42 @@
 #endif
 #define AT_ONCE (LOADS * VECTOR)
 #define COUNTED 4
-#define STAGED (16384 / (int)sizeof(order_t) / SETS) /* of each bracket */
+#define STAGED (16384 / (int)sizeof(order_t))
 
-/* What a work-item has counted of a part: elements before each bracket and at its ends. */
+/* What a work-item has counted of a part: elements before a bracket and at its ends, and whether there is a NaN. */
 typedef struct {
-    u32 before[SETS], first[SETS], last[SETS];
+    u32 before, first, last, nan;
 } seen_t;
 
-/* Compare an element with bracket number `set` by its order: count it, or keep it as a candidate. */
-#define GP_SEE(value, set)                                                                                             \
+/* Compare an element with a bracket by its order: count it, or keep it as a candidate. */
+#define GP_SEE(value)                                                                                                  \
     do {                                                                                                               \
         const order_t order = gp_rank_order(value);                                                                    \
-        seen.before[set] += order > first[set];                                                                        \
-        seen.first[set] += order == first[set];                                                                        \
-        seen.last[set] += (order == last[set]) & (first[set] > last[set]);                                             \
-        seen_nan |= GP_IS_NAN(order);                                                                                  \
-        if ((order < first[set]) & (order > last[set])) {                                                              \
-            const u32 place = gp_increment(held + (set));                                                              \
+        seen.before += order > first;                                                                                  \
+        seen.first += order == first;                                                                                  \
+        seen.last += (order == last) & (first > last);                                                                 \
+        seen.nan |= GP_IS_NAN(order);                                                                           \
+        if ((order < first) & (order > last)) {                                                                        \
+            const u32 place = gp_increment(&held);                                                                     \
             if (place < STAGED) {                                                                                      \
-                staged[set][place] = order;                                                                            \
+                staged[place] = order;                                                                                 \
             } else {                                                                                                   \
-                const i64 far = (i64)TAKE_PLACE(&tallies[BRACKET(set)].within);                                        \
-                if (far < room) candidates[BRACKET(set) * room + far] = order;                                         \
+                const i64 far = (i64)TAKE_PLACE(&tally->within);                                                       \
+                if (far < room) among[far] = order;                                                                    \
             }                                                                                                          \
         }                                                                                                              \
     } while (0)
 
-/* The bracket of a set; a batch that has fewer takes its last one again, and keeps nothing of it. */
-#define BRACKET(set) ((batch * SETS + min(set, sets_here - 1)) * rows + row)
-
 __kernel WORK_GROUP(BLOCK)
 void selection_sampled(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, const layout_t layout,
-                       const i64 outputs, const i64 n, const i64 brackets, const i64 rows, const i64 parts, const i64 room,
+                       const i64 outputs, const i64 n, const i64 brackets, const i64 parts, const i64 room,
                        const i64 sampled, const i64 stretch, const i64 reach, const i64 step, const i64 at, const i64 turn)
 {
     __local u32 bins[BINS];
     __local u64 sums[BLOCK];
-    __local order_t staged[SETS][STAGED];
-    __local u32 held[SETS], before[SETS], at_first[SETS], at_last[SETS], nan;
-    __local i64 places[SETS];
+    __local order_t staged[STAGED];
+    __local u32 held, before, at_first, at_last, nan;
+    __local i64 place_of_staged;
     __local int is_last;
     const int tid = get_local_id(0);
     const i64 first_item = get_group_id(0) * (i64)BLOCK + tid, every = get_num_groups(0) * (i64)BLOCK;
@@ -135,89 +132,61 @@ void selection_sampled(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counte
         }
     }
 
-    /* 3. Read the rows, for SETS brackets of a row at once: count the elements before each and at its ends, and keep those
-     * within. */
+    /* 3. Read the rows: count the elements before each bracket and at its ends, and keep those within. */
     if (step == FILTER) {
         /* Neighbours may all be candidates, so parts are tiles at equal distances. */
-        const i64 tile = AT_ONCE * BLOCK, tiles = n / tile, sets = brackets / rows, batches = (sets + SETS - 1) / SETS;
-        for (i64 task = get_group_id(0); task < rows * batches * parts; task += get_num_groups(0)) {
-            const i64 part = task % parts, row = task / parts % rows, batch = task / parts / rows;
-            const int sets_here = (int)min((i64)SETS, sets - batch * SETS);
-            order_t first[SETS], last[SETS];
-            value_t low[SETS], high[SETS];
+        const i64 tile = AT_ONCE * BLOCK, tiles = n / tile;
+        for (i64 task = get_group_id(0); task < brackets * parts; task += get_num_groups(0)) {
+            const i64 k = task / parts, part = task % parts;
+            const order_t first = (order_t)states[2 * k].order, last = (order_t)states[2 * k + 1].order;
+            const value_t low = GP_VALUE_OF_RANK_ORDER(first), high = GP_VALUE_OF_RANK_ORDER(last);
+            GLOBAL order_t *among = candidates + k * room;
+            GLOBAL tally_t *tally = tallies + k;
             seen_t seen;
-            u32 seen_nan = 0;
-#pragma unroll
-            for (int set = 0; set < SETS; set++) {
-                first[set] = (order_t)states[2 * BRACKET(set)].order;
-                last[set] = (order_t)states[2 * BRACKET(set) + 1].order;
-                low[set] = GP_VALUE_OF_RANK_ORDER(first[set]);
-                high[set] = GP_VALUE_OF_RANK_ORDER(last[set]);
-                seen.before[set] = seen.first[set] = seen.last[set] = 0;
-                if (tid == 0) held[set] = before[set] = at_first[set] = at_last[set] = nan = 0;
-            }
+            seen.before = seen.first = seen.last = seen.nan = 0;
+            if (tid == 0) held = before = at_first = at_last = nan = 0;
             barrier(CLK_LOCAL_MEM_FENCE);
             for (i64 base = part * tile; base < tiles * tile; base += parts * tile) {
                 value_t values[AT_ONCE];
-                u32 close = 0;
+                u32 close = 0, less = 0;
 #pragma unroll
                 for (int load = 0; load < LOADS; load++)
-                    MAP_VECTOR(BRACKET(0), base + (load * BLOCK + tid) * VECTOR, values + load * VECTOR);
-                /* Few elements are close to a bracket, and NaN always is. */
+                    MAP_VECTOR(k, base + (load * BLOCK + tid) * VECTOR, values + load * VECTOR);
+                /* Few elements are close to the bracket, and NaN always is. */
 #pragma unroll
-                for (int set = 0; set < SETS; set++) {
-                    u32 less = 0;
-#pragma unroll
-                    for (int item = 0; item < AT_ONCE; item++) {
-                        less += values[item] < low[set];
-                        close |= (u32)(!(values[item] < low[set]) & !(values[item] > high[set])) << set;
-                    }
-                    seen.before[set] += less;
+                for (int item = 0; item < AT_ONCE; item++) {
+                    less += values[item] < low;
+                    close |= !(values[item] < low) & !(values[item] > high);
                 }
-                if (NAN_WINS && seen_nan) continue;
+                seen.before += less;
+                if (NAN_WINS && seen.nan) continue;
                 if (!close) continue;
 #pragma unroll
-                for (int set = 0; set < SETS; set++) {
-                    if (!(close >> set & 1) || set >= sets_here) continue;
-#pragma unroll
-                    for (int item = 0; item < AT_ONCE; item++)
-                        if (!(values[item] < low[set]) & !(values[item] > high[set])) GP_SEE(values[item], set);
-                }
+                for (int item = 0; item < AT_ONCE; item++)
+                    if (!(values[item] < low) & !(values[item] > high)) GP_SEE(values[item]);
             }
             if (part == tiles % parts)
-                for (i64 j = tiles * tile + tid; j < n; j += BLOCK) {
-#pragma unroll
-                    for (int set = 0; set < SETS; set++)
-                        if (set < sets_here) GP_SEE(MAP(BRACKET(0), j), set);
-                }
-            if (seen_nan) gp_set_bits(&nan, 1);
-#pragma unroll
-            for (int set = 0; set < SETS; set++) {
-                gp_add_count(before + set, seen.before[set]);
-                gp_add_count(at_first + set, seen.first[set]);
-                gp_add_count(at_last + set, seen.last[set]);
-            }
+                for (i64 j = tiles * tile + tid; j < n; j += BLOCK) GP_SEE(MAP(k, j));
+            gp_add_count(&before, seen.before);
+            gp_add_count(&at_first, seen.first);
+            gp_add_count(&at_last, seen.last);
+            if (seen.nan) gp_set_bits(&nan, 1);
             barrier(CLK_LOCAL_MEM_FENCE);
-            for (int set = tid; set < sets_here; set += BLOCK) {
-                GLOBAL tally_t *tally = tallies + BRACKET(set);
-                ADD_COUNT(&tally->before, before[set]);
-                ADD_COUNT(&tally->first, at_first[set]);
-                ADD_COUNT(&tally->last, at_last[set]);
+            const i64 gathered = min(held, (u32)STAGED);
+            if (tid == 0) {
+                ADD_COUNT(&tally->before, before);
+                ADD_COUNT(&tally->first, at_first);
+                ADD_COUNT(&tally->last, at_last);
                 ADD_COUNT(&tally->nan, nan);
-                places[set] = (i64)ADD_COUNT(&tally->within, (count_t)min(held[set], (u32)STAGED));
+                place_of_staged = (i64)ADD_COUNT(&tally->within, (count_t)gathered);
             }
             barrier(CLK_LOCAL_MEM_FENCE);
-            for (int set = 0; set < sets_here; set++) {
-                GLOBAL order_t *among = candidates + BRACKET(set) * room;
-                const i64 gathered = min(held[set], (u32)STAGED);
-                for (i64 i = tid; i < gathered && places[set] + i < room; i += BLOCK) among[places[set] + i] = staged[set][i];
-            }
+            for (i64 i = tid; i < gathered && place_of_staged + i < room; i += BLOCK)
+                among[place_of_staged + i] = staged[i];
             barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-            if (tid == 0 && gp_last_done(counters + BRACKET(0), parts))
-                for (int set = 0; set < sets_here; set++)
-                    for (i64 o = BRACKET(set); o < outputs; o += brackets)
-                        gp_begin_rank(next + ends + o, (u64)RANK(o), tallies + BRACKET(set), (u64)states[2 * BRACKET(set)].order,
-                                      (u64)states[2 * BRACKET(set) + 1].order, (u64)room);
+            if (tid == 0 && gp_last_done(counters + k, parts))
+                for (i64 o = k; o < outputs; o += brackets)
+                    gp_begin_rank(next + ends + o, (u64)RANK(o), tally, first, last, (u64)room);
             barrier(CLK_LOCAL_MEM_FENCE);
         }
     }
