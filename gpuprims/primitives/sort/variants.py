@@ -125,7 +125,7 @@ VARIANTS = (
         refuse=lambda at: first_refusal(
             not_for_cpus, by_bits, group_fits(at.block), counted_tile_fits(at), rows_below(2**32 - 1)
         ),
-        yields=rows_from(2**14),  # rows: counted
+        yields=rows_from(2**17),  # rows: counted
     ),
     _SORT.numpy(sort_numpy),
 )
