@@ -120,15 +120,21 @@ class Chain:
             (array,) = self.add(plan_map, _COPY, array)
         return array.reshaped((math.prod(array.form.shape),))
 
-    def plan(self, results: Sequence[Form], variant: str | Variant | None, first: int = 0) -> LaunchPlan:
-        """Return the launch plan of the chain. Link ``first`` has the variant that the caller may ask for."""
+    def plan(
+        self,
+        results: Sequence[Form],
+        variant: str | Variant | None,
+        first: int = 0,
+        kind: Callable[..., LaunchPlan] = LaunchPlan,
+    ) -> LaunchPlan:
+        """Return the launch plan of the chain, of a ``kind``. Link ``first`` has the variant that may be asked for."""
         chief = self._links[first].plan
 
         def compiling(_: Variant) -> Launch:
             return nothing if not any(math.prod(form.shape) for form in results) else self._compiled()
 
         inputs = range(len(self.given))
-        return LaunchPlan(self._device, chief.primitive, chief.traits, results, compiling, asked=variant, inputs=inputs)
+        return kind(self._device, chief.primitive, chief.traits, results, compiling, asked=variant, inputs=inputs)
 
     def _compiled(self) -> Launch:
         """Return the launch on the memories of the call's arrays, and then of its results."""

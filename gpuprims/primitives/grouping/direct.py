@@ -29,6 +29,12 @@ _FEWEST = {"cpu": 1 << 14, "gpu": 1 << 19}
 _EXACT = 2**53
 
 
+def may_be_direct(size: int, dtype: np.dtype[Any], device: Device) -> bool:
+    """Return True for integers, if there are enough of them for bins."""
+    able = device.capabilities
+    return size > 0 and dtype.kind in "iu" and able.fp64 and size >= _FEWEST.get(able.kind, 0)
+
+
 class Range(NamedTuple):
     """The range of keys that lie along one axis of a device, and the bins for it."""
 
@@ -42,9 +48,9 @@ class Range(NamedTuple):
 
         The range of keys of 8 bits is known. For wider ones, the host waits for the smallest and the largest.
         """
-        size, able = int(keys.shape[0]), device.capabilities
-        if not size or keys.dtype.kind not in "iu" or not able.fp64 or size < _FEWEST.get(able.kind, 0):
+        if not may_be_direct(int(keys.shape[0]), keys.dtype, device):
             return None
+        size = int(keys.shape[0])
         operands = as_operands("histogram", (keys,), device)
         if keys.dtype.itemsize == 1:
             low, high = int(np.iinfo(keys.dtype).min), int(np.iinfo(keys.dtype).max)

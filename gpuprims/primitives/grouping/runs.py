@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpuprims.core.device import Device
 from gpuprims.core.operands import Operands
 from gpuprims.expressions import trace
 from gpuprims.primitives.grouping.indices import numbers
@@ -39,6 +40,11 @@ class Runs(NamedTuple):
         return map_arrays(_LENGTH, begins, operands.cut(self.offsets, 1, begins.shape), device=operands.device)
 
 
+def takes_one_scan(size: int, device: Device) -> bool:
+    """Return True if a scan finds the runs of so many elements sooner than marks do."""
+    return 1 < size <= _MOST_SCANNED.get(device.capabilities.kind, size)
+
+
 def find_runs(operands: Operands, elements: Any, wanted: Wanted, *, equal_nan: bool = True) -> Runs:
     """Return what is wanted of the runs of an array; a call waits for their number.
 
@@ -49,7 +55,7 @@ def find_runs(operands: Operands, elements: Any, wanted: Wanted, *, equal_nan: b
     if size == 1:
         found = (elements, *[numbers(length, elements, device) for length in (2, 1)])
         return Runs(*[one if asked else None for one, asked in zip(found, wanted, strict=True)])
-    if size <= _MOST_SCANNED.get(device.capabilities.kind, size):
+    if takes_one_scan(size, device):
         each = iter(scan_runs(operands, elements, wanted, equal_nan=equal_nan))
         return Runs(*[next(each) if asked else None for asked in wanted])
     marked, ranks = MarkedRuns(operands, elements, equal_nan=equal_nan), None

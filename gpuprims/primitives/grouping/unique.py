@@ -10,12 +10,14 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import check_flags, keywords_of, named_keywords, refuse_keywords
+from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.warm_calls import WarmCalls, computing
 from gpuprims.errors import AxisError, quoted
 from gpuprims.expressions import trace
 from gpuprims.primitives.grouping.by_numpy import distinct_by_numpy
 from gpuprims.primitives.grouping.direct import direct_distinct
+from gpuprims.primitives.grouping.distinct import plan_distinct, takes_one_plan
 from gpuprims.primitives.grouping.few import few_distinct
 from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.grouping.indices import numbers, scatter
@@ -131,6 +133,10 @@ def unique(
         if (found := compute(*operands.natives)) is not NotImplemented:
             several = found if type(found) is tuple else (found,)
             return _returned(operands, several[0], [*several[1:]])
+    elif not any(wanted) and takes_one_plan(operands):
+        plan = find_plan(plan_distinct, operands, bool(equal_nan), None, None)
+        _WARM.keep(key, plan, operands)
+        return plan.run(operands, None)
     return _by_kernels(*wanted, equal_nan, operands)
 
 

@@ -9,11 +9,15 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.taking import with_the_same
 from gpuprims.core.warm_calls import WarmCalls
 from gpuprims.primitives.searchsorted.members import Kind, bind_isin, plan_call, sorting
 from gpuprims.primitives.signatures import Array, Host, HostArray, IsinKeywords
 
 _WARM = WarmCalls()
+# Bytes of elements of the host by whose values calls on a device's arrays are found.
+_FEW = 1024
 
 
 @overload
@@ -101,11 +105,18 @@ def isin(
     if unknown:
         refuse_keywords("isin", keywords_of(isin), unknown)
     among = test_elements if hasattr(test_elements, "dtype") else np.asarray(test_elements)
-    key, given, run = _WARM.find_into((invert, kind, variant), (element, among), out, device)
+    told: tuple[Any, ...] | None = None
+    if out is None and type(among) is np.ndarray and among.nbytes <= _FEW and type(element) in REGISTRY.facts_by_class:
+        told = among.dtype.char, among.shape, among.tobytes()
+        key, given, run = _WARM.find_into((invert, kind, variant, told), (element,), None, device)
+    else:
+        key, given, run = _WARM.find_into((invert, kind, variant), (element, among), out, device)
     if run is not None:
         return run(given)
     operands, request, result, chosen = bind_isin((element, among), assume_unique, invert, kind, out, device, variant)
     plan = find_plan(plan_call, operands, request, result, chosen)
-    if (step := sorting(operands, request, among, plan, asked=kind is not None or variant is not None)) is not None:
+    if told is not None:
+        _WARM.keep(key, plan, operands, with_the_same(operands, 1))
+    elif (step := sorting(operands, request, among, plan, asked=kind is not None or variant is not None)) is not None:
         _WARM.keep(key, plan, operands, step, result)
     return plan.run(operands, result)

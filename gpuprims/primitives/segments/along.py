@@ -108,7 +108,7 @@ class Lines(NamedTuple):
 
     @property
     def lie_apart(self) -> bool:
-        """True if other elements lie between those of a row, and rows are as many as a CPU's kernels scan side by side."""
+        """True if other elements lie between those of a row, and rows are as many as CPUs scan side by side."""
         if self.operands.driver.capabilities.kind != "cpu":
             return False
         form = next(form for form in self.operands.forms if form.shape)

@@ -15,6 +15,7 @@ from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out, result_forms
 from gpuprims.core.program_cache import keeps_calls
+from gpuprims.core.taking import with_the_same
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
@@ -25,7 +26,7 @@ from gpuprims.primitives.ordering import check_ordered
 from gpuprims.primitives.reduce.plan import plan_call as plan_reduce
 from gpuprims.primitives.selection.by_numpy import parts_by_numpy
 from gpuprims.primitives.selection.moves import MoveRequest, plan_moves, requests_of_counts
-from gpuprims.primitives.selection.plan import SelectionRequest, beside_arrays, with_the_same
+from gpuprims.primitives.selection.plan import SelectionRequest, beside_arrays
 from gpuprims.primitives.selection.plan import plan_call as plan_selection
 
 _INT64 = np.dtype(np.int64)

@@ -19,7 +19,6 @@ from gpuprims.core.layout import Form, Layout, contiguous, plan_layout
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import result_forms
 from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.taking import Step
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.expressions import trace, typed
@@ -185,12 +184,3 @@ def beside_arrays(operands: Operands, *arrays: np.ndarray) -> Operands:
     """Return the operands of a call with arrays of the library's own, such as ranks."""
     own = [array if operands.on_host else copy_on(operands.device, array) for array in arrays]
     return operands.beside(*own)
-
-
-def with_the_same(operands: Operands, count: int) -> Step:
-    """Return the step that puts the last arrays of a call, the library's own, beside those of another call."""
-    device, own = operands.device, operands.natives[-count:]
-    if operands.on_host:
-        return lambda given: (*given, *own)
-    copies = [operands.to_host(array) for array in own]  # those of another stream are other arrays
-    return lambda given: (*given, *[copy_on(device, array) for array in copies])

@@ -12,6 +12,7 @@ from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out
+from gpuprims.core.taking import with_the_same
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.core.warm_calls import WarmCalls, by_value
@@ -20,7 +21,7 @@ from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.ordering import check_ordered
 from gpuprims.primitives.selection.by_numpy import Way
 from gpuprims.primitives.selection.methods import METHODS, OF_ELEMENTS
-from gpuprims.primitives.selection.plan import beside_arrays, with_the_same
+from gpuprims.primitives.selection.plan import beside_arrays
 from gpuprims.primitives.selection.quantile_plans import QuantileRequest, plan_call
 
 MOST = {"quantile": 1, "percentile": 100}

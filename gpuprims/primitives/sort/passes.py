@@ -14,7 +14,7 @@ from gpuprims.primitives.sort.counted import by_counts
 from gpuprims.primitives.sort.keys import DIGITS
 from gpuprims.primitives.sort.lane_order import RANKS, lanes_in_order
 from gpuprims.primitives.sort.resident import at_once
-from gpuprims.primitives.sort.traits import LEAST_MERGING, merged_bytes
+from gpuprims.primitives.sort.traits import LANES, LEAST_MERGING, merged_bytes
 from gpuprims.primitives.sort.turns import Turns
 from gpuprims.primitives.sort.work import Four, Passes, Rows, Work
 
@@ -31,6 +31,7 @@ def passes_of(work: Work) -> Passes:
         "counted": by_counts,
         "buckets": by_buckets,
         "resident": at_once,
+        "places": _by_places,
         "merge": _by_merging,
         "cpu_merge": _by_merging,
     }
@@ -45,6 +46,13 @@ def _by_rows(work: Work) -> Passes:
     launch = kernel.prepare(groups, work.layout, count, length, *work.begins)
     nbytes = groups * 2 * length * work.moved_bytes
     return lambda memories: launch([*memories, device.driver.scratch(nbytes)])
+
+
+def _by_places(work: Work) -> Passes:
+    """Compare each element with all others of its row, in one launch."""
+    device, rows, variant = work.device, work.rows, work.variant
+    groups = variant.groups(-(-rows.length * LANES // variant.block) * rows.many, device.capabilities)
+    return device.kernel(variant, work.spec(4)).prepare(groups, work.layout, *rows, *work.begins)
 
 
 def _by_chunks(work: Work) -> Passes:

@@ -45,6 +45,17 @@ def whole_rows(least: int, many: int) -> Refusal:
     return refuse
 
 
+def few_comparisons(most: int) -> Refusal:
+    """Refuse rows whose elements take more comparisons, if each is compared with all others of its row."""
+
+    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
+        if call.size * call.size * call.outputs <= most:
+            return None
+        return f"is for {most} comparisons at most; this call has rows of {call.size}, and {call.outputs} of them"
+
+    return refuse
+
+
 def keys_alone(capabilities: Capabilities, call: CallTraits) -> str | None:
     """Refuse several rows, and values or indices beside keys, whose order would be seen."""
     if call.outputs == 1 and call.value_bytes == call.dtypes[0].itemsize:

@@ -11,6 +11,8 @@ from gpuprims.core.traits import CallTraits
 
 # Counts of a work-item of sort/counted, of two bytes, for the values of half a digit; those of a digit for each tile.
 _HALVES, _DIGITS = 2 * 16, 256
+# Work-items that share the comparisons of an element, as in sort_places.cl.
+LANES = 8
 # Work-items of the smallest groups that merge, and bytes of an element's place before.
 LEAST_MERGING, _PLACE = 32, 2
 

@@ -11,6 +11,7 @@ from gpuprims.core.refusals import double_precision, for_cpus, forward_progress,
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.sort.reference import sort_numpy
 from gpuprims.primitives.sort.refusals import (
+    few_comparisons,
     int64_atomics,
     keys_alone,
     rows_below,
@@ -85,6 +86,13 @@ VARIANTS = (
             cuda=skewed_or_short(2**19, 2**26, 2**23),  # rows: buckets-short
             opencl=skewed_or_short(2**19, 2**26, 2**24),  # rows: buckets-short
         ),
+    ),
+    *_SORT.gpu(
+        "places",
+        rank=19,
+        geometry=Geometry(256, 4),  # rows: places
+        refuse=lambda at: first_refusal(not_for_cpus, by_bits, group_fits(at.block), rows_below(2**16)),
+        yields=few_comparisons(2**24),  # rows: places
     ),
     *_SORT.gpu(
         "resident",
