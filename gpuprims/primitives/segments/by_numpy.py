@@ -17,8 +17,9 @@ from gpuprims.operators import OPERATORS, Op
 from gpuprims.primitives.fold_by_numpy import FLOATS, FOLDS, TRUTHS, extreme_of_floats
 
 Dtype = np.dtype[Any]
-# Elements of folds; of extremes of floats, which are searched for zeros and NaN; and of scans. Rows: by_numpy.
-_FEW, _FEW_FLOATS, _FEW_SCANNED = Few(near=2**11, woken=2**14), Few(near=0, woken=2**14), Few(near=0, woken=2**15)
+# Elements of folds; of extremes of floats, which are searched for zeros and NaN; and of scans.
+_FEW, _FEW_FLOATS = Few(near=2**11, woken=2**14), Few(near=0, woken=2**14)  # rows: by_numpy
+_FEW_SCANNED = Few(near=0, woken=2**15)  # rows: by_numpy
 
 
 def segments_by_numpy(op: Op, mapped: object, forms: Sequence[Form], result: Dtype) -> ByNumPy | None:
