@@ -382,3 +382,30 @@ def test_the_range_of_host_arrays_with_gaps_is_found_again(
                 ):
                     np.testing.assert_allclose(got, expected, rtol=1e-12)
         view.flags.writeable = True
+
+
+def test_isin_finds_calls_by_the_values_that_it_looks_among(
+    device: gpuprims.Device, there: Callable[[np.ndarray], Any], found: list[bool]
+) -> None:
+    need(device, "float64")
+    x = np.arange(1000, dtype=np.float64) / 4
+    given = there(x)
+    several: list[Any] = [[1, 2.5], [1, 7.25], np.array([[3.25], [np.nan]]), (2.5, 7)]
+    for among in (*several, *several):
+        assert_equal(on_host(device, gpuprims.isin(given, among)), np.isin(x, among))
+    if not isinstance(given, np.ndarray):
+        del found[:]
+        gpuprims.isin(given, [1, 2.5])
+        assert found == [True]
+
+
+def test_distinct_elements_of_few_are_one_plan(
+    device: gpuprims.Device, there: Callable[[np.ndarray], Any], found: list[bool]
+) -> None:
+    x, other = np.float32([np.nan, 1, np.nan, 1, 0]), np.zeros(5, np.float32)
+    for equal_nan in (True, False, True):
+        got = gpuprims.unique(there(x), equal_nan=equal_nan)
+        assert_equal(on_host(device, got), np.unique(x, equal_nan=equal_nan))
+    del found[:]
+    assert_equal(on_host(device, gpuprims.unique(there(other))), other[:1])
+    assert found == [True]
