@@ -96,6 +96,8 @@ def _notes(found: tuple[Device, ...]) -> list[str]:
         lines += ["", f"large NumPy arrays are copied to GPUs in {LANES.said()}"]
     if any(device.backend == "opencl" and device.driver.shares_host_memory for device in found):
         from gpuprims.backends.opencl.quick import HOST_CALLS
+        from gpuprims.primitives.floats_by_numpy import FLOATS
 
         lines += ["", f"calls on small NumPy arrays that are like an earlier one run in {HOST_CALLS.said()}"]
+        lines += ["", f"maps, sums and scans of few floats of NumPy arrays run in {FLOATS.said()}"]
     return lines
