@@ -44,10 +44,10 @@ def with_counters(
 def with_scratch(device: Device, launch: Launch, nbytes: int) -> Launch:
     """Pass the launch of one kernel bytes for partial values, after its operands.
 
-    If they are few, they stay with the stream, where the next kernel may have them.
+    In the host's memory they stay with the stream, where the next kernel may have them.
     """
     there: Any = device
-    if nbytes <= MOST_BYTES and hasattr(launch, "with_beside"):
+    if device.driver.shares_host_memory and nbytes <= MOST_BYTES and hasattr(launch, "with_beside"):
         room = Room.of(nbytes, 0)
         quick: Launch = launch.with_beside(lambda: there.driver.stream_memory.beside(room)[:1])
         return quick
