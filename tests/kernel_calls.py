@@ -231,6 +231,17 @@ LOGISTICS: dict[str, Callable[..., Any]] = {
 }
 
 
+LOGISTICS_OF_BYTES: dict[str, Callable[..., Any]] = {
+    "rows of whole vectors": lambda **where: logistic_gradient(
+        resident(5000, 96, dtype="i1"), resident(5000), resident(97), **where
+    ),
+    "every width of rows": lambda **where: [
+        logistic_gradient(resident(5000, k, dtype="i1"), resident(5000), resident(k), **where)
+        for k in (1, 3, 8, 33, 100, 257, 1024)
+    ],
+}
+
+
 DESCENTS: dict[str, Callable[..., Any]] = {
     "every number of columns": lambda **where: [
         logistic_descent(resident(2048, k), resident(2048), resident(k + 1), rate=0.1, steps=3, **where)
@@ -349,6 +360,8 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
             "queues": QUEUED_SCANS,
         }
         return own.get(variant.name, SCANS)
+    if variant.entry == "logistic_fixed_point":
+        return LOGISTICS_OF_BYTES
     if variant.primitive == "logistic":
         return {
             name: call for name, call in LOGISTICS.items() if variant.name == "fused" or not name.startswith("every")

@@ -52,6 +52,8 @@ _PICKING = CallTraits((np.dtype(np.float32), np.dtype(np.int64)), 1, value_bytes
 # a long array,
 SHORT_ROWS, LONG_ROW = CallTraits((np.dtype(np.uint32),), 100, 9), CallTraits((np.dtype(np.uint32),), 2**20)
 FLAT = CallTraits((np.dtype(np.float32),), 5000)
+ROWS = CallTraits((np.dtype(np.float32),), 1, 1, side_by_side=True)
+ROWS_OF_BYTES = CallTraits((np.dtype(np.float32), np.dtype(np.int8)), 1, 1, side_by_side=True)
 COUNTED = HistogramTraits((np.dtype(np.float32),), 5000)
 BYTES = HistogramTraits((np.dtype(np.uint8),), 5000)
 MANY_BINS = HistogramTraits((np.dtype(np.float32),), 5000, value_bytes=4, bins=2**17)

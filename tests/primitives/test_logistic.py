@@ -75,34 +75,6 @@ def test_every_number_of_rows(logistic_kernel: Kernel, k: int, rng: np.random.Ge
         assert_logistic(compute(logistic_kernel, X, y, weights), X, y, weights)
 
 
-@pytest.mark.parametrize("dtype", ["int8", "int16"])
-@pytest.mark.parametrize("k", [1, 3, 4, 8, 12, 16, 31, 100])
-def test_samples_of_integers(logistic_kernel: Kernel, k: int, dtype: str, rng: np.random.Generator) -> None:
-    if logistic_kernel.variant.name not in ("fused", "cpu_fused", "numpy"):
-        with pytest.raises(NoVariantError, match=f"takes samples of floats; this call's are {dtype}"):
-            compute(logistic_kernel, np.ones((9, k), dtype), np.ones(9, "f4"), np.ones(k, "f4"))
-        return
-    most = np.iinfo(dtype).max
-    whole = rng.integers(-most, most, (2 * 333 + 1, k), endpoint=True).astype(dtype)
-    _, y, weights = samples(rng, 333, k, "f4", intercept=True)
-    weights /= most
-    for X in (whole[:333], whole[1:334], whole[::2][:333]):  # aligned, not aligned, with strides
-        assert_logistic(compute(logistic_kernel, X, y, weights), X, y, weights)
-    resident = [on_device(logistic_kernel.device, a) for a in (whole[:333], y, weights)]
-    got = [on_host(logistic_kernel.device, one) for one in compute(logistic_kernel, *resident)]
-    assert_logistic(got, whole[:333], y, weights)
-
-
-def test_integers_go_with_floats() -> None:
-    X = np.ones((4, 2), np.int8)
-    with pytest.raises(DtypeError, match="X of float32 or float64; got dtype int8"):
-        logistic_gradient(X, np.ones(4, np.int8), np.ones(2, np.int8), device="reference")
-    with pytest.raises(DtypeError, match="weights of the dtype of X, float32; got float64"):
-        logistic_gradient(X, np.ones(4, np.float32), np.ones(2), device="reference")
-    with pytest.raises(DtypeError, match="X of float32 or float64; got dtype int32"):
-        logistic_gradient(X.astype(np.int32), np.ones(4, np.float32), np.ones(2, np.float32), device="reference")
-
-
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_an_intercept_and_sample_weights(logistic_kernel: Kernel, dtype: str, rng: np.random.Generator) -> None:
     logistic_kernel.need(dtype)

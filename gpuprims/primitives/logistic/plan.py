@@ -16,12 +16,12 @@ from gpuprims.core.layout import Form, Layout, contiguous, starts_of
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY
-from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, ShapeError
 from gpuprims.primitives.logistic.fixed import launch_fixed
 from gpuprims.primitives.logistic.labelled import check_samples, typed_loss
+from gpuprims.primitives.logistic.refusals import LogisticTraits
 from gpuprims.primitives.logistic.spec import LogisticSpec
 from gpuprims.primitives.logistic.variants import LogisticVariant
 from gpuprims.primitives.rows import power_of_two, sample_forms, side_by_side, vector_of
@@ -76,20 +76,28 @@ def plan_call(
     """Decide everything about a logistic gradient but its memory."""
     stored, dtype, (n, k) = forms[0].dtype, forms[1].dtype, forms[0].shape
     results = [contiguous(dtype, shape, alignment) for shape in ((), forms[2].shape)]
-    portable = asks_for_device()
-    traits = CallTraits((dtype, stored), n, k, value_bytes=dtype.itemsize, side_by_side=True, portable=portable)
+    traits = LogisticTraits(
+        (dtype, stored),
+        n,
+        k,
+        value_bytes=dtype.itemsize,
+        side_by_side=True,
+        portable=asks_for_device(),
+        weighted=len(forms) - request > 3,
+    )
 
     def compiling(variant: Variant) -> Launch:
         chosen = LogisticVariant.of(variant)
         layout = starts_of((*forms, *results))
-        vector = _vector(chosen, forms, by_columns=request)
         if chosen.fixed:
             return launch_fixed(chosen, layout, len(forms), device, by_columns=request)
+        vector = whole = _vector(chosen, forms, by_columns=request)
+        vector = max(vector, chosen.packs)
         lanes, rows = _teams(chosen, k, vector, dtype, device)
         fitted = _resident(chosen, lanes, -(-k // lanes) * value_words((dtype,)), device)
         vector_rows = _CPU_VECTOR // dtype.itemsize if _for_cpus(fitted) else 1
         shared = {"vector": vector, "lanes": lanes, "rows": rows, "vector_rows": vector_rows}
-        shared |= {"by_columns": request, "others": int(request)}
+        shared |= {"by_columns": request, "others": int(request), "holds": chosen.word_items, "whole": whole == vector}
         spec = LogisticSpec.of(layout, len(forms), typed_loss(dtype), **shared)
         return _launch(fitted, spec, layout, n, device)
 

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
+
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.geometry import Geometry, Refusal
 from gpuprims.core.refusals import values_fit
 from gpuprims.core.traits import CallTraits
+
+
+@dataclass(frozen=True)
+class LogisticTraits(CallTraits):
+    """Traits of a gradient; ``weighted`` is True if there are sample weights."""
+
+    weighted: bool = False
+
 
 # Bytes of a gradient that a work-item of a CPU keeps on its stack.
 _MOST_PRIVATE = 65_536
@@ -27,6 +39,15 @@ def samples_of_floats(capabilities: Capabilities, call: CallTraits) -> str | Non
     if (stored := call.dtypes[-1]).kind == "f":
         return None
     return f"takes samples of floats; this call's are {stored} (convert them)"
+
+
+def samples_of_bytes(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse samples other than int8 beside float32, without sample weights."""
+    weighted = isinstance(call, LogisticTraits) and call.weighted
+    if call.dtypes == (np.dtype(np.float32), np.dtype(np.int8)) and not weighted:
+        return None
+    got = f"are {call.dtypes[-1]} beside {call.dtypes[0]}{', with sample weights' * weighted}"
+    return f"takes samples of int8 beside float32, without sample weights; this call's {got}"
 
 
 def row_fits(at: Geometry) -> Refusal:

@@ -86,6 +86,8 @@ class LogisticSpec(SamplesSpec):
     """Macros for the gradient; ``map`` returns a row's loss and residual for its score, label and sample weight."""
 
     by_columns: bool = False  # the last input has the samples by columns
+    holds: bool = False  # lanes hold rows from their scores to the gradient
+    whole: bool = True  # rows begin at whole vectors
 
     own_headers: ClassVar[tuple[Path, ...]] = (_KERNELS / "logistic.h",)
 
@@ -97,12 +99,13 @@ class LogisticSpec(SamplesSpec):
     def macros(self) -> dict[str, int | str]:
         """Define the call of the loss function, and whether samples by columns are an input."""
         call = {f"LOSS_AND_RESIDUAL({_ROW})": f"gp_loss_and_residual({_ROW})"}
-        return super().macros() | call | {"BY_COLUMNS": int(self.by_columns)}
+        return super().macros() | call | {"BY_COLUMNS": int(self.by_columns), "WHOLE": int(self.whole)}
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`; kernels that take integers have no use for functions of floats in memory."""
-        of_floats = self.inputs[0].dtype == self.values[0]
-        return (*super().headers(), *([_KERNELS / "grads.h"] if of_floats else []))
+        names = ["held.h"] if self.holds else []
+        names += ["grads.h"] if self.inputs[0].dtype == self.values[0] else ["fixed_point.h"]
+        return (*super().headers(), *(_KERNELS / name for name in names))
 
     def text(self) -> list[str]:
         """Write the loss function. Comparisons of vectors return masks, and fabs takes vectors."""

@@ -38,6 +38,15 @@ def _gradient(x: np.ndarray) -> np.ndarray:
     return np.asarray(samples.T @ (1 / (1 + np.exp(-samples @ _WEIGHTS)) - 1), x.dtype)
 
 
+def _bytes(rng: np.random.Generator, dtype: np.dtype[Any], size: int) -> np.ndarray:
+    return rng.integers(-127, 128, (size // _FEATURES + 1, _FEATURES)).astype(dtype)
+
+
+def _loss_of_bytes(x: np.ndarray) -> np.ndarray:
+    scores = x.astype(np.float64) @ _WEIGHTS / 100
+    return np.asarray(np.sum(np.logaddexp(0, scores) - _labels(x, 2) * scores), np.float32)
+
+
 _LOSS = TuningCase(
     "logistic",
     _samples,
@@ -54,4 +63,12 @@ _GRADIENT = replace(
     arguments=lambda x: _arguments(x, 1),
     expected=_gradient,
 )
-CASE = replace(_LOSS, further={"gradient": _GRADIENT})
+_OF_BYTES = replace(
+    _LOSS,
+    elements=_bytes,
+    arguments=lambda x: beside(x, _labels(x, 2).astype(np.float32), (_WEIGHTS / 100).astype(np.float32)),
+    expected=_loss_of_bytes,
+    dtypes=("int8",),
+    rtol=1e-3,
+)
+CASE = replace(_LOSS, further={"gradient": _GRADIENT, "bytes": _OF_BYTES})

@@ -11,7 +11,13 @@ from gpuprims.core.geometry import Geometry, Refusal, first_refusal
 from gpuprims.core.refusals import double_precision, for_cpus, group_fits, values_fit
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.logistic.reference import logistic_numpy
-from gpuprims.primitives.logistic.refusals import few_features, gradient_fits, row_fits, samples_of_floats
+from gpuprims.primitives.logistic.refusals import (
+    few_features,
+    gradient_fits,
+    row_fits,
+    samples_of_bytes,
+    samples_of_floats,
+)
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,8 @@ class LogisticVariant(Variant):
     fixed: bool = False
     # ``items`` counts 32-bit words; a float64 takes two.
     word_items: bool = False
+    # Samples that the kernel packs in a word, at least.
+    packs: int = 1
 
 
 def _group(at: Geometry) -> Refusal:
@@ -58,6 +66,15 @@ VARIANTS = (
         word_items=True,
         vectors=True,
         refuse=lambda at: first_refusal(_group(at), values_fit(at.block), row_fits(at)),
+    ),
+    *_LOGISTIC.gpu(
+        "fixed_point",
+        rank=80,
+        geometry=Geometry(256, 32, 3),  # rows: fused
+        word_items=True,
+        vectors=True,
+        packs=4,
+        refuse=lambda at: first_refusal(_group(at), values_fit(at.block), row_fits(at), samples_of_bytes),
     ),
     *_LOGISTIC.gpu(
         "two_kernels_local",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from kernel_cases import Kernel, on_device, on_host, random_values
-from logistic_cases import assert_descended, assert_logistic
+from logistic_cases import assert_descended, assert_logistic, logistic_oracle
 from newton_cases import assert_fitted
 from watched_kernels import each, of
 
@@ -17,7 +17,7 @@ from gpuprims.primitives.newton import logistic_newton
 
 pytestmark = pytest.mark.oclgrind
 
-LOGISTICS = of("logistic")
+LOGISTICS = [variant for variant in of("logistic") if variant.name != "fixed_point"]
 
 
 @each(LOGISTICS)
@@ -28,6 +28,17 @@ def test_logistic_gradients(kernel: Kernel, rng: np.random.Generator) -> None:
             weights = random_values(rng, np.float32, k + 1)
             where = {"device": kernel.device, "variant": kernel.variant.name}
             assert_logistic(logistic_gradient(X, y, weights, sample_weight=shares, **where), X, y, weights, shares)
+
+
+@each([variant for variant in of("logistic") if variant.name in ("fixed_point", "fused", "cpu_fused")])
+def test_logistic_gradients_of_bytes(kernel: Kernel, rng: np.random.Generator) -> None:
+    for n, k in ((1, 3), (300, 8), (70, 40)):
+        X, y = rng.integers(-127, 128, (n, k)).astype(np.int8), (rng.random(n) < 0.4).astype("f4")
+        weights = random_values(rng, np.float32, k + 1) / 127
+        got = logistic_gradient(X, y, weights, device=kernel.device, variant=kernel.variant.name)
+        expected = logistic_oracle(X, y, weights)
+        np.testing.assert_allclose(got[0], expected[0], rtol=1e-2)
+        np.testing.assert_allclose(got[1], expected[1], rtol=0, atol=1e-2 * np.abs(X.astype("f8")).sum())
 
 
 @each(LOGISTICS)

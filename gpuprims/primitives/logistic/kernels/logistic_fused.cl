@@ -5,7 +5,7 @@
  * scratch partials: SUMS for each group; counters: one, zero before and after
  * launch  `parts` groups of BLOCK (a power of two); each takes tiles of TILE rows until none are left
  * host    LANES work-items for a row, which hold CHUNKS vectors of it each; ROWS rows at once; LOSS_AND_RESIDUAL(z, y, s, loss,
- *         residual), gp_fold_rows and gp_from_lane (rows.h), gp_fold_groups (logistic.h), gp_butterfly (shuffling.h)
+ *         residual), gp_fold_rows and gp_from_lane (rows.h), gp_fold_groups (logistic.h), held.h, gp_butterfly (shuffling.h)
  * order   only the number of groups decides in which order sums are added
  *
  * A row of 12 samples by LANES = 4 for VECTOR = 4; the other lanes of the warp have the next rows:
@@ -22,10 +22,6 @@
  *     by 2    0 1       0 1       2 3       2 3
  *     by 1    0         1         2         3
  */
-#define SLOTS (BLOCK / LANES)
-#define TILE (ROWS * SLOTS)
-#define HELD (CHUNKS * VECTOR)
-
 /* Load a lane's vectors of a row, and zeros past the end. */
 DEVICE void load_samples(GLOBAL const SAMPLE_TYPE *from, const int live, const int lane, value_t *held)
 {
@@ -54,7 +50,7 @@ void logistic_fused(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters,
     /* 1. Load the weights. */
 #pragma unroll
     for (int k = 0; k < HELD; k++) {
-        const int feature = (k / VECTOR * LANES + lane) * VECTOR + k % VECTOR;
+        const int feature = HELD_FEATURE(k, lane);
         weights[k] = feature < FEATURES ? WEIGHT(feature) : 0;
         gradient[k] = 0;
     }
@@ -69,12 +65,7 @@ void logistic_fused(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters,
             const i64 row = base + k * SLOTS + slot;
             load_samples(SAMPLES(row), row < n, lane, held[k]);
         }
-#pragma unroll
-        for (int k = 0; k < OWNED; k++) {
-            const i64 row = base + (lane / SHARING * OWNED + k) * SLOTS + slot;
-            labels[k] = row < n ? LABEL(row) : 0;
-            sample_weights[k] = row < n ? SAMPLE_WEIGHT(row) : 0;
-        }
+        gp_load_own(INPUT_NAMES, layout, base, n, lane, slot, labels, sample_weights);
 #pragma unroll
         for (int k = 0; k < ROWS; k++) {
             sums[k] = 0;
@@ -86,17 +77,7 @@ void logistic_fused(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters,
         gp_fold_rows(sums, partial, tid);
 
         /* 4. Compute the losses of the lane's own rows, and their residuals in place of the scores. */
-#pragma unroll
-        for (int k = 0; k < OWNED; k++) {
-            const i64 row = base + (lane / SHARING * OWNED + k) * SLOTS + slot;
-            value_t lost = 0, residual = 0;
-            if (row < n) LOSS_AND_RESIDUAL(sums[k] + start, labels[k], sample_weights[k], &lost, &residual);
-            if (lane % SHARING == 0) {
-                loss += lost;
-                bias += residual;
-            }
-            sums[k] = residual;
-        }
+        gp_residuals_of_own(sums, start, labels, sample_weights, base, n, lane, slot, &loss, &bias);
 
         /* 5. Pass the residuals to all lanes, and add each row to the gradient. */
 #pragma unroll
@@ -108,26 +89,10 @@ void logistic_fused(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters,
     }
 
     /* 6. Fold the group: the gradient over lanes at the same place of their rows, loss and intercept over all lanes. */
-    for (int stride = LANES; stride < BLOCK; stride *= 2) {
-#pragma unroll
-        for (int k = 0; k < HELD; k++) gradient[k] += gp_butterfly(gradient[k], stride, partial, tid);
-    }
-    for (int stride = 1; stride < BLOCK; stride *= 2) {
-        bias += gp_butterfly(bias, stride, partial, tid);
-        loss += gp_butterfly(loss, stride, partial, tid);
-    }
+    gp_fold_held(gradient, &bias, &loss, partial, tid);
 
     /* 7. Leave the sums; the last group folds and stores all of them. */
-    const i64 at = get_group_id(0) * (i64)SUMS;
-#pragma unroll
-    for (int k = 0; k < HELD; k++) {
-        const int feature = (k / VECTOR * LANES + lane) * VECTOR + k % VECTOR;
-        if (slot == 0 && feature < FEATURES) gp_leave(partials, at + feature, gradient[k]);
-    }
-    if (tid == 0) {
-        gp_leave(partials, at + BIAS, bias);
-        gp_leave(partials, at + LOSS, loss);
-    }
+    gp_leave_held(partials, gradient, bias, loss, tid);
     gp_fence();
     barrier(CLK_LOCAL_MEM_FENCE);
     if (tid == 0) last = gp_last_done(counters, parts);
