@@ -9,13 +9,13 @@
  *         STORE_ROW(row, j, value), STORE(o, j, value), INCLUSIVE
  * order   of fixed_scans.py
  *
- * A tile is read twice: for the folds of its runs, and then, from the cache, for the results.
+ * A tile's runs are scanned by themselves first. What lies before is folded in afterwards, many elements at once.
  */
 #define RUN 16
 #define RUNS (ITEMS / RUN) /* of a tile */
 #define BESIDE 8           /* runs that are scanned at the same time, because each addition of a run waits for the last one */
 #define EACH_RUN _Pragma("unroll") for (int run = 0; run < BESIDE; run++)
-#define EACH_OF_RUN _Pragma("clang loop unroll(disable)") for (int k = !INCLUSIVE; k < RUN; k++)
+#define EACH_OF_RUN _Pragma("clang loop unroll(disable)") for (int k = 0; k < RUN; k++)
 /* Loops that fold one element after the other: Intel's compiler would fold every other one by itself. */
 #define IN_ORDER _Pragma("clang loop vectorize(disable) interleave(disable)")
 /* An element of any level. */
@@ -31,27 +31,45 @@ void scan_cpu_fixed(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout
     const task_t step = {1, 0, 1};
     VALUES(ends, [RUNS]);
     VALUES(folded, [BESIDE]);
-    VALUES(scanned, [BESIDE * RUN]);
+    VALUES(scanned, [ITEMS]); /* each element's fold up to it, or of those before it in its run; of the first one, itself */
 
     for (task_t task = gp_task_at(get_group_id(0) * share, tiles); task.at < end; task = gp_task_after(task, step, tiles)) {
         const i64 o = task.o, base = task.tile * ITEMS, last = min(base + ITEMS, n);
-        const int runs = (int)((last - base + RUN - 1) / RUN);
+        const int runs = (int)((last - base + RUN - 1) / RUN), inclusive = INCLUSIVE && level < 0;
         int at = 0;
 
-        /* 1. Fold each run. */
+        /* 1. Scan each run by itself, or fold it. */
         while (at < runs) {
             const i64 first = base + at * RUN, after = first + BESIDE * RUN;
             if (level < 0 && after <= last && (!MANY_ROWS || ROW_END(first, last) >= after)) {
                 const row_t row = ROW(o, first);
                 EACH_RUN SET_VALUE(folded, [run], MAP_ROW(row, first + run * RUN));
-                IN_ORDER for (int k = 1; k < RUN; k++)
-                    EACH_RUN SET_VALUE(folded, [run], OP(VALUE(folded, [run]), MAP_ROW(row, first + run * RUN + k)));
+                if (folds) {
+                    IN_ORDER for (int k = 1; k < RUN; k++)
+                        EACH_RUN SET_VALUE(folded, [run], OP(VALUE(folded, [run]), MAP_ROW(row, first + run * RUN + k)));
+                } else {
+                    EACH_RUN SET_VALUE(scanned, [(at + run) * RUN], VALUE(folded, [run]));
+                    IN_ORDER for (int k = 1; k < RUN; k++)
+                        EACH_RUN
+                        {
+                            const value_t before = VALUE(folded, [run]);
+                            const value_t next = OP(before, MAP_ROW(row, first + run * RUN + k));
+                            SET_VALUE(scanned, [(at + run) * RUN + k], INCLUSIVE ? next : before);
+                            SET_VALUE(folded, [run], next);
+                        }
+                }
                 EACH_RUN SET_VALUE(ends, [at + run], VALUE(folded, [run]));
                 at += BESIDE;
             } else {
-                const i64 stop = min(first + RUN, last);
+                const int count = (int)min((i64)RUN, last - first);
                 value_t own = ELEMENT(first);
-                IN_ORDER for (i64 j = first + 1; j < stop; j++) own = OP(own, ELEMENT(j));
+                SET_VALUE(scanned, [at * RUN], own);
+                IN_ORDER for (int k = 1; k < count; k++)
+                {
+                    const value_t before = own;
+                    own = OP(own, ELEMENT(first + k));
+                    SET_VALUE(scanned, [at * RUN + k], inclusive ? own : before);
+                }
                 SET_VALUE(ends, [at], own);
                 at++;
             }
@@ -73,46 +91,27 @@ void scan_cpu_fixed(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout
                 for (int k = place; k < stop; k++) SET_VALUE(ends, [k], OP(earlier, VALUE(ends, [k])));
             }
 
-        /* 4. Scan each run, fold in what lies before, and store. */
+        /* 4. Fold in what lies before, and store. */
         const value_t earlier = totals < 0 ? IDENTITY : gp_recall(partials, totals + task.at);
-        for (at = 0; at < runs;) {
-            const i64 first = base + at * RUN, after = first + BESIDE * RUN;
-            if (level < 0 && after <= last && (!MANY_ROWS || ROW_END(first, last) >= after)) {
+        for (at = 0; at < runs; at++) {
+            const i64 first = base + at * RUN;
+            const value_t before = OP(earlier, at ? VALUE(ends, [at ? at - 1 : 0]) : IDENTITY);
+            if (level < 0 && first + RUN <= last && (!MANY_ROWS || ROW_END(first, last) >= first + RUN)) {
                 const row_t row = ROW(o, first);
-                EACH_RUN
+                EACH_OF_RUN
                 {
-                    SET_VALUE(folded, [run], MAP_ROW(row, first + run * RUN));
-                    SET_VALUE(scanned, [run * RUN], VALUE(folded, [run]));
+                    const value_t own = OP(before, VALUE(scanned, [at * RUN + k]));
+                    STORE_ROW(row, first + k, INCLUSIVE || k ? own : before);
                 }
-                IN_ORDER for (int k = 1; k < RUN; k++)
-                    EACH_RUN
-                    {
-                        const value_t sum = VALUE(folded, [run]), next = OP(sum, MAP_ROW(row, first + run * RUN + k));
-                        SET_VALUE(scanned, [run * RUN + k], INCLUSIVE ? next : sum);
-                        SET_VALUE(folded, [run], next);
-                    }
-                for (int run = 0; run < BESIDE; run++) {
-                    const int begins = at + run == 0;
-                    const value_t before = OP(earlier, begins ? IDENTITY : VALUE(ends, [begins ? 0 : at + run - 1]));
-                    const i64 j = first + run * RUN;
-                    if (!INCLUSIVE) STORE_ROW(row, j, before);
-                    EACH_OF_RUN STORE_ROW(row, j + k, OP(before, VALUE(scanned, [run * RUN + k])));
-                }
-                at += BESIDE;
-            } else {
-                const i64 stop = min(first + RUN, last);
-                const value_t before = OP(earlier, at ? VALUE(ends, [at ? at - 1 : 0]) : IDENTITY);
-                value_t own = IDENTITY;
-                IN_ORDER for (i64 j = first; j < stop; j++) {
-                    const value_t next = j == first ? ELEMENT(j) : OP(own, ELEMENT(j));
-                    const value_t exclusive = j == first ? before : OP(before, own);
-                    if (level < 0)
-                        STORE(o, j, INCLUSIVE ? OP(before, next) : exclusive);
-                    else
-                        gp_keep(partials, level + o * n + j, exclusive);
-                    own = next;
-                }
-                at++;
+                continue;
+            }
+            const int count = (int)min((i64)RUN, last - first);
+            for (int k = 0; k < count; k++) {
+                const value_t own = inclusive || k ? OP(before, VALUE(scanned, [at * RUN + k])) : before;
+                if (level < 0)
+                    STORE(o, first + k, own);
+                else
+                    gp_keep(partials, level + o * n + first + k, own);
             }
         }
     }
