@@ -31,7 +31,7 @@ class Help(argparse.RawDescriptionHelpFormatter):
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=26, width=min(shutil.get_terminal_size().columns, _WIDEST) - 2)
-        self._action_max_length = 14  # argparse forgets that commands are indented
+        self._action_max_length = 18  # argparse forgets that commands are indented
 
     @override
     def _fill_text(self, text: str, width: int, indent: str) -> str:
