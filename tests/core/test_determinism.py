@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gpuprims
-from gpuprims.core.determinism import asked_level
+from gpuprims.core.determinism import asked_level, asks_for_device, cached_by_level
 from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import ArgumentError, NoVariantError
 
@@ -113,3 +113,20 @@ def test_explain_lists_the_level_of_each_variant() -> None:
     told = str(gpuprims.explain("reduce", "reference", determinism="order"))
     assert "refused numpy          rank 0   device " in told
     assert "chosen  exact          rank -2  order " in told
+
+
+def test_caches_by_level_keep_results_apart() -> None:
+    seen: list[bool] = []
+
+    @cached_by_level(8)
+    def made(number: int) -> bool:
+        seen.append(asks_for_device())
+        return seen[-1]
+
+    for _ in range(2):
+        assert not made(1)
+        with gpuprims.use_determinism("device"):
+            assert made(1)
+        with gpuprims.use_determinism("order"):
+            assert made(1)
+    assert seen == [False, True]
