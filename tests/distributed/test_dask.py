@@ -98,7 +98,7 @@ def test_tasks_know_the_level_and_rounded_joins_are_refused(rng) -> None:
             lambda: gpuprims.histogram(x, 4, (-1, 1), weights=x, device=HERE),
             lambda: gpuprims.reduce(x, op="var", device=HERE),
         ):
-            with pytest.raises(NoVariantError):
+            with pytest.raises((NoVariantError, LazyArrayError)):  # weights are added exactly by arrays in memory only
                 call()
         lazy = gpuprims.map("sin(v)", x, device=HERE)
     assert (asked(), at_this_level("map", asked_level)()) == ("order", None)
