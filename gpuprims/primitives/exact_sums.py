@@ -162,14 +162,14 @@ def add_limbs(sums: Sequence[np.ndarray]) -> np.ndarray:
     """Return the words of the sum of fewer than 2^30 sums, given those of each."""
     total: np.ndarray = np.sum(sums, axis=0)
     with np.errstate(invalid="ignore"):
-        special = np.sum([np.ascontiguousarray(one[..., -1]).view(np.float64) for one in sums], axis=0)
+        special = np.sum([np.array(one[..., -1]).view(np.float64) for one in sums], axis=0)
     total[..., -1] = np.asarray(special).view(np.int64)
     return total
 
 
 def round_limbs(words: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     """Return the floats nearest to sums, given their words."""
-    form, special = _FORMATS[dtype], np.ascontiguousarray(words[..., -1]).view(np.float64)
+    form, special = _FORMATS[dtype], np.array(words[..., -1]).view(np.float64)  # of no axes if the words have one
     rows = words[..., :-1].reshape(-1, words.shape[-1] - 1).tolist()
     totals = [sum(limb << 32 * k for k, limb in enumerate(row)) for row in rows]
     sums = np.array([_rounded(total, form, dtype) for total in totals], dtype).reshape(words.shape[:-1])

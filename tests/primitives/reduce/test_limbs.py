@@ -28,6 +28,7 @@ def test_words_of_parts_add_up_to_the_exact_sum(device: gpuprims.Device, dtype: 
         assert words.shape == (*np.shape(wanted), words_of(np.dtype(dtype)))
         np.testing.assert_array_equal(words, sum_limbs(x, op=SUM, axis=axis, device="reference"))
         np.testing.assert_array_equal(round_limbs(words, np.dtype(dtype)), wanted)
+        assert round_limbs(words, np.dtype(dtype)).shape == np.shape(wanted)
         parts: list[Any] = [words, words, device.to_host(sum_limbs(device.asarray(-x), op=SUM, axis=axis))]
         np.testing.assert_array_equal(round_limbs(add_limbs(parts), np.dtype(dtype)), wanted)
 
