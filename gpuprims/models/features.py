@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -11,8 +11,8 @@ from scipy import sparse
 from gpuprims.core.determinism import asks_for_device
 from gpuprims.core.device import Device
 from gpuprims.models import gram
+from gpuprims.models.csr_matrix import CsrMatrix
 from gpuprims.models.transposition import transposed
-from gpuprims.primitives.csr import product_of_checked
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 from gpuprims.primitives.take import take
@@ -159,20 +159,6 @@ def _middles(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return (low + high) / 2, np.abs(high - low) / 2
 
 
-class _Csr(NamedTuple):
-    """A CSR matrix on a device. If long rows are cut, ``whole`` is the matrix that adds the pieces of each row."""
-
-    data: Any
-    indices: Any
-    indptr: Any
-    whole: _Csr | None = None
-
-    def product(self, dense: Any, device: Device) -> Any:
-        """Multiply by a dense vector or matrix."""
-        found = product_of_checked(self.data, self.indices, self.indptr, dense, device=device)
-        return found if self.whole is None else self.whole.product(found, device)
-
-
 class SparseFeatures:
     """CSR features; zeros are not stored.
 
@@ -184,13 +170,13 @@ class SparseFeatures:
     dense, unscaled, integers, rough = None, None, None, False  # see DenseFeatures
     slab_class = DenseFeatures  # of rows as a dense matrix
 
-    def __init__(self, device: Device, matrix: Any, rows: _Csr | None = None) -> None:
+    def __init__(self, device: Device, matrix: Any, rows: CsrMatrix | None = None) -> None:
         self.device, self.matrix = device, matrix
         self.shape: tuple[int, int] = matrix.shape
         # A batch with fewer elements than columns would mostly store where its columns begin.
         self._keeps_columns = rows is None or matrix.shape[1] <= matrix.nnz
         self._rows = rows
-        self._columns: _Csr | None = None
+        self._columns: CsrMatrix | None = None
         self._ranges: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
@@ -238,7 +224,7 @@ class SparseFeatures:
         indptr = self.matrix.indptr[start : stop + 1] - begin
         stored = self.matrix.data[begin:end], self.matrix.indices[begin:end], indptr
         whole = self._by_rows()
-        rows = _Csr(whole.data[begin:end], whole.indices[begin:end], self.device.asarray(indptr))
+        rows = CsrMatrix(whole.data[begin:end], whole.indices[begin:end], self.device.asarray(indptr))
         return type(self)(self.device, sparse.csr_array(stored, (stop - start, self.shape[1])), rows)
 
     def columns(self, chosen: np.ndarray) -> SparseFeatures:
@@ -264,28 +250,28 @@ class SparseFeatures:
             self._ranges = _middles(*(one.toarray().reshape(-1).astype(np.float64) for one in found))
         return self._ranges
 
-    def _by_rows(self) -> _Csr:
+    def _by_rows(self) -> CsrMatrix:
         if self._rows is None:
             self._rows = self._cut(self.matrix.data, self.matrix.indices, self.matrix.indptr)
         return self._rows
 
-    def _by_columns(self) -> _Csr:
+    def _by_columns(self) -> CsrMatrix:
         found = self._columns or self._transposed()
         if self._keeps_columns:
             self._columns = found
         return found
 
-    def _transposed(self) -> _Csr:
+    def _transposed(self) -> CsrMatrix:
         if self.device.capabilities.kind == "gpu":
             data, indices, *_ = self._by_rows()
             return self._cut(*transposed(self.device, data, indices, self.matrix.indptr, self.shape[1]))
         return self._transposed_on_host()
 
-    def _transposed_on_host(self) -> _Csr:
+    def _transposed_on_host(self) -> CsrMatrix:
         columns = self.matrix.T.tocsr()
         return self._cut(columns.data, columns.indices, columns.indptr)
 
-    def _cut(self, data: Any, indices: Any, indptr: np.ndarray) -> _Csr:
+    def _cut(self, data: Any, indices: Any, indptr: np.ndarray) -> CsrMatrix:
         """Return a matrix on the device, with long rows cut; data and indices may be there already."""
         if np.diff(indptr).max(initial=0) <= _LONGEST_ROW:
             return self._there(data, indices, indptr)
@@ -296,9 +282,10 @@ class SparseFeatures:
         whole = self._there(np.ones(len(count), data.dtype), count, ends)
         return self._there(data, indices, np.append(begins, indptr[-1:]))._replace(whole=whole)
 
-    def _there(self, *arrays: Any) -> _Csr:
+    def _there(self, *arrays: Any) -> CsrMatrix:
         host = (np.ascontiguousarray(one) if isinstance(one, np.ndarray) else None for one in arrays)
-        return _Csr(*(one if own is None else self.device.asarray(own) for one, own in zip(arrays, host, strict=True)))
+        pairs = zip(arrays, host, strict=True)
+        return CsrMatrix(*(one if own is None else self.device.asarray(own) for one, own in pairs))
 
 
 Features = DenseFeatures | SparseFeatures

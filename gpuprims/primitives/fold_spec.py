@@ -97,7 +97,6 @@ class FoldSpec(KernelSpec):
             macros |= {"NARROW": int(self.narrow), "COMPONENTS": len(self.values)}
         searched = self.better is not None and len(self.values) > 1 and (self.index is None or len(self.index) == 1)
         macros["SEARCHED"] = int(searched)
-        # rows: decides
         macros["DECIDES"] = int(self.better is not None and self.values == (_BOOL,))
         if self.better:
             macros |= {"BETTER(a, b)": "gp_better(a, b)", "LEAD(value)": f"(value){fields[0]}"}

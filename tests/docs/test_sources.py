@@ -56,4 +56,4 @@ def test_pages_name_no_file_that_is_absent() -> None:
 
 def _exists(page: Path, link: str) -> bool:
     """Return True for a file, or for a chart that the build draws."""
-    return (page.parent / link).exists() or bool(re.fullmatch(r"pictures/chart-[\w-]+\.svg", link))
+    return (page.parent / link).exists() or bool(re.fullmatch(r"(?:\.\./)?pictures/chart-[\w-]+\.svg", link))

@@ -38,18 +38,15 @@ from gpuprims.primitives.segments.offsets import beside_arrays
 from gpuprims.primitives.segments.shares import WrongOffsetsError
 from gpuprims.primitives.signatures import Array, Host, HostArray, Out, ScanKeywords, Where
 
+_CUMULATIVE: dict[str, Any] = {"positional": ("axis", "dtype", "out"), "in_place": True}
 PRIMITIVE = Primitive(
     *("scan", VARIANTS, plan_call, sample, bind),
     in_place=True,
     tuning_case=f"{__name__}.tuning_case",
     plans={
         "scan": Planner(planned, bind, ("segments",), {"by": "each call waits for the number of its keys"}),
-        **{
-            name: planner(
-                name, partial(bind_cumulative, op), plan_call, positional=("axis", "dtype", "out"), in_place=True
-            )
-            for name, op in (("cumsum", "sum"), ("cumprod", "prod"))
-        },
+        "cumsum": planner("cumsum", partial(bind_cumulative, "sum"), plan_call, **_CUMULATIVE),
+        "cumprod": planner("cumprod", partial(bind_cumulative, "prod"), plan_call, **_CUMULATIVE),
     },
 )
 _WARM = WarmCalls()
@@ -91,13 +88,12 @@ def scan(
     *arrays : array_like
         One array, or one for each component of the operator; with ``map``, its arguments. They broadcast together.
     op : str, Op or callable
-        ``"sum"``, ``"prod"``, ``"min"``, ``"max"`` or any other that :func:`gpuprims.reduce` knows by name or as
-        NumPy's function, or an operator of your own.
+        ``"sum"``, ``"prod"``, ``"max"``, any other that :func:`gpuprims.reduce` takes, or an operator of your own.
     map : callable or str, optional
-        A function of elements, as in :func:`gpuprims.map`, applied on the way in and never stored.
+        A function of elements, as in :func:`gpuprims.map`, applied on the way in.
     inclusive : bool, default True
-        True if a result includes the element at its own place. Otherwise it folds the elements before, and the first
-        result is the operator's identity: 0 for a sum, the lowest value of the dtype for a max.
+        True if a result includes the element at its own place. Otherwise the first result is the operator's identity: 0
+        for a sum, the lowest value of the dtype for a max.
     axis : int, optional
         The axis to scan along. By default the elements are scanned in C order, and the result is flat.
     dtype : dtype, optional
@@ -106,9 +102,8 @@ def scan(
         Write results to these, one for each: of its shape and dtype, in any layout, on the arrays' device, and apart
         from them in memory or one of them. By default new arrays.
     where : array_like of bool, optional
-        Fold the elements where this is True; the result at another place is that of the elements before it. It
-        broadcasts to the arrays' shape, and the same kernel reads it. Operators without a value of nothing, such as
-        max, need ``initial`` beside it.
+        Fold the elements where this is True; another place has the result of the elements before it. It broadcasts to
+        the arrays' shape. Operators without a value of nothing, such as max, need ``initial`` beside it.
     initial : number, optional
         What the scan, or that of each row, segment or key, begins with; for several components a tuple. It is the first
         result of an exclusive scan. For operators whose results are the folded values, such as sum, not mean.
@@ -120,23 +115,20 @@ def scan(
         the last the number of elements, and they never decrease. They may lie on the device, where they are checked as
         :func:`gpuprims.reduce` says. Each segment between two offsets is scanned by itself.
     by : array_like, optional
-        A key for each element, in any order, of the shape of the arrays. The result of an element folds the elements
-        with the same key up to it, and has its place: the result is of the shape of the arrays. A call waits for the
-        number of keys.
+        A key for each element, in any order, of the shape of the arrays and of the result: an element's result folds
+        the elements with the same key up to it. A call waits for the number of keys.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
         The kernel to use, instead of the best one.
     determinism : {"none", "run", "device", "order"}, optional
-        What the call promises about the bits of floats, as :func:`gpuprims.use_determinism`. ``"device"``: the same
-        ones on every device. ``"order"``: each sum is the exact one, rounded once.
+        What the call promises about the bits of floats, as :func:`gpuprims.use_determinism`.
 
     Returns
     -------
     array or tuple of arrays
-        ``out``, or new ones of the library of the first array that is not NumPy's, with the dtypes of
-        :func:`gpuprims.reduce`: sums of integers and bools widen to 64 bits. New arrays are contiguous, with ``axis``
-        in Fortran order if all arrays of the result's shape lie in this order, else in C order.
+        ``out``, or new ones of the first array's library that is not NumPy's, with :func:`gpuprims.reduce`'s dtypes. New
+        arrays are contiguous, in Fortran order with ``axis`` if all arrays of their shape are, else in C order.
 
     Raises
     ------
@@ -147,8 +139,7 @@ def scan(
 
     Notes
     -----
-    Sums of floats are bracketed by tiles of elements, so they round less than one running sum does. They are the same
-    from run to run on one device, unless the variant has ``level="none"``.
+    Sums of floats are bracketed by tiles of elements, so they round less than one running sum does.
 
     Examples
     --------

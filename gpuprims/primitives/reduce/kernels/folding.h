@@ -69,7 +69,7 @@ DEVICE void gp_search(const value_t *values, const int whole, const i64 j, const
 }
 #endif
 
-/* False if no element changes a folded value any more, as of any and all. */
+/* False if no element changes a folded value any more, as of any and all; rows: decides */
 #if DECIDES
 #define UNDECIDED(folded) (!BETTER(LEAD(folded), LEAD(folded)))
 #else
