@@ -30,7 +30,7 @@ _BITS = {np.dtype(np.int64): 32, np.dtype(np.int32): 21}
 
 def adds_exactly(weights: Any, deterministic: Any, label: str, *, as_floats: bool) -> bool:
     """Return True if a call at the level "device" or "order" adds floats, as ``as_floats`` also 64-bit integers are."""
-    if weights is None or not asks_for_device():
+    if not asks_for_device():
         return False
     dtype = getattr(weights, "dtype", None) or np.asarray(weights).dtype
     if not (dtype.kind == "f" or (as_floats and dtype.kind in "iu" and dtype.itemsize == 8)):
