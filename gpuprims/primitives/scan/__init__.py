@@ -127,7 +127,7 @@ def scan(
     Returns
     -------
     array or tuple of arrays
-        ``out``, or new ones of the first array's library that is not NumPy's, with :func:`gpuprims.reduce`'s dtypes. New
+        ``out``, or new ones of the first library that is not NumPy, with the dtypes of :func:`gpuprims.reduce`. New
         arrays are contiguous, in Fortran order with ``axis`` if all arrays of their shape are, else in C order.
 
     Raises
