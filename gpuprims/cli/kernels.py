@@ -59,6 +59,7 @@ CALLS = {
     "stencil/long_rows": "stencil({dtype}[{size}], [1, 2, 3, 4, 5, 4, 3, 2, 1])",
     "stencil/cpu_long_rows": "stencil({dtype}[{size}], [1, 2, 3, 4, 5, 4, 3, 2, 1])",
     "sort/cpu_rows": "sort({dtype}[{rows}, 16])",
+    "sort/places": "sort({dtype}[{rows}, 16])",
     "top_k": "top_k({dtype}[{size}], 10)",
     "top_k/rows": "top_k({dtype}[{rows}, 16], 4, axis=1)",
     "selection": "median({dtype}[{size}])",
