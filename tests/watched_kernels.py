@@ -40,7 +40,7 @@ NARROWED = (
     *("reduce", "scan", "segments", "segscan", "compact", "histogram", "csr", "stencil"),
     *("take", "searchsorted", "merge", "selection", "top_k", "logistic"),
 )
-WIDEST, NARROW_ENTRIES = 64, {"scan_columns": 32, "scan_column_runs": 32, "stencil_dense": 32}
+WIDEST, NARROW_ENTRIES = 64, {"scan_columns": 32, "scan_column_runs": 32, "stencil_dense": 32, "reduce_exact": 160}
 
 
 def of(primitive: str) -> list[Variant]:

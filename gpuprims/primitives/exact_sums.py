@@ -22,6 +22,7 @@ from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.counters import with_counters
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
+from gpuprims.core.geometry import Refusal
 from gpuprims.core.layout import Layout
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import MOST_GROUPS
@@ -104,6 +105,16 @@ def adds_floats(capabilities: Capabilities, call: CallTraits) -> str | None:
     if not capabilities.fp64:
         return f"needs float64, which {capabilities.name} does not compute in"
     return None
+
+
+def a_digit_each(block: int) -> Refusal:
+    """Return the refusal of groups with fewer work-items than a sum has digits of 16 bits."""
+    most = 2 * max(form.limbs for form in _FORMATS.values())
+
+    def refusal(capabilities: Capabilities, call: CallTraits) -> str | None:
+        return None if block >= most else f"needs groups of {most} work-items or more; these have {block}"
+
+    return refusal
 
 
 def launch_exact(
