@@ -49,7 +49,7 @@ def _sparse_by_sklearn(X: np.ndarray, y: Any, _: Any) -> np.ndarray:
 
 def _error_after_some_iterations(model: Any, X: Any) -> np.ndarray:
     with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
-        return np.asarray(model.fit(X).error_[-1] / X.shape[0])
+        return np.asarray(model.fit(X).error_[-1] / X.size)
 
 
 def _noise(X: Any, y: Any, _: Any, *, device: Any = None) -> np.ndarray:
@@ -88,7 +88,7 @@ def _near(result: Any, expected: np.ndarray) -> None:
 
 
 def _near_error(result: Any, expected: np.ndarray) -> None:
-    """Check an error of few iterations from random starts."""
+    """Check an error of an element, after few iterations from random starts."""
     np.testing.assert_allclose(result, expected, rtol=0.1)
 
 

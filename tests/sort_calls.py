@@ -44,4 +44,18 @@ MERGED = {
     ],
 }
 # The calls of kernels that do not take those of all others.
-ALONE = {"sort_buckets": KEYS, "sort_resident": ROW, "sort_merge": MERGED, "sort_cpu_merge": MERGED}
+PLACES = {
+    "few float32, in both orders": lambda **where: [
+        gpuprims.sort(resident(1000), descending=descending, **where) for descending in (False, True)
+    ],
+    "few, of every width": lambda **where: [
+        gpuprims.argsort(resident(1000, dtype=dtype), **where) for dtype in ("?", "i2", "f2", "f4", "i8", "f8")
+    ],
+}
+ALONE = {
+    "sort_places": PLACES,
+    "sort_buckets": KEYS,
+    "sort_resident": ROW,
+    "sort_merge": MERGED,
+    "sort_cpu_merge": MERGED,
+}

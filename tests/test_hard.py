@@ -57,7 +57,7 @@ def test_a_kill_in_the_middle_of_a_build(devices: list[gpuprims.Device]) -> None
 
 
 def test_the_calls_on_large_arrays(devices: list[gpuprims.Device]) -> None:
-    assert_clean(large.large(devices, sizes=(100_003,)), calls=len(large.CALLS))
+    assert_clean(large.large(devices, sizes=(400_003,)), calls=len(large.CALLS))
 
 
 # Faults are found ----------------------------------------------------------------------------------------------------
@@ -84,7 +84,7 @@ def test_a_wrong_last_element_is_a_failure(
         return (*before, changed) if before else changed
 
     _wrong(monkeypatch, name, wrong)
-    failures = large.large(devices[:1], sizes=(100_003,)).failures
+    failures = large.large(devices[:1], sizes=(400_003,)).failures
     assert any(failure.startswith(f"{name} of") for failure in failures), failures
 
 

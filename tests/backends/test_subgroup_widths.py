@@ -119,6 +119,25 @@ def _logistic(rng: np.random.Generator, how: How) -> None:
         assert_logistic(logistic_gradient(*given, **how), *given)
 
 
+def _logistic_by_tree(rng: np.random.Generator, how: How) -> None:
+    from gpuprims.primitives.logistic import logistic_gradient
+
+    for n, k in ((700, 3), (301, 70)):
+        given = _samples(rng, n, k)
+        assert_logistic(logistic_gradient(*given, **how), *given)
+
+
+def _logistic_of_bytes(rng: np.random.Generator, how: How) -> None:
+    from gpuprims.primitives.logistic import logistic_gradient
+
+    X, labels, weights = _samples(rng, 301, 70)
+    given = rng.integers(-127, 128, X.shape).astype(np.int8), labels, weights / 127
+    loss, gradient = logistic_gradient(*given, **how)
+    exact_loss, exact = logistic_gradient(*given, device="reference")
+    assert abs(loss - exact_loss) <= 1e-3 * exact_loss
+    assert np.abs(gradient - exact).max() <= 1e-3 * np.abs(exact).max()  # weights and residuals of 14 bits
+
+
 def _descent(rng: np.random.Generator, how: How) -> None:
     from gpuprims.primitives.descent import logistic_descent
 
@@ -207,6 +226,8 @@ CALLS: dict[str, tuple[Callable[[np.random.Generator, How], None], int]] = {
     "segments_shares": (_segments, 16),
     "segscan_tails": (_segscan, 16),
     "logistic_fused": (_logistic, 4),
+    "logistic_fixed": (_logistic_by_tree, 4),
+    "logistic_fixed_point": (_logistic_of_bytes, 4),
     "descent_persistent": (_descent, 4),
     "newton_registers": (_newton, 4),
     "newton_tiles": (_newton, 4),
@@ -215,9 +236,11 @@ CALLS: dict[str, tuple[Callable[[np.random.Generator, How], None], int]] = {
     "hogwild_lock_free": (_hogwild, 4),
     "hogwild_racy": (_hogwild, 4),
     "csr_rows": (_csr, 4),
+    "csr_fixed": (_csr, 4),
     "sort_onesweep": (_sort, 32),
     "sort_resident": (_sort, 32),
     "sort_buckets": (_sort_keys, 4),
+    "sort_counted": (_sort, 4),
 }
 # Those whose lanes vote in 32 bits.
 VOTING = ("sort_onesweep", "sort_resident")

@@ -24,7 +24,7 @@ _MOST_WORDS, _MOST_ROWS = 32, 8
 
 def launch_fixed(chosen: LogisticVariant, layout: Layout, inputs: int, device: Device, *, by_columns: bool) -> Launch:
     """Return the launches that add the rows of parts, and the parts."""
-    (n, features), able, dtype = layout.forms[0].shape, device.capabilities, layout.forms[0].dtype
+    (n, features), able, dtype = layout.forms[0].shape, device.capabilities, layout.forms[1].dtype
     tree = tree_of(n, features, dtype.itemsize)
     held = tree.chunks * tree.vector * dtype.itemsize // 4
     rows = max(min(power_of_two(_MOST_WORDS // held + 1) // 2, _MOST_ROWS), 1)

@@ -13,13 +13,18 @@
  */
 #define RUN 16
 #define RUNS (ITEMS / RUN) /* of a tile */
-#define BESIDE 8           /* runs that are scanned at the same time, because each addition of a run waits for the last one */
-#define EACH_RUN _Pragma("unroll") for (int run = 0; run < BESIDE; run++)
+#define ABREAST 8           /* runs that are scanned at the same time, because each addition of a run waits for the last one */
+#define EACH_RUN _Pragma("unroll") for (int run = 0; run < ABREAST; run++)
 #define EACH_OF_RUN _Pragma("clang loop unroll(disable)") for (int k = 0; k < RUN; k++)
 /* Loops that fold one element after the other: Intel's compiler would fold every other one by itself. */
 #define IN_ORDER _Pragma("clang loop vectorize(disable) interleave(disable)")
 /* An element of any level. */
-#define ELEMENT(j) (level < 0 ? MAP(o, j) : gp_recall(partials, level + o * n + (j)))
+#if MANY_ROWS
+#define IN_ONE_ROW(first, after) (ROW_END(first, last) >= (after))
+#else
+#define IN_ONE_ROW(first, after) 1
+#endif
+#define ELEMENT_OR_FOLD(j) (level < 0 ? MAP(o, j) : gp_recall(partials, level + o * n + (j)))
 
 __kernel WORK_GROUP(1)
 void scan_cpu_fixed(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout, const i64 outputs, const i64 n,
@@ -30,7 +35,7 @@ void scan_cpu_fixed(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout
     const i64 end = min((i64)(get_group_id(0) + 1) * share, outputs * tiles);
     const task_t step = {1, 0, 1};
     VALUES(ends, [RUNS]);
-    VALUES(folded, [BESIDE]);
+    VALUES(folded, [ABREAST]);
     VALUES(scanned, [ITEMS]); /* each element's fold up to it, or of those before it in its run; of the first one, itself */
 
     for (task_t task = gp_task_at(get_group_id(0) * share, tiles); task.at < end; task = gp_task_after(task, step, tiles)) {
@@ -40,8 +45,8 @@ void scan_cpu_fixed(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout
 
         /* 1. Scan each run by itself, or fold it. */
         while (at < runs) {
-            const i64 first = base + at * RUN, after = first + BESIDE * RUN;
-            if (level < 0 && after <= last && (!MANY_ROWS || ROW_END(first, last) >= after)) {
+            const i64 first = base + at * RUN, after = first + ABREAST * RUN;
+            if (level < 0 && after <= last && IN_ONE_ROW(first, after)) {
                 const row_t row = ROW(o, first);
                 EACH_RUN SET_VALUE(folded, [run], MAP_ROW(row, first + run * RUN));
                 if (folds) {
@@ -59,15 +64,15 @@ void scan_cpu_fixed(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout
                         }
                 }
                 EACH_RUN SET_VALUE(ends, [at + run], VALUE(folded, [run]));
-                at += BESIDE;
+                at += ABREAST;
             } else {
                 const int count = (int)min((i64)RUN, last - first);
-                value_t own = ELEMENT(first);
+                value_t own = ELEMENT_OR_FOLD(first);
                 SET_VALUE(scanned, [at * RUN], own);
                 IN_ORDER for (int k = 1; k < count; k++)
                 {
                     const value_t before = own;
-                    own = OP(own, ELEMENT(first + k));
+                    own = OP(own, ELEMENT_OR_FOLD(first + k));
                     SET_VALUE(scanned, [at * RUN + k], inclusive ? own : before);
                 }
                 SET_VALUE(ends, [at], own);
@@ -96,7 +101,7 @@ void scan_cpu_fixed(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout
         for (at = 0; at < runs; at++) {
             const i64 first = base + at * RUN;
             const value_t before = OP(earlier, at ? VALUE(ends, [at ? at - 1 : 0]) : IDENTITY);
-            if (level < 0 && first + RUN <= last && (!MANY_ROWS || ROW_END(first, last) >= first + RUN)) {
+            if (level < 0 && first + RUN <= last && IN_ONE_ROW(first, first + RUN)) {
                 const row_t row = ROW(o, first);
                 EACH_OF_RUN
                 {
