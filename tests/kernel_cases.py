@@ -184,6 +184,11 @@ def is_guest(kind: str, name: str) -> bool:
     return kind == "cpu" and not name.startswith("cpu_") and not ASKED
 
 
+def bits(result: Any) -> tuple[bytes, ...]:
+    """Return the bytes of a result, or of each of several."""
+    return tuple(np.asarray(one).tobytes() for one in (result if isinstance(result, tuple) else (result,)))
+
+
 def as_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compile OpenCL kernels without optimisation.
 

@@ -37,7 +37,7 @@ class Stamped(NamedTuple):
 def stamped(text: str, entry: str) -> Stamped:
     """Write stamps into the text of a kernel file, without moving its lines.
 
-    A file may have several texts of the kernel, of which macros choose one.
+    A file may have several versions of the kernel; macros choose one.
     """
     phases, parts, done = [_BEFORE], list[str](), 0
     for found in re.finditer(rf"__kernel\b[^;{{]*?\b{re.escape(entry)}\(([^{{]*?)\)\s*\n\{{", text, re.DOTALL):

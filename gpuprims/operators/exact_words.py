@@ -51,7 +51,7 @@ def format_of(dtype: Dtype) -> Format:
     return _FORMATS[dtype]
 
 
-# Bits of what is not finite.
+# The bits for infinities and NaN.
 _PLUS, _MINUS, _NAN = 1, 2, 4
 
 

@@ -1,6 +1,6 @@
 /* Phases: how long the first work-item of a group is in each numbered step of a kernel, in ticks of the device's clock.
  *
- * gp_phases has GP_PHASES sums for each of the first GP_PHASE_GROUPS groups; sum 0 is of what lies before step 1.
+ * gp_phases has GP_PHASES sums for each of the first GP_PHASE_GROUPS groups; sum 0 has the time before step 1.
  */
 DEVICE u64 gp_clock(void)
 {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -57,7 +57,7 @@ def spread_exactly(
     return map_arrays(_divided(op, float(freedom)), squares, out=out, device=device)
 
 
-@cache
+@lru_cache(maxsize=256)
 def _squared(function: Expr, dtype: Any) -> Expr:
     def squared(*given: Any) -> Any:
         (element,) = function(*given[:-1]) if not function.single else (function(*given[:-1]),)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sum_errors
-from kernel_cases import as_it_stands
+from kernel_cases import AFFINE, as_it_stands, bits
 
 import gpuprims
 from gpuprims.primitives.fixed_trees import RUN, lanes_of
@@ -17,11 +17,6 @@ from gpuprims.primitives.fixed_trees import RUN, lanes_of
 BLOCK = lanes_of(4) * RUN
 # On both sides of a lane's four, of the lanes, of a row of fours, of a block, and of parts of several blocks.
 SIZES = (0, 1, 3, 5, 1023, 1025, 3075, 4095, 4097, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 1030, 200_007)
-AFFINE = gpuprims.Op(lambda p, q: (p[0] * q[0], p[1] * q[0] + q[1]), identity=(1.0, 0.0))
-
-
-def bits(result: Any) -> tuple[bytes, ...]:
-    return tuple(np.asarray(one).tobytes() for one in (result if isinstance(result, tuple) else (result,)))
 
 
 def assert_same_bits(device: gpuprims.Device, *arrays: np.ndarray, **how: Any) -> Any:

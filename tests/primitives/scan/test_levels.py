@@ -9,18 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_cases import as_it_stands
+from kernel_cases import AFFINE, as_it_stands, bits
 
 import gpuprims
 from gpuprims.primitives.fixed_scans import RUN, TILE
 
 # On both sides of a run, of runs side by side, of a tile, and of several.
 SIZES = (1, RUN - 1, RUN, RUN + 1, 8 * RUN, TILE - 1, TILE, TILE + 1, 3 * TILE + 70)
-AFFINE = gpuprims.Op(lambda p, q: (p[0] * q[0], p[1] * q[0] + q[1]), identity=(1.0, 0.0))
-
-
-def bits(result: Any) -> tuple[bytes, ...]:
-    return tuple(np.asarray(one).tobytes() for one in (result if isinstance(result, tuple) else (result,)))
 
 
 def assert_same_bits(
