@@ -21,6 +21,8 @@ MOST_RANGES_SORTED, _BESIDE_SUMS = 511, 4 * 3 * 1100
 # Sums in fewer bins are faster in one launch. With more elements, so are histograms that fit in local memory, and
 # counts or integers in a few ranges: a launch reads all elements for each range (rows: few, many).
 _LEAST_SUMMED, _FEW_SUMMED, _FEW_COUNTED, _LEAST_COUNTED = 2**13, 2**20, 2**23, 3 * 2**16
+# Bytes in more bins leave most of them empty, and every group looks for the values of each (rows: bytes-many).
+_MOST_OF_BYTES = 2**15
 # With so few different elements, the slots of a cache count nearly all.
 _FEW_VALUES = 1024
 # Most elements that are sorted: bins and shares are counted in 32 bits; with weights (partition.py: carries).
@@ -125,8 +127,10 @@ def counted(capabilities: Capabilities, call: CallTraits) -> str | None:
 
 
 def counted_bytes(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Refuse weights, and elements larger than a byte."""
-    if (arrays := HistogramTraits.of(call).arrays) > 1:
+    """Refuse weights, elements larger than a byte, and bins that a group does not pass in short time."""
+    if (traits := HistogramTraits.of(call)).bins > _MOST_OF_BYTES:
+        return f"is for {_MOST_OF_BYTES} bins at most, since every group adds to each; this call has {traits.bins}"
+    if (arrays := traits.arrays) > 1:
         return f"is for bins of one array; this call has {arrays}"
     if call.dtypes[0].itemsize > 1:
         return f"is for elements of one byte; this call has {call.dtypes[0]}"

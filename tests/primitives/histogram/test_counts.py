@@ -151,3 +151,14 @@ def test_rows_of_bytes_in_more_bins_than_they_have_values(device: gpuprims.Devic
     for limits in ((0, 1000), (1000, 2000), (-500, 500)):
         counts, _ = gpuprims.histogram(on_device(device, x), 1000, limits, axis=1, device=device)
         assert_equal(on_host(device, counts), np.array([np.histogram(row, 1000, limits)[0] for row in x]))
+
+
+def test_bytes_in_very_many_bins_take_another_kernel(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    bins = 2**15 + 1
+    x = rng.integers(0, 256, (6, 1412), dtype=np.uint8)
+    counts, _ = gpuprims.histogram(on_device(device, x), bins, (0, 100), device=device)
+    assert_equal(on_host(device, counts), np.histogram(x, bins, (0, 100))[0])
+    if device.backend != "reference":
+        for given, refused in ((bins - 1, False), (bins, True)):
+            explanation = gpuprims.explain("histogram", device, dtype="uint8", bins=given)
+            assert refused == any("bins at most" in str(reason) for _, reason in explanation.refusals)
