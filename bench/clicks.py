@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -100,11 +101,14 @@ def epoch(group: gpuprims.DeviceGroup, parts: Sequence[Clicks], rows: int) -> np
     rate = np.float32(_RATE / step)
     for first in range(0, rows, step):
         starts = [first + k * part.rows for k, part in enumerate(parts)]
-        now = weights.shards
-        slopes = group.each("clicks", lambda k, now=now, starts=starts: parts[k].gradient(now[k], starts[k]))  # type: ignore[misc]
+        slopes = group.each("clicks", partial(_gradient_on, parts, weights.shards, starts))
         total = group.all_reduce(group.from_shards(slopes))
         weights = group.map("w - rate*g", weights, total, rate)
     return group.devices[0].to_host(weights.shards[0])
+
+
+def _gradient_on(parts: Sequence[Clicks], weights: Sequence[Any], starts: Sequence[int], k: int) -> Any:
+    return parts[k].gradient(weights[k], starts[k])
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,7 @@ def fits(names: list[str]) -> dict[str, Callable[[], Any]]:
         print(f"without dask-ml: {error}")
         return found
     for name in names:
-        found[f"dask-ml, {name}"] = lambda name=name: LogisticRegression(solver=name, tol=1e-4, max_iter=100)  # type: ignore[misc]
+        found[f"dask-ml, {name}"] = partial(LogisticRegression, solver=name, tol=1e-4, max_iter=100)
     return found
 
 

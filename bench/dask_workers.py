@@ -65,7 +65,7 @@ def passes_of(client: Any, features: int) -> tuple[list[float], list[float]]:
         with client.as_current():
             LogReg(tol=1e-5, max_iter=200).fit(da.from_array(X, chunks=(500, features)), y)
     finally:
-        dask_tasks.Tasks.each = each  # type: ignore[method-assign]
+        dask_tasks.Tasks.each = each  # type: ignore[method-assign]  # as it was
     return taken[3:], alone_of(X, y)  # the first ones compile
 
 

@@ -191,7 +191,7 @@ def label_of(item: pytest.Item) -> str | None:
     """Return the label of a benchmark, which ``--cases`` selects by; None for one that is no case."""
     if (marker := item.get_closest_marker("label")) is not None:
         return str(marker.args[0])
-    case = getattr(item, "callspec", None) and item.callspec.params.get("case")  # type: ignore[attr-defined]
+    case = getattr(item, "callspec", None) and item.callspec.params.get("case")  # type: ignore[attr-defined]  # of tests with parameters alone
     return case.label if isinstance(case, Case) else None
 
 

@@ -16,9 +16,18 @@ from gpuprims.errors import LazyArrayError
 _MODULES = {"dask.array": "gpuprims.distributed.dask_arrays"}
 
 
+def is_lazy(array: Any) -> bool:
+    """Return True for an array of such a library."""
+    return _library_of(array) in _MODULES
+
+
+def _library_of(array: Any) -> str:
+    return ".".join(type(array).__module__.split(".")[:2])
+
+
 def find_lazy(label: str, array: Any) -> None:
     """Raise LazyArrayError for an array of such a library."""
-    library = ".".join(type(array).__module__.split(".")[:2])
+    library = _library_of(array)
     if library in _MODULES and label in importlib.import_module(_MODULES[library]).__all__:
         raise LazyArrayError(label, library)
 

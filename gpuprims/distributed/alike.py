@@ -1,4 +1,4 @@
-"""The sharded arrays of a call: those of its group, cut alike."""
+"""The sharded arrays of a call: those of its group, cut alike, and of one shape and dtype in all processes."""
 
 from __future__ import annotations
 
@@ -26,3 +26,12 @@ def alike(label: str, group: Devices, arrays: Sequence[Any]) -> list[ShardedArra
                 " (write group.scatter(y, like=x))"
             )
     return list(arrays)
+
+
+def rows_of_all(group: Devices, label: str, x: ShardedArray) -> list[list[int]]:
+    """Return the number of rows of each shard of each process; raise unless all else is the same."""
+    everybody = group.share(label, lambda: ([int(one.shape[0]) for one in x.shards], x.shape[1:], str(x.dtype)))
+    kinds = [told[1:] for told in everybody]
+    if len(set(kinds)) > 1:
+        raise ShapeError(f"{label}: rows of one shape and dtype in all processes; got {kinds}")
+    return [rows for rows, *_ in everybody]

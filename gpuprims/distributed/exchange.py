@@ -59,9 +59,7 @@ def _among_devices(group: Devices, label: str, x: ShardedArray, operator: Op) ->
 
 def _among_processes(group: Devices, processes: Processes, label: str, x: ShardedArray, operator: Op) -> list[Any]:
     """Fold the shards of all processes: by NCCL, or by way of the hosts."""
-    drivers = [device.driver for device in group.devices]
-    able = all(hasattr(one, "reaches") for one in drivers) and nccl.folds(operator.name, x.dtype)
-    able = able and bool(x.shards[0].size) and not asks_for_device()
+    able = nccl.folds(operator.name, x.dtype) and bool(x.shards[0].size) and not asks_for_device()
 
     def tell() -> tuple[tuple[int, ...], str, list[str] | None]:
         return tuple(x.shards[0].shape), str(x.dtype), nccl.gpus_of(group.devices) if able else None
@@ -69,8 +67,7 @@ def _among_processes(group: Devices, processes: Processes, label: str, x: Sharde
     everybody = group.share(label, tell)
     if len({told[:2] for told in everybody}) > 1:
         raise ShapeError(f"{label}: shards of one shape and dtype; got {[told[:2] for told in everybody]}")
-    gpus = [gpu for *_, own in everybody for gpu in own or [""] * 2]
-    if len(set(gpus)) == len(gpus):  # NCCL refuses a GPU that two processes have
+    if nccl.joins([gpus for *_, gpus in everybody]):
         return _by_nccl(group, x, operator.name, processes)
     own = _among_devices(group, label, x, operator)[0]
     hosts = group.share(label, lambda: group.devices[0].to_host(own))

@@ -27,10 +27,18 @@ def folds(op: str, dtype: np.dtype[Any]) -> bool:
     return op in _OPS and dtype.name in _DTYPES and _binding() is not None
 
 
-def gpus_of(devices: Sequence[Device]) -> list[str]:
-    """Return what tells GPUs of a host from each other, in all processes."""
+def gpus_of(devices: Sequence[Device]) -> list[str] | None:
+    """Return what tells GPUs of a host from each other, in all processes; None for other devices or without NCCL."""
     drivers: list[Any] = [device.driver for device in devices]
+    if _binding() is None or not all(hasattr(driver, "reaches") for driver in drivers):
+        return None
     return [driver.device.pci_bus_id for driver in drivers]
+
+
+def joins(gpus: Sequence[list[str] | None]) -> bool:
+    """Return True if NCCL joins the GPUs of all processes. It refuses one that two processes have."""
+    every = [gpu for own in gpus for gpu in own or [""] * 2]
+    return len(set(every)) == len(every)
 
 
 def all_reduce(
@@ -59,6 +67,33 @@ def all_reduce(
             nccl.groupEnd()
 
 
+def exchange(
+    processes: Processes,
+    devices: Sequence[Device],
+    sent: Sequence[dict[int, Any]],
+    received: Sequence[dict[int, Any]],
+) -> None:
+    """Send contiguous arrays of each GPU to others, and fill those that come from others, in the current streams.
+
+    Arrays are by the number of the other GPU among those of all processes.
+    """
+    nccl = _binding()
+    with _TURN:
+        communicators = _among(processes, devices, tuple(device.driver.index for device in devices))
+        nccl.groupStart()
+        try:
+            for device, one, outgoing, incoming in zip(devices, communicators, sent, received, strict=True):
+                driver: Any = device.driver
+                with driver.device:
+                    stream = driver.stream_handle()
+                    for peer, array in outgoing.items():
+                        one.send(array.data.ptr, array.nbytes, nccl.NCCL_UINT8, peer, stream)
+                    for peer, array in incoming.items():
+                        one.recv(array.data.ptr, array.nbytes, nccl.NCCL_UINT8, peer, stream)
+        finally:
+            nccl.groupEnd()
+
+
 @cache
 def _binding() -> Any:
     """Return CuPy's module of NCCL; None if NCCL is not installed."""
@@ -80,7 +115,7 @@ def _among(processes: Processes, devices: Sequence[Device], numbers: tuple[int, 
     """Return a communicator of each of these GPUs with those of other processes, who make theirs at the same time."""
     if numbers in processes.communicators:
         return processes.communicators[numbers]
-    nccl, label = _binding(), "DeviceGroup.all_reduce"
+    nccl, label = _binding(), "NCCL"
     identity = processes.share(label, lambda: nccl.get_unique_id() if processes.rank == 0 else None)[0]
     counts = processes.share(label, lambda: len(devices))
     first, found = sum(counts[: processes.rank]), list[Any]()

@@ -98,12 +98,26 @@ def test_tasks_know_the_level_and_rounded_joins_are_refused(rng) -> None:
             lambda: gpuprims.histogram(x, 4, (-1, 1), weights=x, device=HERE),
             lambda: gpuprims.reduce(x, op="var", device=HERE),
         ):
-            with pytest.raises((NoVariantError, LazyArrayError)):  # weights are added exactly by arrays in memory only
+            with pytest.raises(NoVariantError):
                 call()
         lazy = gpuprims.map("sin(v)", x, device=HERE)
     assert (asked(), at_this_level("map", asked_level)()) == ("order", None)
     wanted = gpuprims.map("sin(v)", x.compute(), device=HERE, determinism="order")
     np.testing.assert_array_equal(lazy.compute(), wanted)
+
+
+def test_weights_at_level_device_are_added_exactly_in_each_chunk(rng) -> None:
+    x, numbers = rng.random(1_000), rng.integers(0, 4, 1_000)
+    weights = rng.permutation(np.float32([1e8, 1, -1e8, 3] * 250))
+    how = {"weights": weights, "device": HERE, "determinism": "device"}
+    for given in (weights, cut(weights, 500)):
+        with gpuprims.use_determinism("device"):
+            sums = gpuprims.histogram(cut(x, 500), 4, (0, 1), weights=given, device=HERE)[0]
+            many = gpuprims.bincount(cut(numbers, 500), given, device=HERE)
+        halves = [{**how, "weights": part} for part in np.split(weights, 2)]
+        own = [gpuprims.histogram(part, 4, (0, 1), **its)[0] for part, its in zip(np.split(x, 2), halves, strict=True)]
+        np.testing.assert_array_equal(sums.compute(), own[0] + own[1])
+        np.testing.assert_array_equal(many.compute(), np.bincount(numbers, weights))
 
 
 def test_chunks_join_in_order(rng) -> None:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import pickle
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import process_calls
 import pytest
+from children import child_environment
 
 import gpuprims
-from gpuprims.distributed import LogReg, Processes
+from conftest import SPECS
+from gpuprims.distributed import LogReg, Processes, runs
 from gpuprims.errors import ArgumentError, EmptyReductionError, ShapeError, ShardError
 
 HERE = "reference"
@@ -121,6 +128,77 @@ def test_arrays_are_folded_on_all_devices_of_all_processes(op, rng) -> None:
             np.testing.assert_array_equal(shard, found[0][0])
 
 
+CUTS_OF_STENCILS = [(0, 37, 37, 100), (0, 1, 3, 100), (0, 2, 4, 8), (0, 9, 9, 9)]
+
+
+@pytest.mark.parametrize("cuts", CUTS_OF_STENCILS)
+@pytest.mark.parametrize("mode", ["nearest", "reflect", "mirror", "wrap", "constant"])
+def test_stencils_reach_into_other_processes(cuts, mode, rng) -> None:
+    x = rng.integers(0, 9, (cuts[-1], 6)).astype(np.float64)
+    weights = np.arange(21.0).reshape(7, 3)
+    how: dict[str, Any] = {"mode": mode, "cval": 7}
+
+    def call(group: gpuprims.DeviceGroup, rank: int) -> Any:
+        own = group.scatter(x[cuts[rank] : cuts[rank + 1]])
+        blurred = group.blur(own, "gaussian", sigma=1.0, **how)
+        assert blurred.offsets == own.offsets
+        return group.stencil(own, weights, **how).gather(), blurred.gather()
+
+    found, _ = in_each(call)
+    weighted, blurred = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    np.testing.assert_array_equal(weighted, gpuprims.stencil(x, weights, device=HERE, **how))
+    wanted = gpuprims.blur(x, "gaussian", sigma=1.0, device=HERE, **how)
+    np.testing.assert_allclose(blurred, wanted, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("swaps", [True, False])
+@pytest.mark.parametrize("descending", [False, True])
+def test_sorts_move_elements_between_processes(descending, swaps, rng, monkeypatch) -> None:
+    monkeypatch.setattr(runs, "_SAMPLES", 4)
+    several = {
+        "normal": rng.standard_normal(100),
+        "few": rng.integers(0, 3, 100),
+        "nan": np.where(rng.random(100) > 0.8, np.nan, rng.standard_normal(100)).astype(np.float32),
+        "bools": rng.random(100) > 0.5,
+        "rows": rng.standard_normal((100, 3)),
+    }
+
+    def call(group: gpuprims.DeviceGroup, rank: int) -> Any:
+        if not swaps:  # as of a caller's own communicator
+            processes = group.processes
+            group.processes = Processes(processes.rank, processes.size, processes._gather)
+        given = {name: group.scatter(part(x, rank)) for name, x in several.items()}
+        found = {name: group.sort(x, None, descending=descending) for name, x in given.items()}
+        assert found["normal"].offsets == given["normal"].offsets
+        return {name: one.gather() for name, one in found.items()}
+
+    found, _ = in_each(call)
+    for name, x in several.items():
+        whole = np.concatenate([one[name] for one in found])
+        np.testing.assert_array_equal(whole, gpuprims.sort(x, None, descending=descending, device=HERE))
+        assert whole.dtype == x.dtype
+
+
+def test_the_best_of_all_rows(rng) -> None:
+    x, rows = rng.integers(0, 20, 100).astype(np.float32), rng.standard_normal((100, 3))
+
+    def call(group: gpuprims.DeviceGroup, rank: int) -> Any:
+        own, two = group.scatter(part(x, rank)), group.scatter(part(rows, rank))
+        calls = (group.top_k(own, 30), group.top_k(own, 100, largest=False), group.top_k(two, 5, axis=0))
+        return *calls, group.top_k(two, 7), group.top_k(own, 0)
+
+    found, _ = in_each(call)
+    how: dict[str, Any] = {"device": HERE}
+    wanted = (
+        gpuprims.top_k(x, 30, **how), gpuprims.top_k(x, 100, largest=False, **how),
+        gpuprims.top_k(rows, 5, axis=0, **how), gpuprims.top_k(rows, 7, **how), gpuprims.top_k(x, 0, **how),
+    )  # fmt: skip
+    for one in found:
+        for (values, places), (right, where) in zip(one, wanted, strict=True):
+            np.testing.assert_array_equal(values, right)
+            np.testing.assert_array_equal(places, where)
+
+
 def test_fits_agree_with_one_group(rng) -> None:
     X, cuts = rng.standard_normal((120, 3)), (0, 50, 90, 120)
     y = np.where(X[:, 0] + rng.standard_normal(120) > 0, "yes", "no")
@@ -160,9 +238,14 @@ def test_all_raise_if_one_fails() -> None:
 def test_wrong_calls_are_refused() -> None:
     def call(group: gpuprims.DeviceGroup, rank: int) -> Any:
         x = group.scatter(np.ones((4, 2)))
-        for wrong in (lambda: group.blur(x), lambda: group.sort(x, None), lambda: group.top_k(x, 1)):
-            with pytest.raises(ArgumentError, match="a group of one process; got one of 3"):
+        with pytest.raises(ArgumentError, match="k= a number from 0 to 24; got 25"):
+            group.top_k(x, 25)
+        other = group.scatter(np.ones((4, 2 + rank)))
+        for wrong in (lambda: group.blur(other), lambda: group.sort(other, None), lambda: group.top_k(other, 1)):
+            with pytest.raises(ShapeError, match="rows of one shape and dtype in all processes"):
                 wrong()
+        with pytest.raises(ArgumentError, match="pickle: a group of one process; got one of 3"):
+            pickle.dumps(group)
         with pytest.raises(EmptyReductionError):
             group.reduce(group.scatter(np.ones(0)), op="max")
         uneven = group.from_shards([np.ones(2 + rank)] * DEVICES[rank])
@@ -188,5 +271,21 @@ def test_a_communicator_of_mpi_is_asked_by_its_own_methods() -> None:
         def allgather(self, own: Any) -> list[Any]:
             return [own]
 
+        def alltoall(self, own: list[Any]) -> list[Any]:
+            return own
+
     group = gpuprims.DeviceGroup([HERE], processes=Processes.from_mpi(Communicator()))
     assert group.reduce(group.scatter(np.arange(5))) == 10
+    assert group.sort(group.scatter(np.arange(5)[::-1])).gather().tolist() == [0, 1, 2, 3, 4]
+
+
+def test_two_processes_of_the_system_agree(tmp_path: Path) -> None:
+    command = [sys.executable, process_calls.__file__, str(tmp_path)]
+    begun = [
+        subprocess.Popen([*command, str(rank), "2", SPECS[0]], stdout=-1, stderr=-2, text=True, env=child_environment())
+        for rank in range(2)
+    ]
+    for rank, one in enumerate(begun):
+        said, _ = one.communicate(timeout=120)
+        assert one.returncode == 0, said
+        assert said == f"process {rank} agrees\n"

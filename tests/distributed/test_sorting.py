@@ -9,7 +9,7 @@ import pytest
 from device_groups import group_of
 
 import gpuprims
-from gpuprims.distributed import sorting
+from gpuprims.distributed import runs
 from gpuprims.errors import ArgumentError, DtypeError
 
 
@@ -39,7 +39,7 @@ def descending(x: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("samples", [4, 1 << 14])
 @pytest.mark.parametrize("name", [*arrays(np.random.default_rng(0))])
 def test_sort_is_numpys(name, samples, rng, monkeypatch) -> None:
-    monkeypatch.setattr(sorting, "_SAMPLES", samples)
+    monkeypatch.setattr(runs, "_SAMPLES", samples)
     group, x = group_of("reference"), arrays(rng)[name]
     for given in (group.scatter(x), *uneven(group, x)):
         found = group.sort(given)

@@ -163,7 +163,7 @@ def histogram(
     if determinism is not None:
         how = {"axis": axis, "segments": segments, "deterministic": deterministic, "device": device, "variant": variant}
         return at_level("histogram", determinism, histogram, x, bins, range, density, weights, **how)
-    if weights is not None and adds_exactly(weights, deterministic, "histogram", as_floats=bool(density)):
+    if weights is not None and adds_exactly(x, weights, deterministic, "histogram", as_floats=bool(density)):
         how = {"axis": axis, "segments": segments, "device": device, "variant": variant}
         return histogram_exactly(partial(histogram, x, bins, range, **how), x, weights, device, density=bool(density))
     arrays, key = (x,) if weights is None else (x, weights), None
@@ -277,7 +277,7 @@ def bincount(
     if determinism is not None:
         how = {"axis": axis, "deterministic": deterministic, "device": device, "variant": variant}
         return at_level("bincount", determinism, bincount, x, weights, minlength, **how)
-    if weights is not None and adds_exactly(weights, deterministic, "bincount", as_floats=True):
+    if weights is not None and adds_exactly(x, weights, deterministic, "bincount", as_floats=True):
         count = partial(bincount, x, minlength=minlength, axis=axis, device=device, variant=variant)
         return bincount_exactly(count, x, weights, device)
     if isinstance(x, list | tuple) and not len(x):

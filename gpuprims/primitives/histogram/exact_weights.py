@@ -14,6 +14,7 @@ import numpy as np
 
 from gpuprims.core.determinism import asks_for_device
 from gpuprims.core.device import Device
+from gpuprims.core.lazy import is_lazy
 from gpuprims.errors import ArgumentError, NoVariantError
 from gpuprims.expressions import Expr, trace
 from gpuprims.expressions.bits import bits_of
@@ -28,9 +29,12 @@ _MOST = 2**31
 _BITS = {np.dtype(np.int64): 32, np.dtype(np.int32): 21}
 
 
-def adds_exactly(weights: Any, deterministic: Any, label: str, *, as_floats: bool) -> bool:
-    """Return True if a call at the level "device" or "order" adds floats, as ``as_floats`` also 64-bit integers are."""
-    if not asks_for_device():
+def adds_exactly(x: Any, weights: Any, deterministic: Any, label: str, *, as_floats: bool) -> bool:
+    """Return True if a call at the level "device" or "order" adds floats, as ``as_floats`` also 64-bit integers are.
+
+    Arrays that compute later add those of their chunks.
+    """
+    if not asks_for_device() or is_lazy(x) or is_lazy(weights):
         return False
     dtype = getattr(weights, "dtype", None) or np.asarray(weights).dtype
     if not (dtype.kind == "f" or (as_floats and dtype.kind in "iu" and dtype.itemsize == 8)):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.determinism import asked_level
+from gpuprims.core.lazy import is_lazy
 from gpuprims.core.operands import as_operands
 from gpuprims.errors import ArgumentError
 from gpuprims.expressions import Expr, expression, trace
@@ -18,8 +19,10 @@ from gpuprims.primitives.map import map as map_arrays
 
 
 def spreads_exactly(op: Any, arrays: tuple[Any, ...], where: Any, initial: Any, dtype: Any) -> bool:
-    """Return True for var and std of float arrays at the level "order"."""
+    """Return True for var and std of float arrays at the level "order"; not for those that compute later, in chunks."""
     if op not in ("var", "std") or asked_level() != "order" or where is not None or initial is not None or not arrays:
+        return False
+    if any(map(is_lazy, arrays)):
         return False
     kinds = [np.dtype(getattr(array, "dtype", None) or np.asarray(array).dtype).kind for array in arrays]
     return all(kind in "fbiu" for kind in kinds) and (
