@@ -107,8 +107,9 @@ class Driver(Protocol):
 
     A driver whose devices reach each other's memory may have ``from_peer(array)``, which returns a copy of an array on
     another of its backend's devices, ordered with the work of both. If ``reaches(drivers)`` is True, kernels of each of
-    these devices read what ``view_of_peer(array)`` returns, the memory of another one, and ``meet(drivers)`` lets later
-    work of each wait for the work so far of all.
+    these devices read and write what ``view_of_peer(array)`` returns, the memory of another one. ``meet(drivers)`` lets
+    later work of each wait for the work so far of all, ``follow(drivers)`` that of this one for that of others, and
+    ``lead(drivers)`` that of others for that of this one. Within ``current()`` calls on a device are the fastest.
 
     A driver whose device tells when kernels run may have ``clock()``, which returns a new
     :class:`~gpuprims.core.clock.Clock`, for profiles.

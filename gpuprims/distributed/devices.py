@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any, TypeVar
 
@@ -74,8 +75,10 @@ class Devices:
         steps = [finish] if then is None else [then, finish]
         if self._wait:
             return self.each(label, lambda k: _in_turn(k, start(k), steps))
-        numbers = range(len(self.devices))
-        found = [outcome_of(partial(start, k)) for k in numbers]
+        found: list[Any] = []
+        for k, device in enumerate(self.devices):
+            with _current(device):
+                found.append(outcome_of(partial(start, k)))
         for step in steps:
             found = [
                 one if isinstance(one, Failed) else outcome_of(partial(step, k, one)) for k, one in enumerate(found)
@@ -115,6 +118,12 @@ class Devices:
             error.add_note(f"in {label}, on shard {k} of {len(self)}, {device!r}")
             raise error
         raise ShardError(label, k, len(self), repr(device), f"{type(error).__name__}: {said(error)}") from error
+
+
+def _current(device: Device) -> AbstractContextManager[Any]:
+    """Make a device the current one, if its driver knows one: a start makes several calls on it."""
+    current = getattr(device.driver, "current", None)
+    return nullcontext() if current is None else current()
 
 
 def _in_turn(k: int, found: Any, steps: Sequence[Callable[[int, Any], Any]]) -> Any:

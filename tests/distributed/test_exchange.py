@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import reduce
 from typing import Any
 
@@ -64,36 +65,47 @@ def test_wrong_arguments_are_refused(rng) -> None:
         assert group.all_reduce(x, "max").gather().shape == (12,)
 
 
-def test_a_driver_that_reaches_others_reads_them_where_they_lie(monkeypatch, rng) -> None:
-    """As on GPUs: few bytes are read from peers, after the work of all, which waits until they were read."""
+@pytest.mark.parametrize("count", [300, 20_000])
+def test_a_driver_that_reaches_others_reads_them_where_they_lie(count, monkeypatch, rng) -> None:
+    """As on GPUs: after the work of all, one reads and writes few bytes for all; more are read by each."""
     homes = [device for device in gpuprims.devices() if device.backend == "opencl"][:2]
     if len(homes) < 2:
         pytest.skip("needs two OpenCL devices")
     group, happened, kind = gpuprims.DeviceGroup(homes), [], type(homes[0].driver)
+    seen: list[tuple[Any, Any]] = []
 
     def view_of_peer(driver: Any, array: Any) -> Any:
         happened.append("view")
-        return driver.asarray(next(home for home in homes if home.driver is not driver).to_host(array))
+        view = driver.asarray(next(home for home in homes if home.driver is not driver).to_host(array))
+        seen.append((array, view))
+        return view
+
+    def lead(driver: Any, drivers: Any) -> None:  # here a view is a copy, so what was written there goes back
+        happened.append("lead")
+        for array, view in seen:
+            array.set(homes[0].to_host(view))
 
     monkeypatch.setattr(exchange.nccl, "folds", lambda op, dtype: False)
     monkeypatch.setattr(kind, "reaches", lambda driver, drivers: True, raising=False)
     monkeypatch.setattr(kind, "meet", lambda driver, drivers: happened.append("meet"), raising=False)
+    monkeypatch.setattr(kind, "follow", lambda driver, drivers: happened.append("follow"), raising=False)
+    monkeypatch.setattr(kind, "lead", lead, raising=False)
+    monkeypatch.setattr(kind, "current", lambda driver: nullcontext(), raising=False)
     monkeypatch.setattr(kind, "view_of_peer", view_of_peer, raising=False)
-    parts = list(rng.standard_normal((2, 300)))
-    x = there(group, parts)
-    assert exchange.way_of(group, x, "sum") == "peers"
+    parts = list(rng.standard_normal((2, count)))
+    x, few = there(group, parts), count == 300
+    assert exchange.ways_of(group, x, "sum") == [*(["one"] if few else []), "peers", "copies"]
     assert_folded(group, x, parts)
-    assert happened == ["meet", "view", "view", "meet"]
+    assert happened == (["view", "view", "follow", "lead"] if few else ["meet", "view", "view", "meet"])
 
 
 @pytest.mark.skipif(len(GPUS) < 2, reason="needs two NVIDIA GPUs")
-@pytest.mark.parametrize("way", ["peers", "nccl"])
+@pytest.mark.parametrize("way", ["one", "peers", "nccl"])
 def test_gpus_exchange_by_peers_and_by_nccl(way, monkeypatch, rng) -> None:
     group = gpuprims.DeviceGroup(GPUS)
-    if way == "peers":
-        monkeypatch.setattr(exchange.nccl, "folds", lambda op, dtype: False)
-    if exchange.way_of(group, there(group, [np.ones(2)] * len(GPUS)), "sum") != way:
+    if way not in exchange.ways_of(group, there(group, [np.ones(2)] * len(GPUS)), "sum"):
         pytest.skip(f"these GPUs have no {way}")
+    monkeypatch.setattr(exchange, "ways_of", lambda *_: [way])
     for count in (1, 256, 1 << 20):
         for op in FOLDS:
             parts = [rng.uniform(0.5, 1.5, count).astype(np.float32) for _ in GPUS]

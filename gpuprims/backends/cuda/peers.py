@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from functools import cache
 from itertools import permutations
 from typing import Any
@@ -51,14 +52,36 @@ class Peers:
         memory = cupy.cuda.UnownedMemory(array.data.ptr, array.nbytes, array, self.index)
         return new_array(array.shape, array.dtype, cupy.cuda.MemoryPointer(memory, 0))
 
-    def meet(self, drivers: Sequence[Any]) -> None:
-        """Let later work in the current stream of each GPU wait for the work so far in those of all."""
-        events = []
+    def current(self) -> AbstractContextManager[Any]:
+        """Make this GPU the current one, so that the calls within need not do so one by one."""
+        context: AbstractContextManager[Any] = self.device
+        return context
+
+    def follow(self, drivers: Sequence[Any]) -> None:
+        """Let later work in the current stream of this GPU wait for the work so far in those of others."""
+        events = [driver.mark() for driver in drivers]
+        with self.device:
+            stream = cupy.cuda.get_current_stream()
+            for event in events:
+                stream.wait_event(event)
+
+    def lead(self, drivers: Sequence[Any]) -> None:
+        """Let later work in the current streams of others wait for the work so far in that of this GPU."""
+        event = self.mark()
         for driver in drivers:
             with driver.device:
-                event = cupy.cuda.Event(disable_timing=True)
-                event.record()
-                events.append(event)
+                cupy.cuda.get_current_stream().wait_event(event)
+
+    def mark(self) -> cupy.cuda.Event:
+        """Return an event after the work so far in the current stream of this GPU."""
+        with self.device:
+            event = cupy.cuda.Event(disable_timing=True)
+            event.record()
+        return event
+
+    def meet(self, drivers: Sequence[Any]) -> None:
+        """Let later work in the current stream of each GPU wait for the work so far in those of all."""
+        events = [driver.mark() for driver in drivers]
         for driver in drivers:
             with driver.device:
                 stream = cupy.cuda.get_current_stream()
