@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -16,6 +16,7 @@ from gpuprims.expressions.masks import refuse_masked
 from gpuprims.models.checks import OwnErrors
 from gpuprims.models.device_arrays import device_operands, host_array
 from gpuprims.models.features import DenseFeatures, Features, SparseFeatures
+from gpuprims.models.in_place import HostDense, HostSparse, reads_in_place
 from gpuprims.primitives.csr import check_indices
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
@@ -24,12 +25,14 @@ from gpuprims.primitives.reduce import reduce
 _FEW = 1 << 14
 
 
-def features_of(model: Any, X: Any, *, reset: bool, finite: bool = True) -> tuple[Operands, Features]:
+def features_of(
+    model: Any, X: Any, *, reset: bool, finite: bool = True, once: bool = False
+) -> tuple[Operands, Features]:
     """Check features as scikit-learn does, and copy those of the host to the device.
 
     The operands say where results belong. ``reset`` is scikit-learn's: True in a fit. Unless ``finite``, NaN and
-    infinity pass. The model has ``backend``, ``device`` and, once fitted, ``fit_dtype``; its tags say whether samples
-    may be sparse.
+    infinity pass. If they are read ``once``, a CPU reads them where they lie, without a copy. The model has
+    ``backend``, ``device`` and, once fitted, ``fit_dtype``; its tags say whether samples may be sparse.
     """
     label = type(model).__name__
     if model.backend is not None and model.device is not None:
@@ -44,16 +47,18 @@ def features_of(model: Any, X: Any, *, reset: bool, finite: bool = True) -> tupl
     if issparse(X):
         _check_matrix(label, X)
     checked = X if _needs_no_checks(model, X, reset=reset) else _checked_on_host(model, X, reset=reset)
+    in_place = once and reads_in_place(device)
     if issparse(checked):
-        operands, sparse = as_operands(label, (checked.data,), device), SparseFeatures(device, _narrowed(checked))
-        features: Features = sparse
+        sparse = (HostSparse if in_place else SparseFeatures)(device, _narrowed(checked))
+        operands, features = as_operands(label, (checked.data,), device), cast("Features", sparse)
         stored = sparse.elements
     else:
         operands = as_operands(label, (checked,), device)
-        stored = device.asarray(operands.natives[0])
-        features = DenseFeatures(device, stored)
+        given = operands.natives[0]
+        features = HostDense(device, given) if in_place else DenseFeatures(device, device.asarray(given))
+        stored = features.array
     few = isinstance(checked, np.ndarray) and checked.size <= _FEW
-    if finite and not (np.isfinite(checked).all() if few else all_finite(stored, device)):
+    if finite and not all_finite(checked if few else stored, device):
         _checked_on_host(model, X, reset=reset, finite=True)  # raises, with scikit-learn's words
         raise ArgumentError(f"{label}: finite features; got NaN or infinity, which the host does not find")
     return operands, features
@@ -93,7 +98,9 @@ def _checked_on_host(model: Any, X: Any, *, reset: bool, finite: bool = False) -
 
 
 def all_finite(array: Any, device: Device) -> bool:
-    """Return True if a device finds no NaN or infinity in an array there."""
+    """Return True if a device finds no NaN or infinity in an array there, or NumPy in one of few elements."""
+    if isinstance(array, np.ndarray) and array.size <= _FEW:
+        return bool(np.isfinite(array).all())
     return not array.size or bool(device.to_host(reduce(array, map="isfinite(x)", op="all", device=device)))
 
 

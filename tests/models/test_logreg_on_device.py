@@ -50,7 +50,9 @@ def test_samples_on_a_device_stay_there(device: gpuprims.Device, request: pytest
     for method in ("predict_proba", "decision_function", "predict_log_proba"):
         got = getattr(model, method)(there)
         assert type(got) is type(there)
-        np.testing.assert_array_equal(on_host(device, got), getattr(peer, method)(X))
+        # Of host arrays, a CPU's products are NumPy's.
+        same = {"rtol": 1e-4, "atol": 1e-6} if device.capabilities.kind == "cpu" else {"rtol": 0}
+        np.testing.assert_allclose(on_host(device, got), getattr(peer, method)(X), **same)
     guesses = model.predict(there)  # strings of iris, which no device has, are the host's
     assert type(guesses) is (type(there) if data == "cancer" else np.ndarray)
     np.testing.assert_array_equal(guesses if data == "iris" else on_host(device, guesses), peer.predict(X))

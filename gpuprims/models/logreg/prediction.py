@@ -14,6 +14,7 @@ from gpuprims.core.device import Device
 from gpuprims.core.operands import Operands
 from gpuprims.models.checks import OwnErrors, check_fitted
 from gpuprims.models.device_arrays import like_samples, to_host
+from gpuprims.models.in_place import beside, placed
 from gpuprims.models.inputs import all_finite, features_of
 from gpuprims.models.logreg.objective import softmax_terms
 from gpuprims.models.logreg.samples import host_labels
@@ -64,12 +65,12 @@ class LinearScores:
     @at_own_level
     def predict_proba(self, X: Any) -> Any:
         """Return the probability of each class, of shape (n_samples, n_classes)."""
-        return self._from_scores(X, _signed_sigmoid, "exp(z + b - m) / t")
+        return self._from_scores(X, _signed_sigmoid, _softmax)
 
     @at_own_level
     def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithm of the probability of each class, of shape (n_samples, n_classes)."""
-        return self._from_scores(X, _signed_log_sigmoid, "z + b - m - log(t)")
+        return self._from_scores(X, _signed_log_sigmoid, _log_softmax)
 
     @at_own_level
     def predict(self, X: Any) -> Any:
@@ -86,7 +87,7 @@ class LinearScores:
             given = scores.reshape(-1), constants.reshape(-1), self._edge(scores.dtype), *self.classes_
             found = map_elements(_first_or_second, *given, device=device)
         else:
-            found = take(device.asarray(self.classes_), self._codes(device, scores, constants), device=device)
+            found = self._taken(device, self._codes(device, scores, constants))
         return _like_samples(X, operands, found)
 
     @at_own_level
@@ -116,25 +117,32 @@ class LinearScores:
         with OwnErrors(label):
             return float(accuracy_score(labels, guesses, sample_weight=weights))
 
-    def _from_scores(self, X: Any, binary: Any, multinomial: str) -> Any:
-        """Map scores and intercepts, by a function of signs too, or of row maxima and sums of exponentials."""
+    def _from_scores(self, X: Any, binary: Any, multinomial: Callable[[Device, Any], Any]) -> Any:
+        """Return a function of scores and intercepts: of each and a sign, or of rows of whole scores."""
         operands, scores, constants = self._scores(X)
         device = operands.device
         if scores.shape[1] == 1:
-            sign = device.asarray(np.array([[-1, 1]], scores.dtype))
+            sign = beside(scores, np.array([[-1, 1]], scores.dtype), device)
             return _like_samples(X, operands, map_elements(binary, scores, constants, sign, device=device))
-        terms = softmax_terms(device, map_elements("z + b", scores, constants, device=device))
-        return _like_samples(X, operands, map_elements(multinomial, scores, constants, *terms, device=device))
+        return _like_samples(X, operands, multinomial(device, map_elements("z + b", scores, constants, device=device)))
 
     def _decode(self, device: Device, codes: Any) -> np.ndarray:
         classes: np.ndarray = self.classes_[device.to_host(codes).astype(np.intp)]
         return classes
+
+    def _taken(self, device: Device, codes: Any) -> Any:
+        """Return the classes of some codes, where the codes are."""
+        if isinstance(codes, np.ndarray):
+            return self.classes_[codes]
+        return take(device.asarray(self.classes_), codes, device=device)
 
     def _codes(self, device: Device, scores: Any, constants: Any) -> Any:
         """Return the code of each sample's class on the device; for two classes, 1 for the second."""
         if scores.shape[1] == 1:
             given = scores.reshape(-1), constants.reshape(-1), self._edge(scores.dtype), np.uint8(0), np.uint8(1)
             return map_elements(_first_or_second, *given, device=device)
+        if isinstance(scores, np.ndarray):  # NumPy is faster (measurements.md, predictions in place)
+            return map_elements("z + b", scores, constants, device=device).argmax(axis=1)
         return reduce(scores, constants, map="z + b", op="argmax", axis=1, device=device)
 
     def _edge(self, dtype: np.dtype[Any]) -> Any:
@@ -149,13 +157,13 @@ class LinearScores:
     def _scores(self, X: Any) -> tuple[Operands, Any, Any]:
         """Return scores without intercepts, of shape (n_samples, outputs), and intercepts, on the device."""
         check_fitted(self)
-        operands, features = features_of(self, X, reset=False, finite=False)
+        operands, features = features_of(self, X, reset=False, finite=False, once=True)
         device = features.device
         with np.errstate(over="ignore", invalid="ignore"):
-            scores = features.scores(device.asarray(self.coef_))
+            scores = features.scores(placed(features, self.coef_))
         if not all_finite(scores, device):  # as of features with NaN or infinity, or by overflow
             features_of(self, X, reset=False)
-        return operands, scores, device.asarray(self.intercept_.reshape(1, -1))
+        return operands, scores, beside(scores, self.intercept_.reshape(1, -1), device)
 
 
 def _like_samples(X: Any, operands: Operands, result: Any) -> Any:
@@ -165,6 +173,31 @@ def _like_samples(X: Any, operands: Operands, result: Any) -> Any:
 
 def _can_store(device: Device, dtype: np.dtype[Any]) -> bool:
     return dtype.kind in "biu" or dtype == np.float32 or (dtype == np.float64 and device.capabilities.fp64)
+
+
+def _softmax(device: Device, scores: Any) -> Any:
+    largest, powers, total = _row_terms(device, scores)
+    if powers is None:
+        return map_elements("exp(z - m) / t", scores, largest, total, device=device)
+    return map_elements("e / t", powers, total, device=device)
+
+
+def _log_softmax(device: Device, scores: Any) -> Any:
+    largest, _, total = _row_terms(device, scores)
+    return map_elements("z - m - log(t)", scores, largest, total, device=device)
+
+
+def _row_terms(device: Device, scores: Any) -> tuple[Any, Any, Any]:
+    """Return what ``softmax_terms`` does, and between them the exponentials if they were stored.
+
+    CPUs compute exponentials faster alone than within a sum of few elements (measurements.md, predictions in place).
+    """
+    if not isinstance(scores, np.ndarray):
+        largest, total = softmax_terms(device, scores)
+        return largest, None, total
+    largest = reduce(scores, op="max", axis=1, keepdims=True, device=device)
+    powers = map_elements("exp(z - m)", scores, largest, device=device)
+    return largest, powers, reduce(powers, axis=1, keepdims=True, device=device)
 
 
 # Functions of elements, defined once so that their kernels are found by identity.

@@ -64,8 +64,15 @@ def check_indices(
             raise ArgumentError(f"{label}: indptr that never decreases; got {before} and then {behind} at row {row}")
     if last != stored:
         raise ArgumentError(f"{label}: indptr that ends at the number of stored elements, {stored}; got {last}")
-    for extreme in ("argmin", "argmax") if stored else ():
+    for extreme in ("argmin", "argmax") if stored and not _below(indices, columns) else ():
         place = place_of(extreme, indices)
         if not 0 <= (column := item(indices, place)) < columns:
             rule = f"columns from 0 to {columns - 1}" if columns else "no elements where there are no columns"
             raise ArgumentError(f"{label}: {rule}; got indices[{place}] = {column}")
+
+
+def _below(indices: Any, columns: int) -> bool:
+    """Return True if NumPy finds all of some host indices from 0 to below a number, by one pass over them."""
+    if not isinstance(indices, np.ndarray) or indices.strides != (indices.itemsize,):
+        return False
+    return bool(indices.view(f"u{indices.itemsize}").max() < columns)  # unsigned, those below 0 are large

@@ -1,0 +1,72 @@
+"""Predictions for samples of the host, which CPUs read where they lie."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from logreg_cases import fit
+from scipy import sparse
+from scipy.special import softmax
+
+import gpuprims
+from gpuprims.models import LogReg
+from gpuprims.models.in_place import reads_in_place
+
+# More elements than NumPy would check for the device.
+_ROWS, _FEATURES = 3000, 7
+
+
+def fitted(device: gpuprims.Device, rng: np.random.Generator, classes: int) -> tuple[LogReg, np.ndarray, np.ndarray]:
+    """Return a model, samples, and their probabilities in float64."""
+    X = rng.standard_normal((_ROWS, _FEATURES)).astype(np.float32)
+    X[rng.random(X.shape) < 0.6] = 0
+    model = fit(device, X[:200], rng.integers(0, classes, 200))
+    scores = X.astype(np.float64) @ model.coef_.T.astype(np.float64) + model.intercept_
+    return model, X, softmax(np.hstack([0 * scores, scores]) if classes == 2 else scores, axis=1)
+
+
+@pytest.mark.parametrize(("classes", "form"), [(2, np.asarray), (4, np.asfortranarray), (2, sparse.csr_array)])
+def test_predictions_of_the_host_are_those_of_float64(
+    device: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, classes: int, form: Any
+) -> None:
+    model, X, expected = fitted(device, rng, classes)
+    copied: list[int] = []
+    if reads_in_place(device):
+        copy = type(device.driver).asarray
+        monkeypatch.setattr(
+            type(device.driver), "asarray", lambda driver, one: (copied.append(one.size), copy(driver, one))[1]
+        )
+    given = form(X)
+    np.testing.assert_allclose(model.predict_proba(given), expected, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(model.predict_log_proba(given), np.log(expected), rtol=1e-4, atol=1e-5)
+    sure = np.diff(np.sort(expected, axis=1)[:, -2:], axis=1)[:, 0] > 1e-4
+    np.testing.assert_array_equal(model.predict(given)[sure], model.classes_[expected.argmax(axis=1)][sure])
+    assert max(copied, default=0) <= classes * _FEATURES
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_predictions_refuse_what_is_not_finite(device: gpuprims.Device, rng: np.random.Generator, bad: float) -> None:
+    model, X, _ = fitted(device, rng, 2)
+    X[_ROWS - 1, 2] = bad
+    for given in (X, sparse.csr_array(X)):
+        with pytest.raises(ValueError, match=r"NaN|infinity"):
+            model.predict(given)
+
+
+def test_predictions_at_a_level_are_not_numpys(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    model, X, _ = fitted(device, rng, 2)
+    expected = gpuprims.reduce(X, model.coef_.reshape(-1), map="x*w", axis=1, determinism="device", device=device)
+    np.testing.assert_array_equal(
+        model.set_params(determinism="device").decision_function(X), expected + model.intercept_
+    )
+
+
+@pytest.mark.parametrize("column", [-1, _FEATURES])
+def test_columns_outside_are_refused_before_they_are_read(device: gpuprims.Device, column: int) -> None:
+    X = sparse.csr_array(np.eye(_FEATURES, dtype=np.float32))
+    model = fit(device, X, np.arange(_FEATURES) % 2)
+    X.indices[3] = column
+    with pytest.raises(ValueError, match=rf"columns from 0 to {_FEATURES - 1}; got indices\[3\] = {column}"):
+        model.predict(X)
