@@ -5,29 +5,17 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Unpack, overload
 
-import numpy as np
-
 from gpuprims.core.determinism import Level, at_level
 from gpuprims.core.device import Device
-from gpuprims.core.keywords import check_flags, keywords_of, named_keywords, refuse_keywords
-from gpuprims.core.lazy import call_by_chunks
+from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.plans import planner
 from gpuprims.core.primitive import Planner, Primitive
-from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
-from gpuprims.errors import LazyArrayError
-from gpuprims.primitives.axes import as_axis, axes_of
-from gpuprims.primitives.histogram.calls import as_density, as_weighing, bind, planned, weighed
+from gpuprims.primitives.histogram.calls import bind
 from gpuprims.primitives.histogram.exact_weights import adds_exactly, bincount_exactly, histogram_exactly
-from gpuprims.primitives.histogram.in_slabs import histogram_in_slabs, numbers_in_slabs
-from gpuprims.primitives.histogram.keys import WarmTables, warm_key
-from gpuprims.primitives.histogram.numbers import find_warm, keep_warm, numbers_of
+from gpuprims.primitives.histogram.here import bincount_here, histogram_here
 from gpuprims.primitives.histogram.numbers_plan import bind_numbers, plan_numbers
-from gpuprims.primitives.histogram.plan import plan_call, with_table
-from gpuprims.primitives.histogram.request import COUNTS
-from gpuprims.primitives.histogram.rules import bins_by_rule
+from gpuprims.primitives.histogram.plan import plan_call
 from gpuprims.primitives.histogram.sample import sample
-from gpuprims.primitives.histogram.segmented import histogram_of_segments, refuse_beside_segments
-from gpuprims.primitives.histogram.tables import new_edges
 from gpuprims.primitives.histogram.variants import VARIANTS
 from gpuprims.primitives.signatures import Array, BincountKeywords, HistogramKeywords, Host, HostArray
 
@@ -50,8 +38,6 @@ PRIMITIVE = Primitive(
         ("histogram2d", "histogramdd"), "the host finds the bins in each call (call the function itself)"
     ),
 )
-
-_WARM = WarmTables()
 
 
 @overload
@@ -160,55 +146,20 @@ def histogram(
     """
     if unknown:
         refuse_keywords("histogram", keywords_of(histogram), unknown)
+    how: dict[str, Any] = {
+        "axis": axis,
+        "segments": segments,
+        "deterministic": deterministic,
+        "device": device,
+        "variant": variant,
+    }
     if determinism is not None:
-        how = {"axis": axis, "segments": segments, "deterministic": deterministic, "device": device, "variant": variant}
         return at_level("histogram", determinism, histogram, x, bins, range, density, weights, **how)
     if weights is not None and adds_exactly(x, weights, deterministic, "histogram", as_floats=bool(density)):
-        how = {"axis": axis, "segments": segments, "device": device, "variant": variant}
-        return histogram_exactly(partial(histogram, x, bins, range, **how), x, weights, device, density=bool(density))
-    arrays, key = (x,) if weights is None else (x, weights), None
-    if density is not None:
-        check_flags("histogram", density=density)
-    if device is None and variant is None and segments is None and not density:
-        key = warm_key(arrays, bins, range, axis, deterministic)
-        if (run := _WARM.find(key)) is not None:
-            counts, edges = run(arrays)
-            return counts, edges
-    try:
-        operands = weighed("histogram", x, weights, device)
-    except LazyArrayError as found:
-        how = {"axis": axis, "segments": segments, "deterministic": deterministic, "device": device, "variant": variant}
-        lazy: tuple[Any, Any] = call_by_chunks(found, "histogram", x, bins, range, density, weights, **how)
-        return lazy
-    along = axis if axis is None else axes_of(as_axis(axis), operands.natives[0].ndim)
-    bins, range = bins_by_rule(operands, bins, range)  # noqa: A001 - NumPy's name
-    seeks = bins if range is None and type(bins) is int else 0
-    weighing = COUNTS if weights is None else as_weighing(operands, deterministic, as_floats=bool(density))
-    dtype = None if density or weights is None else operands.natives[1].dtype
-    if segments is not None:
-        refuse_beside_segments(along)
-        counts, table = histogram_of_segments(operands, segments, bins, range, weighing, dtype, variant)
-        edges = table.edges.copy() if operands.on_host else new_edges(operands, table, copied=False)
-        if density:
-            counts = as_density(operands, counts, table.edges)
-        return operands.to_caller(counts), operands.as_caller_wants(edges)
-    if operands.on_host and operands.exceed_room:
-        counts, table = histogram_in_slabs(operands, bins, range, along, weighing, dtype, variant)
-        if density:
-            counts = as_density(operands, counts, table.edges)
-        return operands.as_caller_wants(counts), operands.as_caller_wants(table.edges.copy())
-    plan, table = planned(operands, bins, range, along, weighing, dtype, variant, seeks=0 if density else seeks)
-    # A kept call seeks the range in the memory that it is given, which of host arrays with gaps is bytes.
-    sought = not seeks or all(native.flags.carray for native in operands.natives if isinstance(native, np.ndarray))
-    counts, edges, _ = plan.count(operands, table)
-    if key is not None and sought:
-        _WARM.keep(key, with_table(plan, table, seeks), operands)
-    if operands.plain and not density:
-        return counts, edges
-    edges = operands.as_caller_wants(table.edges.copy() if operands.on_host else edges)
-    if density:
-        counts = as_density(operands, counts, table.edges)
-    return operands.to_caller(counts), edges
+        return histogram_exactly(
+            partial(histogram_here, x, bins, range, **how), x, weights, device, density=bool(density)
+        )
+    return histogram_here(x, bins, range, density, weights, **how)
 
 
 @overload
@@ -274,27 +225,9 @@ def bincount(
     """
     if unknown:
         refuse_keywords("bincount", keywords_of(bincount), unknown)
+    how: dict[str, Any] = {"axis": axis, "deterministic": deterministic, "device": device, "variant": variant}
     if determinism is not None:
-        how = {"axis": axis, "deterministic": deterministic, "device": device, "variant": variant}
         return at_level("bincount", determinism, bincount, x, weights, minlength, **how)
     if weights is not None and adds_exactly(x, weights, deterministic, "bincount", as_floats=True):
-        count = partial(bincount, x, minlength=minlength, axis=axis, device=device, variant=variant)
-        return bincount_exactly(count, x, weights, device)
-    if isinstance(x, list | tuple) and not len(x):
-        x = np.zeros(0, np.int64)  # NumPy would make it float64
-    arrays, key = (x,) if weights is None else (x, weights), None
-    if variant is None and type(minlength) is int and type(axis) in AS_GIVEN:
-        key = WarmCalls.key_of((minlength, axis, bool(deterministic)), arrays, device)
-        if (warm := find_warm(key)) is not None:
-            numbers, on_host = warm
-            return numbers.run(arrays, on_host=on_host)
-    try:
-        operands, axes, _, weighing, _ = bind_numbers((x,), weights, minlength, axis, deterministic, device, variant)
-    except LazyArrayError as found:
-        how = {"axis": axis, "deterministic": deterministic, "device": device, "variant": variant}
-        return call_by_chunks(found, "bincount", x, weights, minlength, **how)
-    if operands.on_host and operands.exceed_room:
-        return operands.as_caller_wants(numbers_in_slabs(operands, axes, minlength, weighing, variant))
-    numbers = numbers_of(operands, axes, minlength, weighing, variant)
-    keep_warm(key, numbers, operands)
-    return operands.to_caller(numbers.count(operands))
+        return bincount_exactly(partial(bincount_here, x, minlength=minlength, **how), x, weights, device)
+    return bincount_here(x, weights, minlength, **how)

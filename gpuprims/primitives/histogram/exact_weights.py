@@ -7,7 +7,8 @@ other as integers, and the sums of all planes give the exact sum of a bin, which
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from contextlib import suppress
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -75,11 +76,11 @@ def sums_exactly(
     return map_arrays(_joined(form, len(places), bits, first, dtype.name, len(sums)), *sums, device=device)
 
 
-def histogram_exactly(
-    histogram: Callable[..., Any], x: Any, weights: Any, device: Any, *, density: bool
-) -> tuple[Any, Any]:
-    """Return exact sums of float weights, or densities, and the edges; ``histogram`` takes other weights."""
+def histogram_exactly(histogram: partial[Any], x: Any, weights: Any, device: Any, *, density: bool) -> tuple[Any, Any]:
+    """Return exact sums of float weights, or densities, and the edges; ``histogram`` counts as it is asked to."""
     operands, edges = weighed("histogram", x, weights, device), list[Any]()
+    if found := _at_once(operands.device, partial(histogram, density=density, weights=weights)):
+        return found[0]  # type: ignore[no-any-return]  # a pair
 
     def count(plane: Any) -> Any:
         sums, *edges[:] = histogram(weights=plane)
@@ -90,14 +91,28 @@ def histogram_exactly(
     return (as_density(operands, sums, device.to_host(edges[0])) if density else sums), edges[0]
 
 
-def bincount_exactly(bincount: Callable[..., Any], x: Any, weights: Any, device: Any) -> Any:
-    """Return exact sums of float weights; ``bincount`` takes other weights."""
+def bincount_exactly(bincount: partial[Any], x: Any, weights: Any, device: Any) -> Any:
+    """Return exact sums of float weights; ``bincount`` counts as it is asked to."""
     operands = weighed("bincount", x, weights, device)
+    if found := _at_once(operands.device, partial(bincount, weights=weights)):
+        return found[0]
 
     def count(plane: Any) -> Any:
         return bincount(weights=plane)
 
     return sums_exactly("bincount", weights, count, operands.device, np.float64, np.int32)
+
+
+def _at_once(device: Device, count: partial[Any]) -> tuple[Any] | None:
+    """Return exact sums by a kernel that has room for all bits of a group's sums; None if there is none.
+
+    CPUs have no such kernel that is fast, but run one that is asked for by name.
+    """
+    if device.capabilities.kind != "gpu" and count.keywords["variant"] is None:
+        return None
+    with suppress(NoVariantError):
+        return (count(),)
+    return None
 
 
 @cache

@@ -12,6 +12,7 @@ import numpy as np
 
 from gpuprims.core.arrays import unchanged
 from gpuprims.core.by_numpy import Few, noticed
+from gpuprims.core.determinism import Level, asked_level
 from gpuprims.core.device import Device
 from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands
@@ -243,8 +244,12 @@ def _last_place(seen: np.ndarray, first: int) -> int:
     return first + len(seen) - behind if seen.size and seen[-1 - behind] else 0
 
 
-_numbers = lru_cache(_MOST_KEPT)(Numbers)
-_warm: dict[Key | None, tuple[Numbers, bool]] = {}
+@lru_cache(_MOST_KEPT)
+def _numbers(level: Level | None, *how: Any) -> Numbers:
+    return Numbers(*how)  # whose kept launches are those of a level
+
+
+_warm: dict[tuple[Level | None, Key | None], tuple[Numbers, bool]] = {}
 _likely: dict[tuple[Numbers, int], Callable[[tuple[Any, ...]], Any]] = {}
 _quick: dict[tuple[Numbers, int, int], Any] = {}  # None where a call takes more than one launch
 forgets_calls(_likely.clear)
@@ -258,12 +263,12 @@ def numbers_of(
     if isinstance(minlength, bool) or not isinstance(minlength, int | np.integer) or minlength < 0:
         raise ArgumentError(f"bincount: minlength= a non-negative integer; got {quoted(minlength)}")
     minlength = check_bins("bincount", int(minlength))
-    return _numbers(operands.forms, axes, minlength, weighing, operands.device, variant)
+    return _numbers(asked_level(), operands.forms, axes, minlength, weighing, operands.device, variant)
 
 
 def find_warm(key: Key | None) -> tuple[Numbers, bool] | None:
     """Return what counted the last arrays of a key, and whether in place; it looks its launch plans up itself."""
-    return _warm.get(key)
+    return _warm.get((asked_level(), key))
 
 
 def keep_warm(key: Key | None, numbers: Numbers, operands: Operands) -> None:
@@ -272,4 +277,4 @@ def keep_warm(key: Key | None, numbers: Numbers, operands: Operands) -> None:
         return
     if len(_warm) >= _MOST_KEPT:
         _warm.clear()
-    _warm[key] = numbers, operands.in_place
+    _warm[asked_level(), key] = numbers, operands.in_place

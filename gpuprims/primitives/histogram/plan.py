@@ -32,7 +32,7 @@ from gpuprims.primitives.histogram.bins import start_limits, table_between
 from gpuprims.primitives.histogram.elements import common_dtype, in_memory_order
 from gpuprims.primitives.histogram.joining import adding, joining_planes
 from gpuprims.primitives.histogram.partition import read_partitioned
-from gpuprims.primitives.histogram.reading import ALIGNMENT, Reader
+from gpuprims.primitives.histogram.reading import ALIGNMENT, Reader, fits_exactly
 from gpuprims.primitives.histogram.readings import Counted, Readings
 from gpuprims.primitives.histogram.request import COUNTS, HistogramRequest, Weighing
 from gpuprims.primitives.histogram.sought import find_bounds, launch_of_bounds, start_bounds
@@ -199,30 +199,30 @@ def plan_sums(
     axes = axes_of(request.axis, len(shape))
     kept = tuple(n for k, n in enumerate(shape) if k not in axes)
     floats, dtypes = weighing.sums == "floats", tuple(form.dtype for form in forms)
-    key = common_dtype(dtypes, request.keys)
+    repeats, key = floats and weighing.repeat, common_dtype(dtypes, request.keys)
+    length, width = asked + 2 * request.outside, bins + 2 * request.outside
+    result = contiguous(request.dtype or (_FLOAT64 if floats else _INT64), (*kept, length), alignment)
     traits = HistogramTraits(
         dtypes=(dtypes[0], key_dtype(key), *dtypes[1:], *([_FLOAT64] if floats else [])),
         arrays=request.keys.arrays,
         size=math.prod(shape[k] for k in axes),
         outputs=math.prod(kept),
-        value_bytes=12 if floats and weighing.repeat else {"counts": 4, "integers": 8, "floats": 8}[weighing.sums],
+        value_bytes=12 if repeats else 4 if weighing.sums == "counts" else 8,
         bins=bins,
         values=request.guide - 2 if request.guide and key.kind in "iub" else 0,
         rounds=floats,
+        exact=repeats and fits_exactly(device, dtypes[-1], result.dtype, math.prod(kept), bins, request.guide),
     )
-    length, width = asked + 2 * request.outside, bins + 2 * request.outside
-    result = contiguous(request.dtype or (_FLOAT64 if floats else _INT64), (*kept, length), alignment)
 
     def compiling(variant: Variant) -> Any:
         chosen = HistogramVariant.of(variant)
         if not math.prod(shape) or not width:
             return Readings(None, None, result.shape, zeroed=True)
-        reader = Reader(
-            device, chosen, in_memory_order(forms, axes), axes, traits, request.kind, request.guide, request.keys
-        )
+        table = request.kind, request.guide, request.keys
+        reader = Reader(device, chosen, in_memory_order(forms, axes), axes, traits, *table)
         target = contiguous(result.dtype, (traits.outputs, length), alignment)._replace(shape=(traits.outputs, width))
         peaks, how = None, {"edges": request.edges, "reports": request.reports}
-        if floats and weighing.repeat and math.prod(shape) > _MOST_ADDED and chosen.histograms != "private":
+        if repeats and math.prod(shape) > _MOST_ADDED and chosen.histograms != "private":
             raise ArgumentError(
                 f"{request.label}: at most 2^33 float weights for sums that repeat from run to run; got"
                 f" {math.prod(shape)} (deterministic=False adds them in any order)"
@@ -230,9 +230,9 @@ def plan_sums(
         if chosen.histograms == "partitioned":
             both = read_partitioned(reader, weighing.sums, adding(floats, result.dtype), target, edges=request.edges)
             return Readings(both, None, result.shape, zeroed=bins < asked)
-        if not floats or chosen.histograms == "private" or not weighing.repeat:
+        if not repeats or chosen.histograms == "private":
             sums = reader.read(weighing.sums, adding(floats, result.dtype), target, alone=bins == asked, **how)
-        elif reader.adds_exactly(result.dtype):
+        elif chosen.adds_exactly(traits):
             sums = reader.read("exact", adding(True, result.dtype), target, alone=False, **how)
         elif not chosen.shares_histograms:
             sums = reader.read("relative", adding(True, result.dtype), target, alone=bins == asked, **how)

@@ -99,6 +99,13 @@ class Reading(NamedTuple):
         return target
 
 
+def fits_exactly(device: Device, weights: Dtype, result: Dtype, outputs: int, bins: int, guide: int) -> bool:
+    """Return True if a group has room for all bits that sums of float weights can have."""
+    sums, able = (bins + 2) * digits_of("exact", weight_dtype(weights)), device.capabilities
+    fits = sums * _TOTAL + guide * _ENTRY_BYTES <= able.asked_local_memory and outputs * sums <= _MOST_MERGED
+    return result in STORED and able.int64_atomics and fits
+
+
 class _Room(NamedTuple):
     """A group's memory: ``copies`` histograms, slots or places of a range, and ``local`` bytes of local memory.
 
@@ -122,14 +129,6 @@ class Reader(NamedTuple):
     kind: Bins
     guide: int
     keys: Keys
-
-    def adds_exactly(self, result: Dtype) -> bool:
-        """Return True if a group has room for all bits that sums of float weights can have."""
-        sums = (self.call.bins + 2) * digits_of("exact", weight_dtype(self.forms[-1].dtype))
-        able = self.device.capabilities
-        fits = sums * _TOTAL + self.guide * _ENTRY_BYTES <= able.asked_local_memory
-        fits = fits and self.call.outputs * sums <= _MOST_MERGED
-        return self.chosen.histograms == "local" and result in STORED and able.int64_atomics and fits
 
     def read(
         self,

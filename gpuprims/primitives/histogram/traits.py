@@ -35,12 +35,13 @@ class HistogramTraits(CallTraits):
     """Facts about a histogram call; ``value_bytes`` are the bytes of a bin in a histogram that groups share.
 
     ``values`` counts the integers between the first and the last edge, or is 0 for floats and too many integers.
-    ``arrays`` find an element's bin.
+    ``arrays`` find an element's bin. ``exact`` is True if a group has room for all bits of sums of float weights.
     """
 
     bins: int = 0
     values: int = 0
     arrays: int = 1
+    exact: bool = field(default=False, kw_only=True)
     portable: bool = field(default=True, kw_only=True)  # bins are found by comparisons
 
     @classmethod

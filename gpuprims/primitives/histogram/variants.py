@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Literal
 
 from gpuprims.core.catalogue import Catalogue, PerBackend
+from gpuprims.core.determinism import Level
 from gpuprims.core.geometry import BLOCKS, THREAD_GROUPS, Geometry, Refusal, Tunable, first_refusal, geometries
 from gpuprims.core.refusals import double_precision, for_cpus, group_fits, work_item_fits, work_items_fit
+from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.histogram.reference import histogram_numpy
 from gpuprims.primitives.histogram.traits import (
+    HistogramTraits,
     counted_bytes,
     entries_of_sums,
     histogram_fits,
@@ -41,6 +44,14 @@ class HistogramVariant(Variant):
     def shares_histograms(self) -> bool:
         """True if all groups add to one histogram in global memory."""
         return self.histograms in ("shared", "cached")
+
+    def adds_exactly(self, call: CallTraits) -> bool:
+        """Return True if sums of float weights have all bits, and are rounded once."""
+        return self.histograms == "local" and HistogramTraits.of(call).exact
+
+    def level_for(self, call: CallTraits) -> Level:
+        """See :class:`Variant`."""
+        return "order" if call.rounds and self.adds_exactly(call) else super().level_for(call)
 
     @property
     def seeks(self) -> bool:

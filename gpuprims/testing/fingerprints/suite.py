@@ -13,12 +13,12 @@ import numpy as np
 
 from gpuprims.core.determinism import use_determinism
 from gpuprims.core.device import Device
-from gpuprims.testing.fingerprints import fits, folds, maps, neighbours, orders
+from gpuprims.testing.fingerprints import fits, folds, maps, neighbours, orders, scans
 from gpuprims.testing.fingerprints.data import Data
 
 # Grows by one with each change of bits.
-VERSION = 1
-_PARTS = maps.calls, folds.calls, neighbours.calls, orders.calls, fits.calls
+VERSION = 2
+_PARTS = maps.calls, folds.calls, scans.calls, neighbours.calls, orders.calls, fits.calls
 _EXPECTED = Path(__file__).with_name("expected.txt")
 
 

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kernel_cases import as_it_stands
 
 import gpuprims
 from gpuprims.errors import NoVariantError
+from gpuprims.primitives.histogram import exact_weights
 
 BINS = 20
 
@@ -38,6 +40,27 @@ def test_sums_of_bins_are_exact(device: gpuprims.Device, rng: np.random.Generato
         np.testing.assert_array_equal(counted, exact_sums(keys, weights))
         again = gpuprims.bincount(keys[order], weights[order], device=device, determinism="order")
         assert again.tobytes() == counted.tobytes()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.float64, marks=pytest.mark.whole)])
+def test_a_kernel_with_room_for_all_bits_needs_one_reading(
+    device: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, dtype: Any
+) -> None:
+    """It has the bits of the planes, also of infinities and NaN, and of sums near a negative power of two."""
+    if device.backend == "reference" or not device.capabilities.int64_atomics:
+        pytest.skip("needs histogram/local_atomic")
+    as_it_stands(monkeypatch)
+    near, wide, least, zeros = weights_of(rng, dtype, 3000)
+    wide[1501:] = -wide[1:1500][::-1]  # cancels
+    cases = [(rng.integers(0, BINS, 3000), one) for one in (near, wide, least, zeros)]
+    special = np.array([np.inf, 1, -np.inf, np.inf, -np.inf, np.nan, 3], dtype)
+    cases += [(np.array([0, 0, 1, 2, 2, 3, 4]), special), (np.zeros(2, int), np.array([-1024, -(2.0**-23)], dtype))]
+    wanted = [gpuprims.bincount(*case, device="reference", determinism="order") for case in cases]
+    monkeypatch.setattr(exact_weights, "sums_exactly", None)
+    for case, sums in zip(cases, wanted, strict=True):
+        got = gpuprims.bincount(*case, device=device, variant="local_atomic", determinism="order")
+        assert got.tobytes() == sums.tobytes()
+    assert gpuprims.bincount(*cases[-1], device=device, variant="local_atomic")[0] == -1024 - 2.0**-23
 
 
 def test_infinities_and_nan(rng: np.random.Generator) -> None:

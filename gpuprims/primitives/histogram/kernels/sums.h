@@ -324,6 +324,7 @@ typedef struct {
     i64 carry;
     i32 below, lower;          /* the last two digits, from -2^31 to 2^31 - 1 */
     i32 top, second, third;    /* the highest digit that is not zero, and those below */
+    i32 tail, rest;            /* the signs of what lies below `lower`, and below `third` */
     int digits, at;            /* how many digits there were, also below the highest */
     u32 kind;                  /* as of gp_not_finite */
 } joined_t;
@@ -337,8 +338,10 @@ DEVICE void gp_join_digit(joined_t *sum, const i64 plane)
         sum->top = digit;
         sum->second = sum->below;
         sum->third = sum->lower;
+        sum->rest = sum->tail;
         sum->at = sum->digits;
     }
+    if (sum->lower) sum->tail = sum->lower < 0 ? -1 : 1;
     sum->lower = sum->below;
     sum->below = digit;
     sum->digits++;
@@ -353,18 +356,45 @@ DEVICE void gp_join_plane(joined_t *sum, const int plane, const i64 value)
     gp_join_digit(sum, value);
 }
 
-/* Round a sum to a float. */
+/* Round a sum to the nearest float of the result's dtype; of two, to the even one. A result is a multiple of the lowest bit
+ * of the sum, so subnormal results are exact. */
+#define RESULT_BITS (WIDE_TOTALS ? 52 : 23) /* after the first one */
 DEVICE f64 gp_joined(joined_t sum)
 {
     const i32 last = 1 - EXPONENT_MASK / 2 - FRACTION_BITS; /* the exponent of the lowest digit's last bit */
     if (sum.kind) {
-        const f64 infinity = gp_from_bits_f64((u64)0x7FF0000000000000);
-        return sum.kind == 1 ? infinity : sum.kind == 2 ? -infinity : infinity - infinity;
+        const u64 infinity = (u64)0x7FF0000000000000, sign = (u64)(sum.kind == 2) << 63;
+        return gp_from_bits_f64(sum.kind == 3 ? infinity | (u64)1 << 51 : infinity | sign);
     }
     gp_join_digit(&sum, 0);
     gp_join_digit(&sum, 0);
-    const f64 high = (f64)((i64)sum.top * ((i64)1 << 32) + sum.second);
-    return ldexp(high + (f64)sum.third * gp_from_bits_f64((u64)(1023 - 32) << 52), last + 32 * (sum.at - 1));
+    if (!sum.top) return 0;
+
+    /* 1. Twice three digits, in two words, and the sign of the rest as the last bit. */
+    const u64 upper = (u64)(i64)sum.second << 32, lower = (u64)(i64)sum.third;
+    u64 low = upper + lower, high = (u64)(i64)sum.top - (sum.second < 0) - (sum.third < 0) + (low < upper);
+    high = high << 1 | low >> 63;
+    low <<= 1;
+    high -= sum.rest < 0 && !low;
+    low += (u64)(i64)sum.rest;
+    if (sum.top < 0) {
+        low = ~low + 1;
+        high = ~high + !low;
+    }
+
+    /* 2. The 64 bits from the first one on, which lies in the second word or is the first of the other; and whether there
+     * are more. */
+    int shift = 0;
+    while (shift < 63 && high >> shift) shift++;
+    const u64 whole = shift ? high << (64 - shift) | low >> shift : low;
+    const int more = shift && low << (64 - shift);
+
+    /* 3. Round, and scale; neither rounds again. */
+    const int drop = 63 - RESULT_BITS;
+    const u64 fraction = whole & (((u64)1 << drop) - 1), middle = (u64)1 << (drop - 1), kept = whole >> drop;
+    const u64 rounded = kept + (fraction > middle || (fraction == middle && (more || (kept & 1))));
+    const f64 size = sum.top < 0 ? -(f64)(i64)rounded : (f64)(i64)rounded;
+    return ldexp(size, shift + drop - 1 + last + 32 * (sum.at - 2));
 }
 #else
 typedef i64 joined_t;
