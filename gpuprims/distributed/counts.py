@@ -11,8 +11,9 @@ import numpy as np
 from gpuprims.core.determinism import refuse_levels
 from gpuprims.core.keywords import check_flags
 from gpuprims.distributed.alike import alike
+from gpuprims.distributed.counting import Counting, kind_of, known, remember
 from gpuprims.distributed.devices import Devices
-from gpuprims.distributed.folds import on_host, reduced, sharded
+from gpuprims.distributed.folds import named, on_host, reduced, sharded
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.primitives.compact import compact as compact_one
 from gpuprims.primitives.histogram import bincount as bincount_one
@@ -29,6 +30,8 @@ def counted(
     refuse_weights(label, arrays[1:])
     if isinstance(bins, str):
         raise ArgumentError(f"{label}: bins= a number or edges; got {quoted(bins)} (a rule needs all elements at once)")
+    kind = kind_of(arrays, bins, limits, deterministic)
+    before = known(group, kind)
     if limits is None and np.ndim(bins) == 0 and any(group.share(label, lambda: bool(x.nbytes))):
         low, high = reduced(group, (x,), "minmax", None, None, False, None, 0, False, None, None)
         limits = low, high  # in the dtype of x, which decides that of the edges, as in NumPy
@@ -36,17 +39,24 @@ def counted(
         limits = (0, 1)  # as NumPy's for no elements
 
     def count(k: int) -> Any:
-        device, shards = group.devices[k], [one.shards[k] for one in arrays]
+        shards = [one.shards[k] for one in arrays]
+        device = named(group.devices[k], shards)
+        if before is not None:
+            return before.count(k, shards, device)
         own = {"weights": shards[1]} if len(shards) > 1 else {}
         found = histogram_one(shards[0], bins, limits, deterministic=deterministic, device=device, **own)
         return found[0] if k else found  # edges are those of the first shard
 
     def find() -> tuple[np.ndarray, np.ndarray]:
         results = on_host(group, label, count)
-        return _added([counts for counts, *_ in results]), results[0][1]
+        edges = results[0][1] if before is None else before.edges
+        return _added([counts for counts, *_ in results]), edges
 
     everybody = group.share(label, find)
     counts, edges = _added([one for one, _ in everybody]), everybody[0][1]
+    if before is None:
+        how = {"bins": bins, "range": limits, "deterministic": deterministic}
+        remember(group, kind, Counting(edges, len(group), how))
     if density:
         counts = counts / np.diff(edges) / counts.sum()
     return counts, edges

@@ -61,7 +61,7 @@ def reduced(
         shards = [one.shards[k] for one in given]
         if folds.indexed:
             shards.append(beside(shards[0], _filled(len(shape), (begins + x.offsets[k]) * each), device))
-        return folds.fold(shards, axes, _named(device, shards))
+        return folds.fold(shards, axes, named(device, shards))
 
     value = folds.join(group.share(label, lambda: folds.join(on_host(group, label, fold))))
     results = folds.finish(value, math.prod(shape[k] for k in axes))
@@ -107,7 +107,7 @@ def scanned(
         device, shards = group.devices[k], [one.shards[k] for one in given]
         if folds.indexed:
             shards.append(beside(shards[0], _filled(len(shape), starts[k]), device))
-        return folds.fold(shards, axes, _named(device, shards))
+        return folds.fold(shards, axes, named(device, shards))
 
     totals = on_host(group, label, total) if group.processes is None else _all_totals(group, label, folds, total)
     befores: list[Value | None] = [None]
@@ -118,7 +118,7 @@ def scanned(
     def scan(k: int) -> Any:
         device, shards, before = group.devices[k], [one.shards[k] for one in given], befores[k]
         if before is None:
-            return scan_one(*shards, device=_named(device, shards), **how)
+            return scan_one(*shards, device=named(device, shards), **how)
         if along is None:
             shards = [shard.reshape(-1) for shard in shards] if len(shape) > 1 else shards
         more = [_filled(ndim, starts[k]), *_shaped(folds, before, ndim)]
@@ -174,7 +174,7 @@ def _continued(
 
     An exclusive scan is the inclusive one of all elements but the last, one place later.
     """
-    run = partial(scan_one, op=folds.continued, axis=0, device=_named(device, shards))
+    run = partial(scan_one, op=folds.continued, axis=0, device=named(device, shards))
     if inclusive:
         return run(*shards, *more)
     shape = np.broadcast_shapes(*(tuple(shard.shape) for shard in shards))
@@ -202,7 +202,7 @@ def _filled(ndim: int, number: int) -> np.ndarray:
     return np.full((1,) * ndim, number, np.int64)
 
 
-def _named(device: Device, shards: Sequence[Any]) -> Device | None:
+def named(device: Device, shards: Sequence[Any]) -> Device | None:
     """Return ``device=`` for a call on shards: arrays on a device say where they lie."""
     return device if isinstance(shards[0], np.ndarray) else None
 

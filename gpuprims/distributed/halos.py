@@ -72,7 +72,8 @@ def applied(group: Devices, x: Any, reach: int, apply: Apply, *, wraps: bool, la
 
     A shard is computed where it lies, its borders as if nothing followed. Then the rows near a cut are computed again
     from a strip with the neighbours' rows, and replaced. So only the strip is copied, and the kernel for the shard
-    runs while neighbours' rows are on their way. Rows of other processes come before that.
+    runs while neighbours' rows are on their way. All strips are brought before one is computed, because a device's copy
+    would wait for what its neighbour computes. Rows of other processes come before all that.
     """
     (x,) = alike(label, group, (x,))
     offsets, rows = x.offsets, Rows(x.offsets, x.shards, group.devices, len(x))
@@ -85,23 +86,31 @@ def applied(group: Devices, x: Any, reach: int, apply: Apply, *, wraps: bool, la
         alone = not reach or own in (0, count)
         return apply(x.shards[k], group.devices[k]) if alone or own >= 2 * reach else None
 
-    def finish(k: int, result: Any) -> Any:
-        device, first, end = group.devices[k], offsets[k], offsets[k + 1]
+    def fetch(k: int, result: Any) -> tuple[Any, list[tuple[int, int, Any]]]:
+        """Bring the strips, each with the row where its results begin, and its own first row."""
+        first, end, strips = offsets[k], offsets[k + 1], list[tuple[int, int, Any]]()
         if not reach or end - first in (0, count):
-            return result
+            return result, strips
         if result is None:
             low, high = _within(first - reach, end + reach, count, wraps)
-            done = apply(_strip(x, rows, low, high, k), device)
-            return done[first - low : end - low]
+            return result, [(first, low, _strip(x, rows, low, high, k))]
         for begin, cut in ((first, first > 0 or wraps), (end - reach, end < count or wraps)):
             if cut:
                 low, high = _within(begin - reach, begin + 2 * reach, count, wraps)
-                done = apply(_strip(x, rows, low, high, k), device)
-                target = result[begin - first : begin - first + reach]
-                map_elements("v", done[begin - low : begin - low + reach], out=target, device=device)
+                strips.append((begin, low, _strip(x, rows, low, high, k)))
+        return result, strips
+
+    def finish(k: int, fetched: tuple[Any, list[tuple[int, int, Any]]]) -> Any:
+        device, (result, strips) = group.devices[k], fetched
+        for begin, low, strip in strips:
+            done = apply(strip, device)
+            if result is None:
+                return done[begin - low : offsets[k + 1] - low]
+            target = result[begin - offsets[k] : begin - offsets[k] + reach]
+            map_elements("v", done[begin - low : begin - low + reach], out=target, device=device)
         return result
 
-    result = gathered(group, group.launch(label, start, finish))
+    result = gathered(group, group.launch(label, start, finish, fetch))
     assert isinstance(result, ShardedArray)  # noqa: S101  # a stencil has one result
     return result
 

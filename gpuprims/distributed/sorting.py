@@ -16,7 +16,7 @@ import numpy as np
 from gpuprims.core.keywords import check_flags
 from gpuprims.distributed.alike import alike, rows_of_all
 from gpuprims.distributed.devices import Devices
-from gpuprims.distributed.folds import on_host, sharded
+from gpuprims.distributed.folds import named, on_host, sharded
 from gpuprims.distributed.runs import Runs, cuts_of
 from gpuprims.distributed.sharded import ShardedArray, empty_beside
 from gpuprims.errors import ArgumentError, DtypeError, quoted
@@ -42,7 +42,7 @@ def sorted_shards(group: Devices, x: Any, axis: int | None, descending: bool) ->
 
     def local(k: int) -> Any:
         shard = x.shards[k] if x.ndim == 1 else x.shards[k].reshape(-1)
-        return sort_one(shard, descending=descending, device=_named(group, k, shard))
+        return sort_one(shard, descending=descending, device=named(group.devices[k], [shard]))
 
     runs = Runs(group, label, rows, math.prod(x.shape[1:]), local)
     parts = runs.exchanged(cuts_of(runs, descending))
@@ -52,17 +52,14 @@ def sorted_shards(group: Devices, x: Any, axis: int | None, descending: bool) ->
         while len(found) > 1:  # neighbours, so that equal elements stay in order
             pairs = [found[i : i + 2] for i in range(0, len(found), 2)]
             found = [
-                merge(*pair, descending=descending, device=_named(group, k, pair[0])) if len(pair) > 1 else pair[0]
+                merge(*pair, descending=descending, device=named(group.devices[k], [pair[0]]))
+                if len(pair) > 1
+                else pair[0]
                 for pair in pairs
             ]
         return found[0] if found else empty_beside(runs.own[k], (0,), x.dtype, group.devices[k])
 
     return ShardedArray(group, group.each(label, share))
-
-
-def _named(group: Devices, k: int, array: Any) -> Any:
-    """Return ``device=`` for a call: arrays on a device say where they lie."""
-    return group.devices[k] if isinstance(array, np.ndarray) else None
 
 
 def best_of_shards(group: Devices, x: Any, k: int, axis: int | None, largest: bool) -> tuple[Any, Any]:
@@ -82,7 +79,7 @@ def best_of_shards(group: Devices, x: Any, k: int, axis: int | None, largest: bo
     def begin(number: int) -> Any:
         shard = x.shards[number]
         own = min(k, int(shard.shape[0]) * width)
-        how: dict[str, Any] = {"axis": axis, "largest": largest, "device": _named(group, number, shard)}
+        how: dict[str, Any] = {"axis": axis, "largest": largest, "device": named(group.devices[number], [shard])}
         return top_k_one(shard, own, **how)
 
     def find() -> tuple[Any, Any]:

@@ -7,6 +7,7 @@ import pytest
 from device_groups import group_of
 
 import gpuprims
+from gpuprims.distributed import counting
 from gpuprims.errors import ArgumentError, ArrayError
 
 
@@ -100,3 +101,27 @@ def test_shards_of_two_axes_and_other_dtypes(rng) -> None:
     )
     assert sharded_mask.dtype == np.bool_
     assert isinstance(sharded_mask, gpuprims.ShardedArray)
+
+
+@pytest.mark.parametrize("how", [{"bins": 7, "range": (-1, 2)}, {"bins": np.array([-2, -1, 0.5, 3])}])
+def test_later_calls_of_a_kind_have_plans(how, rng, monkeypatch) -> None:
+    group, made = group_of("reference"), []
+    monkeypatch.setattr(counting, "plan", lambda *given, **named: made.append(given) or gpuprims.plan(*given, **named))
+    x = rng.standard_normal(300)
+    sharded, weights = group.scatter(x), group.scatter(x * x)
+    for call in range(3):
+        counts, edges = group.histogram(sharded, **how)
+        wanted, right = np.histogram(x, **how)
+        np.testing.assert_array_equal(counts, wanted)
+        np.testing.assert_array_equal(edges, right)
+        edges[:] = 0  # the caller's own
+        assert len(made) == (3 if call else 0)
+    for _ in range(2):
+        found = group.histogram(sharded, weights=weights, **how)[0]
+        np.testing.assert_allclose(found, np.histogram(x, weights=x * x, **how)[0])
+        np.testing.assert_array_equal(group.histogram(group.scatter(-x), **how)[0], np.histogram(-x, **how)[0])
+        with gpuprims.use_determinism("device"):
+            np.testing.assert_array_equal(group.histogram(sharded, **how)[0], wanted)
+    for number in range(40):
+        group.histogram(sharded, 5, (0, 1 + number))
+    assert len(counting._KNOWN[group]) == counting._MOST
