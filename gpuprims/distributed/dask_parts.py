@@ -77,7 +77,7 @@ class Blocks:
 
     def run(self, work: Pass) -> Any:
         """Return the result of a pass on all blocks; None if they have no rows."""
-        return work.join([work.run(part) for part in self._parts]) if self._parts else None
+        return work.run_all(self._parts) if self._parts else None
 
 
 def _encoded(device: str | None, block: Any, labels: Any, weights: Any) -> tuple[np.ndarray, Samples]:

@@ -44,6 +44,14 @@ class Pass:
         """Return the result of a part by itself."""
         return self.finish(part, self.read(part, self.start(part)))
 
+    def run_all(self, parts: Sequence[Objective]) -> Any:
+        """Return the result of several parts; all of them have work before the first one is waited for."""
+        if self.waits:
+            return self.join([self.run(part) for part in parts])
+        begun = [self.start(part) for part in parts]
+        read = [self.read(part, one) for part, one in zip(parts, begun, strict=True)]
+        return self.join([self.finish(part, one) for part, one in zip(parts, read, strict=True)])
+
     def _of(self, part: Objective) -> Objective:
         return (part.as_float64() or part) if self.wide else part
 

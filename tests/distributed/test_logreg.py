@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import warnings
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 
 import gpuprims
 from gpuprims.distributed import LogReg
+from gpuprims.distributed.passes import Pass
 from gpuprims.errors import ArgumentError, ArrayError, ShapeError, ShardError
 from gpuprims.models import LogReg as OneLogReg
 
@@ -177,3 +179,25 @@ def test_means_and_deviations_of_parts_join_to_those_of_all(rng) -> None:
         assert total == weights.sum()
         np.testing.assert_allclose(mean, np.average(X, axis=0, weights=weights), rtol=1e-12)
         np.testing.assert_allclose(deviation**2, np.average((X - mean) ** 2, axis=0, weights=weights), rtol=1e-12)
+
+
+def test_all_parts_have_work_before_one_is_waited_for() -> None:
+    happened: list[Any] = []
+
+    class Noted(Pass):
+        def start(self, part: Any) -> Any:
+            happened.append(("start", part))
+            return part
+
+        def read(self, part: Any, begun: Any) -> Any:
+            happened.append(("read", part))
+            return begun
+
+        def finish(self, part: Any, begun: Any) -> Any:
+            happened.append(("finish", part))
+            return 10 * begun
+
+        join = staticmethod(list)
+
+    assert Noted(False).run_all([1, 2]) == [10, 20]
+    assert happened == [(step, part) for step in ("start", "read", "finish") for part in (1, 2)]
