@@ -77,7 +77,8 @@ def scanned(
     """Scan elements; see :meth:`DeviceGroup.scan`.
 
     Each device but the last folds its shard, and all then scan, each but the first from the value of the shards before.
-    Elements are read twice and results written once. This is the least for one pass over each shard at a time: a scan
+    Elements are read twice and results written once. No order of work needs much less time: no result of the second
+    shard can be written before the first one was read, and a device keeps little of what it reads meanwhile. A scan
     without the value would have to read and write its results again. Source: G. E. Blelloch, "Prefix sums and their
     applications", CMU-CS-90-190, 1990.
     """

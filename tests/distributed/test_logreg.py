@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -197,7 +198,9 @@ def test_all_parts_have_work_before_one_is_waited_for() -> None:
             happened.append(("finish", part))
             return 10 * begun
 
-        join = staticmethod(list)
+        @staticmethod
+        def join(found: Sequence[Any]) -> Any:
+            return list(found)
 
     assert Noted(False).run_all([1, 2]) == [10, 20]
     assert happened == [(step, part) for step in ("start", "read", "finish") for part in (1, 2)]
