@@ -21,14 +21,16 @@ void sgd_linear(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, con
     GLOBAL NUMBER *weights = &MOVED(0);
     value_t bias = INITIAL_SCORE;
     int now = 0;
+    i64 next = SAMPLE(0);
 
     /* 1. Copy the weights. */
     for (int feature = tid; feature < FEATURES; feature += BLOCK) weights[feature] = WEIGHT(feature);
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 
     for (i64 step = 0; step < steps; step++) {
-        const i64 number = SAMPLE(step), pace = step / stretch;
+        const i64 number = next, pace = step / stretch;
         const int turn = team == now;
+        if (step + 1 < steps) next = SAMPLE(step + 1); /* arrives while this step goes on */
 
         /* 2. Multiply the parts of the sample. */
         partial[tid] = turn ? gp_part_of_score(SAMPLES(number), weights, own) : 0;

@@ -1,5 +1,5 @@
 /* sgd/warp_atomic: the thesis' second kernel. Each work-item of a team multiplies a part of a sample with the weights,
- * warps fold the parts, and each warp's sum is added to a sum in local memory by an atomic.
+ * warps fold the parts, and each warp's sum is added to one of SLOTS sums in local memory by an atomic.
  *
  * in      INPUTS: x0 rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 sample weights, then the order
  *         of rows and the rates of stretches (single.h)
@@ -15,6 +15,8 @@
  * work-items but those of the present team have zero.
  */
 #define FOLDED_LANES 32
+/* Sums that a step's warps add to: each retry of warps that meet costs as much as an addition (measurements.md, slots). */
+#define SLOTS 8
 #if WORDS == 1
 typedef u32 slot_t;
 #define BITS(words) (words)[0]
@@ -49,34 +51,38 @@ void sgd_warp_atomic(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters
                      const i64 stretch)
 {
     __local value_t partial[BLOCK];
-    __local slot_t scores[ROWS];
+    __local slot_t scores[2][SLOTS];
     const int tid = get_local_id(0), team = tid / LANES, own = tid % LANES;
     GLOBAL NUMBER *weights = &MOVED(0);
     value_t bias = INITIAL_SCORE;
     int now = 0;
+    i64 next = SAMPLE(0);
 
-    /* 1. Copy the weights. */
+    /* 1. Copy the weights, and begin with sums of zero. */
+    if (tid < 2 * SLOTS) scores[tid / SLOTS][tid % SLOTS] = 0;
     for (int feature = tid; feature < FEATURES; feature += BLOCK) weights[feature] = WEIGHT(feature);
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 
     for (i64 step = 0; step < steps; step++) {
-        const i64 number = SAMPLE(step), pace = step / stretch;
-        const int turn = team == now;
+        const i64 number = next, pace = step / stretch;
+        const int turn = team == now, side = step % 2;
+        if (step + 1 < steps) next = SAMPLE(step + 1); /* arrives while this step goes on */
 
-        /* 2. Multiply the parts of the sample, and forget the team's earlier sum. */
+        /* 2. Multiply the parts of the sample. */
         value_t sum = turn ? gp_part_of_score(SAMPLES(number), weights, own) : 0;
-        if (turn && own == 0) scores[now] = 0;
 
         /* 3. Fold each warp; those with work-items of the team add their sum. */
         for (int stride = FOLDED_LANES / 2; stride > 0; stride /= 2) sum += gp_butterfly(sum, stride, partial, tid);
-        barrier(CLK_LOCAL_MEM_FENCE);
         const int takes_part = tid < (now + 1) * LANES && tid + FOLDED_LANES > now * LANES;
-        if (tid % FOLDED_LANES == 0 && takes_part) add_number(scores + now, sum);
+        if (tid % FOLDED_LANES == 0 && takes_part) add_number(&scores[side][tid / FOLDED_LANES % SLOTS], sum);
         barrier(CLK_LOCAL_MEM_FENCE);
 
-        /* 4. Change the weights. */
-        const value_t score = number_in(scores[now]) + bias;
+        /* 4. Change the weights, and clear the sums of the next step. */
+        value_t score = bias;
+#pragma unroll
+        for (int slot = 0; slot < SLOTS; slot++) score += number_in(scores[side][slot]);
         const value_t move = RATE(pace) * SAMPLE_WEIGHT(number) * (SIGMOID(score) - LABEL(number));
+        if (tid < SLOTS) scores[1 - side][tid] = 0;
         if (turn) gp_change_part(SAMPLES(number), weights, own, KEEP(pace), move);
         if (INTERCEPT) bias -= move;
         now = now + 1 < ROWS ? now + 1 : 0;

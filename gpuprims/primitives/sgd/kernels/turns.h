@@ -1,14 +1,11 @@
-/* Teams of LANES neighbouring work-items that take samples in turn: a work-item has the same features of all samples of
- * its team, the next SHARE ones after those of the work-item before. Work-items beyond the ROWS teams only wait. */
-#define SHARE ((FEATURES + LANES - 1) / LANES)
-#define FIRST(own) ((own) * SHARE)
-#define LAST(own) (FIRST((own) + 1) < FEATURES ? FIRST((own) + 1) : FEATURES)
+/* Teams of LANES neighbouring work-items that take samples in turn: a work-item has every LANES-th feature of all samples of
+ * its team, so that neighbours load from neighbouring memory. Work-items beyond the ROWS teams only wait. */
 
 /* A work-item's part of the score of a row. */
 DEVICE value_t gp_part_of_score(GLOBAL const NUMBER *row, GLOBAL const NUMBER *weights, const int own)
 {
     value_t sum = 0;
-    for (int feature = FIRST(own); feature < LAST(own); feature++) sum += row[feature] * weights[feature];
+    for (int feature = own; feature < FEATURES; feature += LANES) sum += row[feature] * weights[feature];
     return sum;
 }
 
@@ -16,6 +13,6 @@ DEVICE value_t gp_part_of_score(GLOBAL const NUMBER *row, GLOBAL const NUMBER *w
 DEVICE void gp_change_part(GLOBAL const NUMBER *row, GLOBAL NUMBER *weights, const int own, const value_t keep,
                            const value_t move)
 {
-    for (int feature = FIRST(own); feature < LAST(own); feature++)
+    for (int feature = own; feature < FEATURES; feature += LANES)
         weights[feature] = keep * weights[feature] - move * row[feature];
 }
