@@ -30,9 +30,10 @@ if TYPE_CHECKING:
     from gpuprims.operators import Op
     from gpuprims.primitives.compact import compact
     from gpuprims.primitives.compact.nonzero import argwhere, count_nonzero, nonzero
+    from gpuprims.primitives.grouping.consecutive import unique_consecutive
     from gpuprims.primitives.grouping.group_by import group_by
     from gpuprims.primitives.grouping.run_length import run_length_decode, run_length_encode
-    from gpuprims.primitives.grouping.unique import unique, unique_consecutive
+    from gpuprims.primitives.grouping.unique import unique
     from gpuprims.primitives.histogram import bincount, histogram
     from gpuprims.primitives.histogram.histogramdd import histogram2d, histogramdd
     from gpuprims.primitives.map import map  # noqa: A004 - the primitive's name in every library of its kind
@@ -149,7 +150,8 @@ _HOMES = {
     "primitives.compact.nonzero": "argwhere count_nonzero nonzero",
     "primitives.grouping.group_by": "group_by",
     "primitives.grouping.run_length": "run_length_decode run_length_encode",
-    "primitives.grouping.unique": "unique unique_consecutive",
+    "primitives.grouping.consecutive": "unique_consecutive",
+    "primitives.grouping.unique": "unique",
     "primitives.histogram": "bincount histogram",
     "primitives.histogram.histogramdd": "histogram2d histogramdd",
     "primitives.map": "map",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -56,6 +56,10 @@ class LaunchPlan:
     by_numpy : ByNumPy, optional
         How NumPy computes few elements of the host, if that gives the kernels' bits.
     """
+
+    # True if run() checks arrays of ``out=`` itself, because the lengths of results depend on the elements, or because
+    # results are copied there.
+    checks_out: ClassVar[bool] = False
 
     device: Device
     primitive: str

@@ -46,6 +46,11 @@ class Out:
         return self._order is None and all(map(is_, self.natives, given))
 
     @property
+    def several(self) -> bool:
+        """True if the caller passes a tuple of arrays, and gets one back."""
+        return isinstance(self._given, tuple)
+
+    @property
     def given(self) -> Any:
         """The caller's own arrays. Read it once the work that writes them is in the queue."""
         if self._order is not None:

@@ -10,7 +10,7 @@ from gpuprims.core.arrays import unchanged
 from gpuprims.core.capture import Captured
 from gpuprims.core.device import DEFAULT, Device
 from gpuprims.core.launch_plan import LaunchPlan
-from gpuprims.core.layout import Form
+from gpuprims.core.layout import Form, fits
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out, check_out, result_forms, written_forms
 from gpuprims.core.program_cache import Prepared, forgets_calls
@@ -93,7 +93,8 @@ class Plan:
     def _checked(self, arrays: tuple[Any, ...], out: Any, key: Key | None) -> Any:
         """Run on arrays that no earlier call was like, and keep how."""
         operands, given = self._bound(arrays, out)
-        if not self._needs_out or given is not None:
+        kept = not self._needs_out if given is None else not self._launch_plan.checks_out
+        if kept:
             self._calls.keep(key, self._launch_plan, operands, out=given)
         return self._launch_plan.run(operands, given)
 
@@ -114,7 +115,7 @@ class Plan:
         given = as_out(operands, out, in_place=self._in_place)
         if given is None and self._needs_out:
             self._refuse("out=", self._written, "none")
-        if given is not None:
+        if given is not None and not self._launch_plan.checks_out:
             check_out(self.primitive, self._launch_plan.results, given.natives)
             forms = written_forms(operands, given)
             if forms is not None and not _alike(forms, self._written):
@@ -181,15 +182,7 @@ def _forget() -> None:
 
 def _alike(given: Sequence[Form], planned: Sequence[Form]) -> bool:
     """Return True if a launch for ``planned`` forms can run on ``given`` ones: the same, aligned as well or better."""
-    return len(given) == len(planned) and all(map(_fits, given, planned))
-
-
-def _fits(given: Form, planned: Form) -> bool:
-    if 0 in planned.shape:  # no memory, so strides do not matter
-        return given[:2] == planned[:2]
-    as_well = given.alignment >= planned.alignment and given.phase == planned.phase
-    better = given.divides_address >= planned.divides_address and min(planned.strides, default=0) >= 0
-    return given[:4] == planned[:4] and (as_well or better)
+    return len(given) == len(planned) and all(map(fits, given, planned))
 
 
 def _said(forms: Sequence[Form]) -> str:

@@ -19,6 +19,9 @@ from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, did_you_mean, quoted
 
+# Why a plan is made without out=, if the function's results have a length that depends on the elements.
+OUT_OF_CALLS = "calls of the plan take it: plan(x, out=out)"
+
 
 def bind_call(
     primitive: str, arrays: tuple[Any, ...], keywords: dict[str, Any]
@@ -83,13 +86,6 @@ def _rooms() -> Sequence[Primitive]:
     return [room for room in rooms if room is not None]
 
 
-def _refuse_unplanned(name: str) -> None:
-    """Raise for a function that no plan can have."""
-    for room in _rooms():
-        if name in room.unplanned:
-            raise ArgumentError(f"plan: a function that runs without the host; got {name!r}: {room.unplanned[name]}")
-
-
 def _names() -> list[str]:
     """Return the names of all functions that :func:`plan` takes."""
     rooms = _rooms()
@@ -102,7 +98,7 @@ def _planner(name: str) -> Planner | None:
     room = REGISTRY.primitive(name)
     for one in _rooms() if room is None else [room]:
         if name in one.plans:
-            return one.plans[name]
+            return one.planner(name)
     return None
 
 
@@ -142,7 +138,7 @@ def plan(primitive: str, *arrays: Any, **keywords: Any) -> Plan:
     ----------
     primitive : str
         The name of a function that computes arrays from arrays, of this library or of an installed package. The error
-        for any other name lists them, or says why the function has no plan.
+        for any other name lists them.
     *arrays : array_like
         The arguments of the call, function included; the plan is for arrays of the same dtype, shape, strides and
         device.
@@ -165,7 +161,8 @@ def plan(primitive: str, *arrays: Any, **keywords: Any) -> Plan:
     A plan keeps what the function looks up, checks or copies in each call, except for the arrays: also bins and their
     range, offsets, ranks, and what ``isin`` looks among. Results are those of the function; without the edges of bins.
 
-    Functions that wait for the length of their results between two kernels have no plan, such as ``unique``.
+    Calls that wait for the length of their results, such as those of ``unique``, wait in plans too. They return new
+    arrays, or views of the beginnings of ``out=``.
 
     Plans can be captured in a CUDA graph, by ``begin_capture`` of CuPy's streams. Call each plan once in that stream
     first. The plan keeps the kernels, the arrays and the memory of its captured calls, so keep the plans as long as
@@ -188,7 +185,6 @@ def plan(primitive: str, *arrays: Any, **keywords: Any) -> Plan:
     if "determinism" in keywords:
         return at_level(f"plan of {primitive}", keywords.pop("determinism"), plan, primitive, *arrays, **keywords)
     if (found := _planner(primitive)) is None:
-        _refuse_unplanned(primitive)
         return Plan(planned_call(primitive, arrays, keywords))
     for name, reason in found.refused.items():
         if name in keywords:

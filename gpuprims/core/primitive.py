@@ -50,9 +50,8 @@ class Primitive:
     tuned : bool, default True
         True if ``gpuprims tune`` measures the case.
     plans : mapping, optional
-        How :func:`gpuprims.plan` plans functions that ``bind`` and ``plan_call`` do not describe, by their names.
-    unplanned : mapping, optional
-        Functions made of the primitive that no plan can have, by their names, and the reason.
+        How :func:`gpuprims.plan` plans functions that ``bind`` and ``plan_call`` do not describe, by their names; or a
+        module whose ``PLANS`` have it, which is imported when it is first asked for.
     """
 
     name: str
@@ -63,8 +62,12 @@ class Primitive:
     in_place: bool = False
     tuning_case: str | None = None
     tuned: bool = True
-    plans: Mapping[str, Planner] = field(default_factory=dict, compare=False)
-    unplanned: Mapping[str, str] = field(default_factory=dict, compare=False)
+    plans: Mapping[str, Planner | str] = field(default_factory=dict, compare=False)
+
+    def planner(self, name: str) -> Planner:
+        """Return how one of ``plans`` is planned."""
+        found = self.plans[name]
+        return import_module(found).PLANS[name] if isinstance(found, str) else found
 
     @property
     def case(self) -> TuningCase | None:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from gpuprims.core.launch_plan import LaunchPlan, nothing
+from gpuprims.core.layout import fits
 from gpuprims.core.memory import cut_array
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out
-from gpuprims.errors import ArgumentError
+from gpuprims.primitives.beginnings import beginnings, to_out
 
 
 @dataclass(slots=True, eq=False)
@@ -25,39 +26,66 @@ class CountedPlan(LaunchPlan):
         From the number to the length of each other result, by default the number itself.
     """
 
+    checks_out: ClassVar[bool] = True
+
     lengths: Callable[[int], Sequence[int]] | None = None
 
     def run(self, operands: Operands, out: Out | None) -> Any:
         """Launch, and return the parts of the results that have elements."""
         if out is not None:
-            rule = "no out=, because the length of the result is not known before the call"
-            raise ArgumentError(f"{operands.label}: {rule}; got one")
+            return self._into(operands, out)
         if (compute := self.numpys(operands)) is not None:
             found = compute(*operands.natives)
             if found is not NotImplemented:
                 return each_result(operands.as_caller_wants, found)
+        return each_result(operands.to_caller, self._found(operands, None))
+
+    def _into(self, operands: Operands, out: Out) -> Any:
+        """Launch, to write to the caller's arrays, or copy results to these if kernels cannot write there."""
+        axes, there = [0] * (len(self.results) - 1), self._memories(operands, out)
+        found = self._found(operands, there)
+        results = found if isinstance(found, tuple) else (found,)
+        given = to_out(operands, results, out, axes) if there is None else beginnings(out, results, axes)
+        return given if out.several else given[0]
+
+    def _found(self, operands: Operands, there: Sequence[Any] | None) -> Any:
+        """Launch, to write to arrays of :meth:`_memories` or to new ones, and return what has elements."""
         _, memories = operands.placed or operands.place()
-        if operands.in_place:
-            return each_result(operands.as_caller_wants, self._on_memories(memories))
-        return each_result(operands.to_caller, self.run_there(memories))
+        return self._on_memories(memories, there) if operands.in_place else self._launched(memories, there)
+
+    def _memories(self, operands: Operands, out: Out) -> Sequence[Any] | None:
+        """Return the beginnings of the caller's arrays that kernels can write to as to new results; None for none."""
+        forms, found = self.results[:-1], list[Any]()
+        if len(out.natives) != len(forms) or (operands.on_host and not operands.in_place):
+            return None
+        for native, form in zip(out.natives, forms, strict=True):
+            (most,) = form.shape
+            if native.ndim != 1 or native.size < most or native.strides != (native.dtype.itemsize,):
+                return None
+            found.append(operands.cut(native, 0, (most,)))
+        return found if all(map(fits, map(operands.form, found), forms)) else None
 
     def run_in_place(self, arrays: Sequence[np.ndarray]) -> Any:
         """See :meth:`LaunchPlan.run_in_place`."""
-        return self._on_memories(list(map(self.device.driver.memory, arrays)))
+        return self._on_memories(list(map(self.device.driver.memory, arrays)), None)
 
     def run_there(self, arrays: Sequence[Any]) -> Any:
         """See :meth:`LaunchPlan.run_there`."""
+        return self._launched(arrays, None)
+
+    def _launched(self, arrays: Sequence[Any], there: Sequence[Any] | None) -> Any:
         launch, driver = self.compiled(), self.device.driver
-        found, count = [driver.empty(form.shape, form.dtype) for form in self.results[:-1]], 0
+        found = there or [driver.empty(form.shape, form.dtype) for form in self.results[:-1]]
+        count = 0
         if launch is not nothing:
             total = driver.report()
             self._start(launch, arrays, [*found, total.memory])
             count = total.read()
         return self._cut(driver.cut, found, count)
 
-    def _on_memories(self, memories: Sequence[Any]) -> Any:
+    def _on_memories(self, memories: Sequence[Any], there: Sequence[Any] | None) -> Any:
         launch, driver = self.compiled(), self.device.driver
-        *found, total = self._memory(np.empty)
+        *found, total = [*there, np.empty((), self.results[-1].dtype)] if there else self._memory(np.empty)
         total[()] = 0
         if launch is not nothing:
             try:

@@ -25,6 +25,9 @@ FOLDS: dict[str, np.ufunc] = {
     "sum": np.add, "prod": np.multiply, "min": np.minimum, "max": np.maximum,
     "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or, "bitwise_xor": np.bitwise_xor,
 }  # fmt: skip
+_EXTREMES: dict[str, np.ufunc] = {"min": np.minimum, "max": np.maximum, "nanmin": np.fmin, "nanmax": np.fmax}
+# NumPy finds the smallest and the largest of floats by wide registers, as a kernel does.
+_MOST_EXTREMES = 2**18  # rows: by_numpy-extremes
 TRUTHS: dict[str, np.ufunc] = {"any": np.logical_or, "all": np.logical_and}
 # Of bools, NumPy's end early, and NumPy looks at the first of more elements before a kernel is launched.
 _ANY_SIZE, _MOST_TRUTHS, _FIRST = 2**62, 2**20, 2**14  # rows: by_numpy-truths
@@ -53,6 +56,8 @@ def folds_by_numpy(
         shape = (1,) * len(form.shape) if keepdims else ()
         return ByNumPy(partial(_truth_of_bools, TRUTHS[op], op == "any", shape), Few(_ANY_SIZE, _ANY_SIZE))
     compute = _fold_of(op, form.dtype, axes if kept else None, keepdims, result)
+    if op in _EXTREMES and form.dtype in FLOATS and not kept and is_contiguous(form):
+        few = Few(_MOST_EXTREMES, _MOST_EXTREMES)
     return None if compute is None else ByNumPy(compute, few._replace(near=0) if by_rows and rows > _ROWS_NEAR else few)
 
 
@@ -71,9 +76,10 @@ def _fold_of(op: str, dtype: Dtype, axes: tuple[int, ...] | None, keepdims: bool
         find: Callable[..., Any] = getattr(np.ndarray, op)
         how["axis"] = None if axes is None else axes[0]
         return partial(_place_of_float, find, how) if floats else partial(find, **how)
-    if op not in FOLDS or (floats and op not in ("min", "max")) or result.kind not in "iub" + "f" * floats:
+    folds = _EXTREMES if floats else FOLDS | _EXTREMES
+    if op not in folds or result.kind not in "iub" + "f" * floats:
         return None
-    fold = partial(FOLDS[op].reduce, dtype=result, **how)
+    fold = partial(folds[op].reduce, dtype=result, **how)
     return partial(extreme_of_floats, fold) if floats else fold
 
 
@@ -100,6 +106,8 @@ def _truth_of_bools(fold: np.ufunc, decides: bool, shape: tuple[int, ...], x: np
 def extreme_of_floats(fold: Compute, *arrays: np.ndarray) -> Any:
     """Return minima or maxima; NotImplemented for NaN, and for zeros, whose signs may differ."""
     found = fold(*arrays)
+    if not found.ndim:
+        return found if found < 0 or found > 0 else NotImplemented
     sure = (found < 0) | (found > 0)
     return found if sure.all() else NotImplemented
 

@@ -54,6 +54,7 @@ class CompactKeywords(Where, total=False):
     """Keywords of compact."""
 
     axis: int | None
+    out: Any
 
 
 class ReduceKeywords(Where, total=False):
@@ -137,6 +138,7 @@ class HistogramKeywords(Where, total=False):
     axis: int | tuple[int, ...] | None
     segments: Any
     deterministic: bool
+    out: Any
     determinism: Level | None
 
 
@@ -145,6 +147,7 @@ class BincountKeywords(Where, total=False):
 
     axis: int | None
     deterministic: bool
+    out: Any
     determinism: Level | None
 
 
@@ -172,6 +175,13 @@ class UniqueKeywords(On, total=False):
     """Keywords of unique that cannot be positional."""
 
     equal_nan: bool
+    out: Any
+
+
+class Written(On, total=False):
+    """Where a call computes and writes."""
+
+    out: Any
 
 
 class RandomKeywords(Where, total=False):

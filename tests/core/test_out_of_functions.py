@@ -82,11 +82,3 @@ def test_keys_and_values_go_to_out(device: gpuprims.Device) -> None:
     assert all(one is other for one, other in zip(found, out, strict=True))
     for got, wanted in zip(out, expected, strict=True):
         assert_equal(got, wanted)
-    with pytest.raises(GpuprimsError, match="no out= with key="):
-        gpuprims.sort_by_key(keys, values, key="-k", out=out, device=device)
-
-
-@pytest.mark.parametrize("name", ["compact", "unique", "nonzero", "argwhere"])
-def test_results_of_unknown_length_refuse_out(name: str) -> None:
-    with pytest.raises(GpuprimsError, match="out"):
-        getattr(gpuprims, name)(ROW, *[ROW > 3][: name == "compact"], out=ROW, device="reference")

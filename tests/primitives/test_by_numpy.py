@@ -92,6 +92,7 @@ WOKEN: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "prod": (lambda x, **at: G.reduce(x, op="prod", axis=0, **at), INTEGERS),
     "min": (lambda x, **at: G.reduce(x, op="min", **at), REAL),
     "max": (lambda x, **at: G.reduce(x, op="max", axis=0, **at), REAL),
+    "nanmax": (lambda x, **at: G.reduce(x, op="nanmax", **at), REAL),
     "argmax": (lambda x, **at: G.reduce(x, op="argmax", **at), REAL),
     "argmin": (lambda x, **at: G.reduce(x, op="argmin", axis=-1, **at), REAL),
     "any": (lambda x, **at: G.reduce(x, op="any", axis=0, **at), REAL),

@@ -14,8 +14,10 @@ from gpuprims.core.device import Device, device_of
 from gpuprims.core.interop import short
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.outputs import as_out
 from gpuprims.errors import ArgumentError, ArrayError, DtypeError, ShapeError, quoted
 from gpuprims.expressions.masks import plain_array, refuse_masked
+from gpuprims.primitives.beginnings import to_out
 from gpuprims.primitives.histogram.binning import MOST_BINS, direct
 from gpuprims.primitives.histogram.plan import count
 from gpuprims.primitives.map import map as map_elements
@@ -36,6 +38,7 @@ def hash_counts(
     segments: Any = None,
     analyzer: Callable[[Any], Iterable[str]] | None = None,
     ngram_range: tuple[int, int] = (1, 1),
+    out: Any = None,
     device: str | Device | None = None,
     variant: str | None = None,
     **unknown: Never,
@@ -57,6 +60,8 @@ def hash_counts(
     ngram_range : (int, int), default (1, 1)
         The least and the largest number of neighbouring words that are counted together, from 1 to 16; an analyzer of
         your own decides itself.
+    out : array of float32, optional
+        Where to write: of the result's shape, on the device of the word ids. By default a new array.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -65,7 +70,7 @@ def hash_counts(
     Returns
     -------
     array of float32, of shape (documents, n_features)
-        On the device of the word ids. Counts above 2^24 are rounded.
+        ``out``, or a new array on the device of the word ids. Counts above 2^24 are rounded.
 
     Raises
     ------
@@ -105,6 +110,7 @@ def hash_counts(
     if segments is None:
         words, offsets, hashed = _flatten(documents, analyzer, ngram_range)
     operands = as_operands(_LABEL, (words,), device)
+    written = as_out(operands, out)
     ids = _checked_ids(operands)
     rows = Segments(offsets, operands)
     size = rows.count * features
@@ -114,7 +120,8 @@ def hash_counts(
     keys = as_operands(_LABEL, (flat,), operands.device)
     counts = count(keys, direct(size), size, 0, variant=variant).sums
     counts = counts.reshape(rows.count, features)
-    return operands.to_caller(map_elements(lambda n: n.astype(np.float32), counts, device=operands.device))
+    found = map_elements(lambda n: n.astype(np.float32), counts, device=operands.device)
+    return to_out(operands, (found,), written, (None,))[0]
 
 
 def _checked_features(n_features: Any) -> int:

@@ -10,7 +10,7 @@ from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.lazy import call_by_chunks
-from gpuprims.core.plans import planner
+from gpuprims.core.plans import OUT_OF_CALLS, planner
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.warm_calls import WarmCalls
 from gpuprims.errors import LazyArrayError
@@ -21,19 +21,17 @@ from gpuprims.primitives.compact.variants import VARIANTS
 from gpuprims.primitives.copies import in_index_order
 from gpuprims.primitives.signatures import Array, CompactKeywords, Element, Host, HostArray
 
+_GROUPING = "gpuprims.primitives.grouping.plans"
 _ROWS = "a call finds indices and takes these (make a plan of take)"
 PRIMITIVE = Primitive(
     *("compact", VARIANTS, plan_call, sample, bind),
     tuning_case=f"{__name__}.tuning_case",
     tuned=False,
-    plans={"compact": planner("compact", bind, plan_call, taken=2, refused={"axis": _ROWS})},
-    unplanned=dict.fromkeys(
-        (
-            *("unique", "unique_consecutive", "run_length_encode", "run_length_decode", "group_by"),
-            *("nonzero", "argwhere"),
-        ),
-        "each call waits for a number that decides how long its results are (call the function itself)",
-    ),
+    plans={
+        "compact": planner("compact", bind, plan_call, taken=2, refused={"axis": _ROWS, "out": OUT_OF_CALLS}),
+        **dict.fromkeys(("nonzero", "argwhere"), f"{__name__}.nonzero"),
+        **dict.fromkeys(("unique_consecutive", "run_length_encode", "run_length_decode"), _GROUPING),
+    },
 )
 _WARM = WarmCalls()
 
@@ -52,6 +50,7 @@ def compact(
     mask: Any,
     *,
     axis: int | None = None,
+    out: Any = None,
     device: str | Device | None = None,
     variant: str | None = None,
     **unknown: Any,
@@ -69,6 +68,9 @@ def compact(
     axis : int, optional
         Keep whole rows, columns or planes, as :func:`numpy.compress` does with a condition as long as the axis. By
         default elements are kept.
+    out : array, optional
+        Where to write, on the device of ``x``: of its dtype, and at least as long as the result, which is its
+        beginning. An array as long as ``x`` is long enough for any mask. By default a new array.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -78,14 +80,14 @@ def compact(
     -------
     array
         The kept elements along one axis, or with ``axis`` the kept part of ``x``, in an array of the same library as
-        the first array that is not NumPy's. On a device it is the beginning of an array as long as ``x``, unless
-        ``axis`` is given.
+        the first array that is not NumPy's; with ``out``, a view of its beginning. On a device a new result is the
+        beginning of an array as long as ``x``, unless ``axis`` is given.
 
     Raises
     ------
     ShapeError, DtypeError, AxisError, ArgumentError
         A mask of another shape than ``x``, or than ``axis``; one not of bools; an axis that ``x`` does not have; with
-        ``axis``, a function or a variant.
+        ``axis``, a function or a variant; an ``out`` that is too short, found when the number of elements is known.
     ArrayError, DeviceMismatchError, ExpressionError, NoVariantError
         As :func:`gpuprims.scan`.
 
@@ -94,7 +96,8 @@ def compact(
     An exclusive scan of the mask, 1 where an element is kept, counts the kept elements before each element. This is
     its place in the result (Blelloch, Prefix sums and their applications, CMU-CS-90-190, 1990). Kernels write each
     kept element to its place and do not store the scan. The call waits for the number of kept elements. With ``axis``,
-    it finds the indices of the kept places, and takes these.
+    it finds the indices of the kept places, and takes these. Kernels write to a contiguous ``out`` as long as ``x``;
+    the result is copied to others.
 
     Examples
     --------
@@ -107,25 +110,28 @@ def compact(
     >>> gpuprims.compact(np.float32([[1, 2, 3], [4, 5, 6]]), [True, False, True], axis=1, device="reference")
     array([[1., 3.],
            [4., 6.]], dtype=float32)
+    >>> room = np.zeros(5, np.float32)
+    >>> gpuprims.compact(x, "x > 0", out=room, device="reference"), room
+    (array([3., 4., 5.], dtype=float32), array([3., 4., 5., 0., 0.], dtype=float32))
     """
     if unknown:
         refuse_keywords("compact", keywords_of(compact), unknown)
     if axis is not None:
-        return compact_along(compact, x, mask, axis, device, variant)
+        return compact_along(compact, x, mask, axis, out, device, variant)
     if type(mask) is not str and callable(mask):
         mask = expression(mask, 1)
     applied = type(mask) in (str, Expr)
     arrays = (x,) if applied else (x, mask)
-    key = _WARM.key_of((mask if applied else None, variant), arrays, device)
+    key = _WARM.key_of((mask if applied else None, variant), arrays, device) if out is None else None
     if (run := _WARM.find(key)) is not None:
         return run(arrays)
     try:
-        operands, request, out, chosen = bind((x, mask), device, variant)
+        operands, request, written, chosen = bind((x, mask), device, variant, out=out)
     except LazyArrayError as found:
-        return call_by_chunks(found, "compact", x, mask, device=device, variant=variant)
+        return call_by_chunks(found, "compact", x, mask, out=out, device=device, variant=variant)
     if operands.gain_by_slabs:
-        return run_in_slabs(request, operands, chosen)
+        return run_in_slabs(request, operands, written, chosen)
     read, step = (operands, None) if chosen is not None else in_index_order(operands)
-    plan = find_plan(plan_call, read, request, out, chosen)
+    plan = find_plan(plan_call, read, request, None, chosen)
     _WARM.keep(key, plan, read, step)
-    return plan.run(read, out)
+    return plan.run(read, written)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import Any, overload
 
@@ -9,12 +10,15 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
-from gpuprims.core.launch_plan import find_plan
+from gpuprims.core.launch_plan import LaunchPlan, find_plan
+from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.outputs import Out, as_out
 from gpuprims.core.variant import Variant
 from gpuprims.core.warm_calls import WarmCalls
 from gpuprims.errors import ShapeError
 from gpuprims.expressions import Expr, trace
+from gpuprims.primitives.beginnings import to_out
 from gpuprims.primitives.compact import compact
 from gpuprims.primitives.compact.plan import CompactRequest, plan_call
 from gpuprims.primitives.grouping.flat import flat
@@ -22,6 +26,7 @@ from gpuprims.primitives.grouping.indices import index_dtype
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.reduce import reduce
 from gpuprims.primitives.signatures import Array, Host, HostArray
+from gpuprims.primitives.steps import steps_planner
 
 _INT64 = np.dtype(np.int64)
 _IS_SET = trace(lambda x: x != 0, 1)
@@ -75,31 +80,34 @@ def count_nonzero(
 
 
 @overload
-def nonzero(a: Host, *, device: str | Device | None = None) -> tuple[HostArray, ...]: ...
+def nonzero(a: Host, *, out: Any = None, device: str | Device | None = None) -> tuple[HostArray, ...]: ...
 @overload
-def nonzero(a: Array, *, device: str | Device | None = None) -> tuple[Array, ...]: ...
+def nonzero(a: Array, *, out: Any = None, device: str | Device | None = None) -> tuple[Array, ...]: ...
 
 
 @named_keywords
-def nonzero(a: Any, *, device: str | Device | None = None, **unknown: Any) -> Any:
+def nonzero(a: Any, *, out: Any = None, device: str | Device | None = None, **unknown: Any) -> Any:
     """Return the indices of elements that are not zero, as :func:`numpy.nonzero` does.
 
     Parameters
     ----------
     a : array_like
         Of at least one dimension.
+    out : tuple of arrays, optional
+        Where to write, on the device of ``a``: an array of int64 for each axis, at least as long as the results, which
+        are their beginnings. By default new arrays.
     device : str or Device, optional
         Where to compute, for host arrays.
 
     Returns
     -------
     tuple of array of int64
-        For each axis the indices along it, of elements in C order.
+        For each axis the indices along it, of elements in C order; with ``out``, views of its beginnings.
 
     Raises
     ------
     ShapeError
-        A number.
+        A number; an ``out`` of other shapes, found when the number of elements is known.
     ArrayError, DtypeError, DeviceMismatchError
         As :func:`gpuprims.map`.
 
@@ -115,38 +123,48 @@ def nonzero(a: Any, *, device: str | Device | None = None, **unknown: Any) -> An
     """
     if unknown:
         refuse_keywords("nonzero", keywords_of(nonzero), unknown)
-    operands, places, shape = _places("nonzero", a, device)
+    operands = as_operands("nonzero", (a,), device)
+    return _nonzero(None, operands, as_out(operands, out))
+
+
+def _nonzero(_: Any, operands: Operands, out: Out | None) -> tuple[Any, ...]:
+    shape = tuple(operands.natives[0].shape)
     if not shape:
         raise ShapeError("nonzero: an array of at least one dimension; got a number (pass it in a list)")
+    places = _places(operands)
     if not places.shape[0]:
-        return tuple(operands.to_caller(operands.empty((0,), _INT64)) for _ in shape)
-    if len(shape) == 1:
-        return (operands.to_caller(places),)
-    found = map_arrays(_indices(len(shape)), places, *_lengths(shape), device=operands.device)
-    return tuple(operands.to_caller(one) for one in found)
+        found = tuple([operands.empty((0,), _INT64) for _ in shape])
+    elif len(shape) == 1:
+        found = (places,)
+    else:
+        found = map_arrays(_indices(len(shape)), places, *_lengths(shape), device=operands.device)
+    return to_out(operands, found, out, (0,) * len(shape))
 
 
 @overload
-def argwhere(a: Host, *, device: str | Device | None = None) -> HostArray: ...
+def argwhere(a: Host, *, out: Any = None, device: str | Device | None = None) -> HostArray: ...
 @overload
-def argwhere(a: Array, *, device: str | Device | None = None) -> Array: ...
+def argwhere(a: Array, *, out: Any = None, device: str | Device | None = None) -> Array: ...
 
 
 @named_keywords
-def argwhere(a: Any, *, device: str | Device | None = None, **unknown: Any) -> Any:
+def argwhere(a: Any, *, out: Any = None, device: str | Device | None = None, **unknown: Any) -> Any:
     """Return the indices of elements that are not zero, a row for each, as :func:`numpy.argwhere` does.
 
     Parameters
     ----------
     a : array_like
         Of any shape of at most 16 dimensions.
+    out : array, optional
+        Where to write, on the device of ``a``: of int64, with a column for each axis and at least as many rows as the
+        result, which is its beginning. By default a new array.
     device : str or Device, optional
         Where to compute, for host arrays.
 
     Returns
     -------
     array of int64
-        A row for each element, in C order, and a column for each axis.
+        A row for each element, in C order, and a column for each axis; with ``out``, a view of its beginning.
 
     Raises
     ------
@@ -167,29 +185,34 @@ def argwhere(a: Any, *, device: str | Device | None = None, **unknown: Any) -> A
     """
     if unknown:
         refuse_keywords("argwhere", keywords_of(argwhere), unknown)
-    operands, places, shape = _places("argwhere", a, device)
+    operands = as_operands("argwhere", (a,), device)
+    return _argwhere(None, operands, as_out(operands, out))
+
+
+def _argwhere(_: Any, operands: Operands, out: Out | None) -> Any:
+    places, shape = _places(operands), tuple(operands.natives[0].shape)
     count, axes = int(places.shape[0]), len(shape)
     if not count or not axes:
-        return operands.to_caller(operands.empty((count, axes), _INT64))
-    if axes == 1:
-        return operands.to_caller(places.reshape(count, 1))
-    split = _indices(axes)
-    found = map_arrays(
-        lambda place, *lengths: split(place[0], *lengths),
-        places.reshape(count, 1), *_lengths(shape), vector_axis=-1, device=operands.device,
-    )  # fmt: skip
-    return operands.to_caller(found)
+        found = operands.empty((count, axes), _INT64)
+    elif axes == 1:
+        found = places.reshape(count, 1)
+    else:
+        split = _indices(axes)
+        found = map_arrays(
+            lambda place, *lengths: split(place[0], *lengths),
+            places.reshape(count, 1), *_lengths(shape), vector_axis=-1, device=operands.device,
+        )  # fmt: skip
+    return to_out(operands, (found,), out, (0,))[0]
 
 
-def _places(label: str, a: Any, device: str | Device | None) -> tuple[Operands, Any, tuple[int, ...]]:
-    """Return the operands of a call, and the places in C order of elements that are not zero."""
-    operands = as_operands(label, (a,), device)
+def _places(operands: Operands) -> Any:
+    """Return the places in C order of elements that are not zero."""
     own = operands.natives[0]
     elements = flat(operands, own)
     if not elements.shape[0]:
-        return operands, elements, tuple(own.shape)
+        return elements
     dtype = _INT64 if own.ndim == 1 else index_dtype(int(elements.shape[0]))
-    return operands, places_of(operands, elements, dtype), tuple(own.shape)
+    return places_of(operands, elements, dtype)
 
 
 def places_of(operands: Operands, elements: Any, dtype: np.dtype[Any], variant: str | Variant | None = None) -> Any:
@@ -227,3 +250,17 @@ def _indices(axes: int) -> Expr:
         return (*[left.astype(np.int64)], *reversed(indices))
 
     return trace(split, axes)
+
+
+def _first(_: Any, forms: tuple[Form, ...], alignment: int, device: Device, generation: int) -> LaunchPlan:
+    """Return the plan of the launch that finds places."""
+    size, own = math.prod(forms[0].shape), len(forms[0].shape)
+    dtype = _INT64 if own == 1 else index_dtype(size)
+    there = contiguous(forms[0].dtype, (size,), alignment)
+    return plan_call(CompactRequest(_IS_SET, dtype), (there,), None, alignment, device, None, generation)
+
+
+PLANS = {
+    "nonzero": steps_planner("nonzero", tuple, _first, _nonzero),
+    "argwhere": steps_planner("argwhere", tuple, _first, _argwhere),
+}

@@ -16,7 +16,7 @@ from gpuprims.core.driver import Launch
 from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Out
+from gpuprims.core.outputs import Out, as_out
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
@@ -24,6 +24,7 @@ from gpuprims.errors import ArgumentError, DtypeError, ExpressionError, ShapeErr
 from gpuprims.expressions import Expr, expression, trace, typed
 from gpuprims.expressions.exact import is_exact, prepared
 from gpuprims.operators import Folding, find_op
+from gpuprims.primitives.beginnings import to_out
 from gpuprims.primitives.compact.chunks import prepare
 from gpuprims.primitives.counted import CountedPlan
 from gpuprims.primitives.fold import plan_scan
@@ -48,7 +49,11 @@ class CompactRequest(NamedTuple):
 
 
 def bind(
-    arrays: tuple[Any, ...], device: str | Device | None = None, variant: str | Variant | None = None, mask: Any = None
+    arrays: tuple[Any, ...],
+    device: str | Device | None = None,
+    variant: str | Variant | None = None,
+    mask: Any = None,
+    out: Any = None,
 ) -> tuple[Operands, CompactRequest, Out | None, str | Variant | None]:
     """Trace the mask, the second of ``arrays`` or a keyword, and find the device of a call."""
     given = arrays if mask is None else (*arrays, mask)
@@ -63,7 +68,8 @@ def bind(
     elif isinstance(mask, bool):  # a Python bool beside an array would take its dtype
         mask = np.asarray(mask)
     operands = as_operands("compact", (x,) if predicate else (x, mask), device, stored=True)
-    return operands, CompactRequest(predicate), None, None if variant is None else asked_by_name("compact", variant)
+    chosen = None if variant is None else asked_by_name("compact", variant)
+    return operands, CompactRequest(predicate), as_out(operands, out), chosen
 
 
 @keeps_calls()
@@ -144,7 +150,7 @@ def sample(call: Sample) -> LaunchPlan:
     return plan_call(CompactRequest(None), forms, None, 16, call.device, None, 0)
 
 
-def run_in_slabs(request: CompactRequest, operands: Operands, variant: str | Variant | None) -> Any:
+def run_in_slabs(request: CompactRequest, operands: Operands, out: Out | None, variant: str | Variant | None) -> Any:
     """Compact large host arrays, slab by slab."""
     arrays, x = operands.natives, operands.natives[0]
     _check(request, [(native.dtype, native.shape) for native in arrays])
@@ -164,7 +170,7 @@ def run_in_slabs(request: CompactRequest, operands: Operands, variant: str | Var
 
     compute_slabs("compact", operands.device, slabs(), compute, new=True)
     found.resize(kept, refcheck=False)  # gives the rest back, without a copy; views of slabs are done with
-    return operands.as_caller_wants(found)
+    return operands.as_caller_wants(found) if out is None else to_out(operands, (found,), out, (0,))[0]
 
 
 def _ranking(

@@ -9,8 +9,10 @@ import numpy as np
 
 from gpuprims.core.device import Device, device_of
 from gpuprims.core.operands import as_operands
+from gpuprims.core.outputs import as_out
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError, quoted
 from gpuprims.primitives.axes import one_axis
+from gpuprims.primitives.beginnings import to_out
 from gpuprims.primitives.grouping.indices import numbers
 from gpuprims.primitives.take import take
 
@@ -18,7 +20,7 @@ _LABEL = "compact"
 
 
 def compact_along(
-    compact: Callable[..., Any], x: Any, mask: Any, axis: Any, device: str | Device | None, variant: Any
+    compact: Callable[..., Any], x: Any, mask: Any, axis: Any, out: Any, device: str | Device | None, variant: Any
 ) -> Any:
     """Keep the places along an axis where a mask is true: find their indices by ``compact``, and take these."""
     if isinstance(mask, str) or callable(mask):
@@ -39,7 +41,9 @@ def compact_along(
     if kept.shape != (own.shape[along],):
         rule = f"{_LABEL}: with axis={along}, a mask of shape {(own.shape[along],)}, a bool for each place"
         raise ShapeError(f"{rule}; got {tuple(kept.shape)}")
+    written = as_out(operands, out)
     if not own.shape[along]:
-        return operands.to_caller(operands.empty(tuple(own.shape), own.dtype))
+        return to_out(operands, (operands.empty(tuple(own.shape), own.dtype),), written, (along,))[0]
     places = compact(numbers(int(own.shape[along]), kept, operands.device), kept, device=operands.device)
-    return operands.to_caller(take(own, places, along, mode="clip", device=operands.device))
+    found = take(own, places, along, mode="clip", device=operands.device)
+    return to_out(operands, (found,), written, (along,))[0]

@@ -8,8 +8,10 @@ from typing import Any
 
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
+from gpuprims.core.outputs import as_out
 from gpuprims.errors import ArgumentError, ArrayError, quoted
 from gpuprims.operators import OPERATORS, Op, find_op
+from gpuprims.primitives.beginnings import to_out
 from gpuprims.primitives.found import must_find
 from gpuprims.primitives.grouping.by_key import folded, groups_for
 from gpuprims.primitives.reduce import reduce
@@ -20,6 +22,7 @@ def group_by(
     keys: Any,
     *values: Any,
     op: str | Op | Callable[..., Any] = "sum",
+    out: Any = None,
     device: str | Device | None = None,
     **unknown: Any,
 ) -> tuple[Any, ...]:
@@ -35,6 +38,9 @@ def group_by(
     op : str, Op or callable, default "sum"
         An operator of :func:`gpuprims.reduce`, or NumPy's function for one. argmin and argmax give indices among the
         values in C order.
+    out : tuple of arrays, optional
+        Where to write the keys and the results, on the device of the keys: arrays at least as long as these, which are
+        their beginnings. By default new arrays.
     device : str or Device, optional
         Where to compute, for host arrays.
 
@@ -42,12 +48,12 @@ def group_by(
     -------
     tuple of arrays
         The distinct keys in ascending order, and an array of results for each array of values, or for each result of
-        the operator.
+        the operator; with ``out``, views of its beginnings.
 
     Raises
     ------
     ArgumentError, UnknownOperatorError, ShapeError, DtypeError, DeviceMismatchError
-        Arguments that do not fit.
+        Arguments that do not fit; an ``out`` that is too short, found when the number of keys is known.
 
     Notes
     -----
@@ -76,12 +82,14 @@ def group_by(
         rule = f"group_by with {operator.name}: {operator.elements} arrays of values, its components"
         raise ArgumentError(f"{rule}; got {len(values)}")
     groups = groups_for("group_by", values, keys, operator, device, keyed=True)
+    written = as_out(groups.operands, out)
     together = operator.elements > 1
     calls = [groups.values] if together else [[one] for one in groups.values]
     results: list[Any] = []
     for arrays in calls:
         result = folded(groups, arrays, partial(reduce, op=op), operator)
         results.extend(result if isinstance(result, tuple) else (result,))
-    found = must_find("group_by", operator, groups.operands)
-    given = [groups.operands.to_caller(one) for one in (groups.keys, *results)]
-    return tuple(given if found is None else [given[0], *map(found, given[1:])])
+    if (found := must_find("group_by", operator, groups.operands)) is not None:
+        for result in results:
+            found(groups.operands.to_host(result))
+    return to_out(groups.operands, (groups.keys, *results), written, (0,) * (1 + len(results)))

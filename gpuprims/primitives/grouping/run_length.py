@@ -9,8 +9,10 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.outputs import Out, as_out
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError
 from gpuprims.expressions import trace
+from gpuprims.primitives.beginnings import to_out
 from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.grouping.indices import index_dtype, numbers, scatter
 from gpuprims.primitives.grouping.runs import find_runs
@@ -18,7 +20,7 @@ from gpuprims.primitives.grouping.scanned_runs import Wanted
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.reduce import reduce
 from gpuprims.primitives.scan import scan
-from gpuprims.primitives.signatures import Array, Host, HostArray, On
+from gpuprims.primitives.signatures import Array, Host, HostArray, Written
 from gpuprims.primitives.take import take
 
 _INT64 = np.dtype(np.int64)
@@ -27,19 +29,22 @@ _BEGIN = trace(lambda end, length: np.where(length > 0, end - length.astype(np.i
 
 
 @overload
-def run_length_encode(x: Host, **keywords: Unpack[On]) -> tuple[HostArray, HostArray]: ...
+def run_length_encode(x: Host, **keywords: Unpack[Written]) -> tuple[HostArray, HostArray]: ...
 @overload
-def run_length_encode(x: Array, **keywords: Unpack[On]) -> tuple[Array, Array]: ...
+def run_length_encode(x: Array, **keywords: Unpack[Written]) -> tuple[Array, Array]: ...
 
 
 @named_keywords
-def run_length_encode(x: Any, *, device: str | Device | None = None, **unknown: Any) -> Any:
+def run_length_encode(x: Any, *, out: Any = None, device: str | Device | None = None, **unknown: Any) -> Any:
     """Return the runs of equal neighbours: the value and the length of each.
 
     Parameters
     ----------
     x : array_like
         Of any shape; its elements are taken in C order.
+    out : tuple of arrays, optional
+        Where to write values and lengths, on the device of ``x``: arrays at least as long as the results, which are
+        their beginnings. By default new arrays.
     device : str or Device, optional
         Where to compute, for host arrays.
 
@@ -68,21 +73,29 @@ def run_length_encode(x: Any, *, device: str | Device | None = None, **unknown: 
     if unknown:
         refuse_keywords("run_length_encode", keywords_of(run_length_encode), unknown)
     operands = as_operands("run_length_encode", (x,), device)
+    return encoded(operands, as_out(operands, out))
+
+
+def encoded(operands: Operands, out: Out | None) -> tuple[Any, ...]:
+    """Return the values and the lengths of runs."""
     elements = flat(operands, operands.natives[0])
-    if not elements.shape[0]:
-        return operands.to_caller(elements), operands.to_caller(operands.empty((0,), _INT64))
-    runs = find_runs(operands, elements, Wanted(values=True, offsets=True))
-    return operands.to_caller(runs.values), operands.to_caller(runs.lengths(operands))
+    found = elements, operands.empty((0,), _INT64)
+    if elements.shape[0]:
+        runs = find_runs(operands, elements, Wanted(values=True, offsets=True))
+        found = runs.values, runs.lengths(operands)
+    return to_out(operands, found, out, (0, 0))
 
 
 @overload
-def run_length_decode(values: Host, lengths: Any, **keywords: Unpack[On]) -> HostArray: ...
+def run_length_decode(values: Host, lengths: Any, **keywords: Unpack[Written]) -> HostArray: ...
 @overload
-def run_length_decode(values: Array, lengths: Any, **keywords: Unpack[On]) -> Array: ...
+def run_length_decode(values: Array, lengths: Any, **keywords: Unpack[Written]) -> Array: ...
 
 
 @named_keywords
-def run_length_decode(values: Any, lengths: Any, *, device: str | Device | None = None, **unknown: Any) -> Any:
+def run_length_decode(
+    values: Any, lengths: Any, *, out: Any = None, device: str | Device | None = None, **unknown: Any
+) -> Any:
     """Repeat each value as often as its length says, as :func:`numpy.repeat` does.
 
     Parameters
@@ -91,6 +104,9 @@ def run_length_decode(values: Any, lengths: Any, *, device: str | Device | None 
         Of one dimension.
     lengths : array_like of int
         One for each value; 0 leaves the value out.
+    out : array, optional
+        Where to write, on the device of ``values``: of their dtype, and at least as long as the result, which is its
+        beginning. By default a new array.
     device : str or Device, optional
         Where to compute, for host arrays.
 
@@ -122,16 +138,22 @@ def run_length_decode(values: Any, lengths: Any, *, device: str | Device | None 
     if unknown:
         refuse_keywords("run_length_decode", keywords_of(run_length_decode), unknown)
     operands = as_operands("run_length_decode", (values, lengths), device)
+    return decoded(operands, as_out(operands, out))
+
+
+def decoded(operands: Operands, out: Out | None) -> Any:
+    """Return values, each as often as its length says."""
     given, repeats = _checked(operands)
     runs, on = int(given.shape[0]), operands.device
     total = _item(operands, reduce(repeats, dtype=_INT64, device=on)) if runs else 0
     if not total:
-        return operands.to_caller(operands.empty((0,), given.dtype))
+        return to_out(operands, (operands.empty((0,), given.dtype),), out, (0,))[0]
     ends = scan(repeats, dtype=_INT64, device=on)
     begins = map_arrays(_BEGIN, ends, repeats, device=on)
     places = operands.zeros((total,), index_dtype(runs))
     scatter(numbers(runs, given, on), begins, places, on)
-    return operands.to_caller(take(given, scan(places, op="max", device=on), mode="clip", device=on))
+    found = take(given, scan(places, op="max", device=on), mode="clip", device=on)
+    return to_out(operands, (found,), out, (0,))[0]
 
 
 def _checked(operands: Operands) -> tuple[Any, Any]:

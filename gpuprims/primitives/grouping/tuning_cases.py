@@ -10,11 +10,12 @@ import numpy as np
 
 from gpuprims.core.operands import as_operands
 from gpuprims.core.tuning_case import TuningCase, small_integers
+from gpuprims.primitives.grouping.consecutive import unique_consecutive
 from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.grouping.group_by import group_by
 from gpuprims.primitives.grouping.indices import scatter
 from gpuprims.primitives.grouping.run_length import run_length_decode, run_length_encode
-from gpuprims.primitives.grouping.unique import unique, unique_consecutive
+from gpuprims.primitives.grouping.unique import unique
 from gpuprims.primitives.reduce import reduce
 from gpuprims.primitives.rows import beside
 from gpuprims.primitives.scan import scan

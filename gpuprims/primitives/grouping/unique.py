@@ -1,10 +1,10 @@
-"""unique: the distinct elements of an array, and of runs."""
+"""unique: the distinct elements of an array."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NoReturn, Unpack, overload
+from typing import Any, Unpack, overload
 
 import numpy as np
 
@@ -12,10 +12,12 @@ from gpuprims.core.device import Device
 from gpuprims.core.keywords import check_flags, keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.warm_calls import WarmCalls, computing
+from gpuprims.core.outputs import Out, as_out
+from gpuprims.core.warm_calls import Key, WarmCalls, computing
 from gpuprims.errors import AxisError, quoted
 from gpuprims.expressions import trace
 from gpuprims.primitives.grouping.by_numpy import distinct_by_numpy
+from gpuprims.primitives.grouping.consecutive import returned
 from gpuprims.primitives.grouping.direct import direct_distinct
 from gpuprims.primitives.grouping.distinct import plan_distinct, takes_one_plan
 from gpuprims.primitives.grouping.few import few_distinct
@@ -57,6 +59,7 @@ def unique(
     axis: None = None,
     *,
     equal_nan: bool = True,
+    out: Any = None,
     device: str | Device | None = None,
     **unknown: Any,
 ) -> Any:
@@ -76,6 +79,9 @@ def unique(
         Accepted for compatibility with NumPy, and must be None: slices along an axis are not compared.
     equal_nan : bool, default True
         True if NaN are equal to each other.
+    out : array or tuple of arrays, optional
+        Where to write, on the device of ``x``: an array for each result, of its dtype, and at least as long, as arrays
+        as long as ``x`` are; the inverse has the shape of ``x``. By default new arrays.
     device : str or Device, optional
         Where to compute, for host arrays.
 
@@ -83,12 +89,13 @@ def unique(
     -------
     array or tuple of arrays
         The distinct elements; with ``return_index``, ``return_inverse`` or ``return_counts`` a tuple that ends with
-        these, as int64, in this order. The inverse has the shape of ``x``. Arrays are of the library of ``x``.
+        these, as int64, in this order. The inverse has the shape of ``x``. Arrays are of the library of ``x``; with
+        ``out``, they are views of its beginnings.
 
     Raises
     ------
-    AxisError
-        An ``axis``.
+    AxisError, ShapeError
+        An ``axis``; an ``out`` that is too short, found when the number of distinct elements is known.
     ArrayError, DtypeError, DeviceMismatchError
         As :func:`gpuprims.sort`.
 
@@ -114,16 +121,29 @@ def unique(
     """
     if unknown:
         refuse_keywords("unique", keywords_of(unique), unknown)
-    if axis is not None:
-        _refuse_axis(axis)
+    refuse_axis(axis)
     wanted = return_index, return_inverse, return_counts
     key = None
-    if type(return_index) is type(return_inverse) is type(return_counts) is bool:
+    if out is None and type(return_index) is type(return_inverse) is type(return_counts) is bool:
         key, given, run = _WARM.find_into((*wanted, equal_nan), (x,), None, device)
         if run is not None:
             return run(given)
     check_flags("unique", return_index=return_index, return_inverse=return_inverse, return_counts=return_counts)
     operands = as_operands("unique", (x,), device)
+    return distinct(*wanted, equal_nan, operands, as_out(operands, out), key)
+
+
+def distinct(
+    return_index: bool,
+    return_inverse: bool,
+    return_counts: bool,
+    equal_nan: bool,
+    operands: Operands,
+    out: Out | None,
+    key: Key | None = None,
+) -> Any:
+    """Return the distinct elements, and what is wanted beside them; keep how, by a key."""
+    wanted = return_index, return_inverse, return_counts
     compute = distinct_by_numpy(operands, index=return_index, inverse=return_inverse, counts=return_counts)
     if compute is not None:
         if operands.as_given:
@@ -132,39 +152,50 @@ def unique(
             _WARM.keep_run(key, computing(used, compute, otherwise))
         if (found := compute(*operands.natives)) is not NotImplemented:
             several = found if type(found) is tuple else (found,)
-            return _returned(operands, several[0], [*several[1:]])
+            return returned(operands, several[0], [*several[1:]], out, inverse=_place(*wanted))
     elif not any(wanted) and takes_one_plan(operands):
         plan = find_plan(plan_distinct, operands, bool(equal_nan), None, None)
         _WARM.keep(key, plan, operands)
-        return plan.run(operands, None)
-    return _by_kernels(*wanted, equal_nan, operands)
+        return plan.run(operands, out)
+    return _by_kernels(*wanted, equal_nan, operands, out)
 
 
 def _launching(kernels: Callable[[Operands], Any], device: Device, arrays: Sequence[Any]) -> Any:
     return kernels(as_operands("unique", tuple(arrays), device))
 
 
+def _place(return_index: bool, return_inverse: bool, _: bool) -> int | None:
+    """Return the place of the inverse among the results."""
+    return 1 + return_index if return_inverse else None
+
+
 def _by_kernels(
-    return_index: bool, return_inverse: bool, return_counts: bool, equal_nan: bool, operands: Operands
+    return_index: bool,
+    return_inverse: bool,
+    return_counts: bool,
+    equal_nan: bool,
+    operands: Operands,
+    out: Out | None = None,
 ) -> Any:
     """Return the distinct elements, and what is wanted beside them."""
     elements = flat(operands, operands.natives[0])
     wanted = return_index, return_inverse, return_counts
+    given = partial(returned, operands, out=out, inverse=_place(*wanted))
     if not elements.shape[0]:
         shapes = ((0,), operands.natives[0].shape, (0,))
         nothing = [operands.empty(shape, _INT64) for shape, one in zip(shapes, wanted, strict=True) if one]
-        return _returned(operands, elements, nothing)
+        return given(elements, nothing)
     if not return_index and not return_inverse:
-        for distinct in (direct_distinct, few_distinct):
-            if (found := distinct(elements, operands.device, counted=return_counts)) is not None:
-                return _returned(operands, found[0], list(found[1:]))
+        for find in (direct_distinct, few_distinct):
+            if (found := find(elements, operands.device, counted=return_counts)) is not None:
+                return given(found[0], list(found[1:]))
         ordered = in_order("unique", "keys", (elements,), operands.device)
         runs = find_runs(operands, ordered, Wanted(values=True, offsets=return_counts), equal_nan=equal_nan)
-        return _returned(operands, runs.values, [runs.lengths(operands)] if return_counts else [])
-    return _with_indices(operands, elements, equal_nan, *wanted)
+        return given(runs.values, [runs.lengths(operands)] if return_counts else [])
+    return given(*_with_indices(operands, elements, equal_nan, *wanted))
 
 
-def _with_indices(operands: Operands, elements: Any, equal_nan: bool, *wanted: bool) -> Any:
+def _with_indices(operands: Operands, elements: Any, equal_nan: bool, *wanted: bool) -> tuple[Any, list[Any]]:
     """Return the distinct elements, and what needs the elements' indices."""
     device, (n,) = operands.device, elements.shape
     ordered, order = in_order("unique", "pairs", (elements, numbers(n, elements, device)), device)
@@ -180,87 +211,10 @@ def _with_indices(operands: Operands, elements: Any, equal_nan: bool, *wanted: b
         results.append(operands.cut(inverse, 0, operands.natives[0].shape))
     if return_counts:
         results.append(runs.lengths(operands))
-    return _returned(operands, runs.values, results)
+    return runs.values, results
 
 
-@overload
-def unique_consecutive(x: Host, *, device: str | Device | None = None) -> HostArray: ...
-@overload
-def unique_consecutive(x: Array, *, device: str | Device | None = None) -> Array: ...
-@overload
-def unique_consecutive(
-    x: Any, return_inverse: bool = False, return_counts: bool = False, *, device: str | Device | None = None
-) -> Any: ...
-
-
-@named_keywords
-def unique_consecutive(
-    x: Any,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    *,
-    device: str | Device | None = None,
-    **unknown: Any,
-) -> Any:
-    """Return the first element of each run of equal neighbours, as ``torch.unique_consecutive`` does.
-
-    Parameters
-    ----------
-    x : array_like
-        Of any shape; its elements are taken in C order.
-    return_inverse : bool, default False
-        True to return, for each element of ``x``, the number of its run too.
-    return_counts : bool, default False
-        True to return the length of each run too.
-    device : str or Device, optional
-        Where to compute, for host arrays.
-
-    Returns
-    -------
-    array or tuple of arrays
-        The elements without their repetitions; with ``return_inverse`` or ``return_counts`` a tuple that ends with
-        these, as int64, in this order. The inverse has the shape of ``x``. Arrays are of the library of ``x``.
-
-    Raises
-    ------
-    ArrayError, DtypeError, DeviceMismatchError
-        As :func:`gpuprims.map`.
-
-    Notes
-    -----
-    NaN are equal to each other, and -0.0 is equal to 0.0. A call waits for the number of runs.
-
-    Examples
-    --------
-    >>> import gpuprims, numpy as np
-    >>> gpuprims.unique_consecutive(np.int32([1, 1, 2, 2, 2, 1]), device="reference")
-    array([1, 2, 1], dtype=int32)
-    >>> gpuprims.unique_consecutive(np.int32([1, 1, 2]), return_inverse=True, device="reference")
-    (array([1, 2], dtype=int32), array([0, 0, 1]))
-    """
-    if unknown:
-        refuse_keywords("unique_consecutive", keywords_of(unique_consecutive), unknown)
-    check_flags("unique_consecutive", return_inverse=return_inverse, return_counts=return_counts)
-    operands = as_operands("unique_consecutive", (x,), device)
-    elements, shape = flat(operands, operands.natives[0]), operands.natives[0].shape
-    if not elements.shape[0]:
-        shapes = ((shape, return_inverse), ((0,), return_counts))
-        return _returned(operands, elements, [operands.empty(one, _INT64) for one, wanted in shapes if wanted])
-    runs = find_runs(operands, elements, Wanted(values=True, offsets=return_counts, ranks=return_inverse))
-    results = []
-    if return_inverse:
-        inverse = map_arrays(_AS_INT64, runs.ranks, device=operands.device)
-        results.append(operands.cut(inverse, 0, shape))
-    if return_counts:
-        results.append(runs.lengths(operands))
-    return _returned(operands, runs.values, results)
-
-
-def _returned(operands: Operands, values: Any, more: list[Any]) -> Any:
-    """Return arrays to the caller: one bare, several as a tuple."""
-    results = tuple([operands.to_caller(result) for result in (values, *more)])
-    return results if more else results[0]
-
-
-def _refuse_axis(axis: object) -> NoReturn:
-    raise AxisError(f"unique: axis=None only; got {quoted(axis)} (number the rows first, and pass these numbers)")
+def refuse_axis(axis: object) -> None:
+    """Raise for an axis."""
+    if axis is not None:
+        raise AxisError(f"unique: axis=None only; got {quoted(axis)} (number the rows first, and pass these numbers)")

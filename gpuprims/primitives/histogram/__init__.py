@@ -1,4 +1,4 @@
-"""histogram and bincount: count the elements in each bin."""
+"""histogram: count the elements in each bin."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from typing import Any, Unpack, overload
 from gpuprims.core.determinism import Level, at_level
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
-from gpuprims.core.plans import planner
+from gpuprims.core.plans import OUT_OF_CALLS, planner
 from gpuprims.core.primitive import Planner, Primitive
+from gpuprims.primitives.beginnings import copied_to_out
+from gpuprims.primitives.histogram.bincounts import bincount
 from gpuprims.primitives.histogram.calls import bind
-from gpuprims.primitives.histogram.exact_weights import adds_exactly, bincount_exactly, histogram_exactly
-from gpuprims.primitives.histogram.here import bincount_here, histogram_here
+from gpuprims.primitives.histogram.exact_weights import adds_exactly, histogram_exactly
+from gpuprims.primitives.histogram.here import histogram_here
 from gpuprims.primitives.histogram.numbers_plan import bind_numbers, plan_numbers
 from gpuprims.primitives.histogram.plan import plan_call
 from gpuprims.primitives.histogram.sample import sample
 from gpuprims.primitives.histogram.variants import VARIANTS
-from gpuprims.primitives.signatures import Array, BincountKeywords, HistogramKeywords, Host, HostArray
+from gpuprims.primitives.signatures import Array, HistogramKeywords, Host, HostArray
 
 PRIMITIVE = Primitive(
     *("histogram", VARIANTS, plan_call, sample, bind),
@@ -29,15 +31,16 @@ PRIMITIVE = Primitive(
             plan_call,
             refused={
                 "density": "plans return counts (divide these)",
+                "out": OUT_OF_CALLS,
                 "segments": "the host checks the offsets of each call (call the function itself)",
             },
         ),
-        "bincount": Planner(plan_numbers, bind_numbers),
+        "bincount": Planner(plan_numbers, bind_numbers, refused={"out": OUT_OF_CALLS}),
+        **dict.fromkeys(("histogram2d", "histogramdd"), f"{__name__}.points"),
     },
-    unplanned=dict.fromkeys(
-        ("histogram2d", "histogramdd"), "the host finds the bins in each call (call the function itself)"
-    ),
 )
+
+__all__ = ["PRIMITIVE", "bincount", "histogram"]
 
 
 @overload
@@ -71,6 +74,7 @@ def histogram(
     axis: int | tuple[int, ...] | None = None,
     segments: Any = None,
     deterministic: bool = True,
+    out: Any = None,
     device: str | Device | None = None,
     variant: str | None = None,
     determinism: Level | None = None,
@@ -100,6 +104,8 @@ def histogram(
         all have the same edges. A call waits for offsets on a device.
     deterministic : bool, default True
         Return the same sums of float weights in every run. False adds them by atomic operations, in any order.
+    out : array, optional
+        Where to write the counts: of their shape and dtype, on the device of ``x``. By default a new array.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -110,8 +116,8 @@ def histogram(
     Returns
     -------
     counts : array
-        Dtype int64, or the dtype of the weights, or float64 for a density. The last axis has the bins; the axes that
-        are not counted along, or that of the segments, come before it.
+        ``out``, or a new array: int64, or the dtype of the weights, or float64 for a density. The last axis has the
+        bins; the axes that are not counted along, or that of the segments, come before it.
     edges : array
         The edges, one more than there are bins.
 
@@ -153,6 +159,10 @@ def histogram(
         "device": device,
         "variant": variant,
     }
+    if out is not None:
+        call = partial(histogram, x, bins, range, density, weights, determinism=determinism, **how)
+        found: tuple[Any, Any] = copied_to_out("histogram", (x, weights), device, out, call, many=1)
+        return found
     if determinism is not None:
         return at_level("histogram", determinism, histogram, x, bins, range, density, weights, **how)
     if weights is not None and adds_exactly(x, weights, deterministic, "histogram", as_floats=bool(density)):
@@ -160,74 +170,3 @@ def histogram(
             partial(histogram_here, x, bins, range, **how), x, weights, device, density=bool(density)
         )
     return histogram_here(x, bins, range, density, weights, **how)
-
-
-@overload
-def bincount(x: Host, weights: Any = None, minlength: int = 0, **keywords: Unpack[BincountKeywords]) -> HostArray: ...
-@overload
-def bincount(x: Array, weights: Any = None, minlength: int = 0, **keywords: Unpack[BincountKeywords]) -> Array: ...
-
-
-@named_keywords
-def bincount(
-    x: Any,
-    weights: Any = None,
-    minlength: int = 0,
-    *,
-    axis: int | None = None,
-    deterministic: bool = True,
-    device: str | Device | None = None,
-    variant: str | None = None,
-    determinism: Level | None = None,
-    **unknown: Any,
-) -> Any:
-    """Count how often each number occurs, as :func:`numpy.bincount`.
-
-    Parameters
-    ----------
-    x : array_like of int
-        Non-negative integers, in one dimension, or in any number of dimensions with ``axis``.
-    weights : array_like, optional
-        Weight of each element, in the shape of ``x``; the sums are float64.
-    minlength : int, default 0
-        The least length of the result, which is the largest element plus one if that is more.
-    axis : int, optional
-        Count along this axis only, for counts of each row.
-    deterministic : bool, default True
-        Return the same sums of float weights in every run; see :func:`gpuprims.histogram`.
-    device : str or Device, optional
-        Where to compute, for host arrays.
-    variant : str, optional
-        The kernel of a histogram to use, instead of the best one.
-    determinism : {"none", "run", "device", "order"}, optional
-        As :func:`gpuprims.reduce`; sums of float weights are exact at ``"device"`` and ``"order"``.
-
-    Returns
-    -------
-    array
-        Dtype int64, or float64 with weights; the last axis has the counts. An empty array gives int64, with or without
-        weights, as in NumPy. The call waits until the largest number is known.
-
-    Raises
-    ------
-    ArgumentError, ShapeError, AxisError, DtypeError
-        A negative element or length, elements that are not integers.
-    ArrayError, DeviceMismatchError, NoVariantError
-        As :func:`gpuprims.reduce`.
-
-    Examples
-    --------
-    >>> import gpuprims
-    >>> gpuprims.bincount([0, 1, 1, 3, 2, 1, 7], device="reference")
-    array([1, 3, 1, 1, 0, 0, 0, 1])
-    >>> gpuprims.bincount([0, 1, 1], weights=[0.5, 1, 2], minlength=3, device="reference")
-    array([0.5, 3. , 0. ])
-    """
-    if unknown:
-        refuse_keywords("bincount", keywords_of(bincount), unknown)
-    how: dict[str, Any] = {"axis": axis, "deterministic": deterministic, "device": device, "variant": variant}
-    if determinism is not None:
-        return at_level("bincount", determinism, bincount, x, weights, minlength, **how)
-    if weights is not None and adds_exactly(x, weights, deterministic, "bincount", as_floats=True):
-        return bincount_exactly(partial(bincount_here, x, minlength=minlength, **how), x, weights, device)
-    return bincount_here(x, weights, minlength, **how)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,8 +13,9 @@ from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out
 from gpuprims.core.planned import Planned
 from gpuprims.core.variant import Variant
-from gpuprims.errors import ArgumentError, DtypeError, ShapeError
+from gpuprims.errors import DtypeError, ShapeError
 from gpuprims.primitives.axes import as_axis, axes_of
+from gpuprims.primitives.beginnings import to_out
 from gpuprims.primitives.histogram.binning import direct
 from gpuprims.primitives.histogram.calls import as_weighing, weighed
 from gpuprims.primitives.histogram.numbers import Numbers, numbers_of
@@ -26,13 +27,13 @@ class NumbersPlan(LaunchPlan):
     """The plan of a call that finds the largest number first; the launch plan is that of the least length."""
 
     __slots__ = ("numbers",)
+    checks_out: ClassVar[bool] = True
     numbers: Numbers
 
     def run(self, operands: Operands, out: Out | None) -> Any:
         """Count, and return the counts to the caller."""
-        if out is not None:
-            raise ArgumentError("bincount: no out=; got one")
-        return operands.to_caller(self.numbers.count(operands))
+        sums = self.numbers.count(operands)
+        return to_out(operands, (sums,), out, (sums.ndim - 1,))[0]
 
     def run_there(self, arrays: Sequence[Any]) -> Any:
         """See :meth:`LaunchPlan.run_there`."""
@@ -74,7 +75,9 @@ def plan_numbers(arrays: tuple[Any, ...], keywords: dict[str, Any]) -> Planned:
     length, dtype = numbers.least
     sums = numbers.plan(length, dtype, operands.alignment, outside=False, reports=False)
     if numbers.bounded:
-        return Planned("bincount", operands, None, with_table(sums, direct(length), alone=True))
+        alone = with_table(sums, direct(length), alone=True)
+        alone.longer = len(sums.results[0].shape) - 1
+        return Planned("bincount", operands, None, alone)
     described = sums.device, sums.primitive, sums.traits, sums.results, sums.compiling
     plan = NumbersPlan(*described, asked=sums.asked, inputs=())
     plan.numbers = numbers

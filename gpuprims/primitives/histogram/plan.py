@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from copy import copy
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError
 from gpuprims.operators import find_op
 from gpuprims.primitives.axes import axes_of
+from gpuprims.primitives.beginnings import to_out
 from gpuprims.primitives.histogram import in_place
 from gpuprims.primitives.histogram.binning import Table, key_dtype
 from gpuprims.primitives.histogram.bins import start_limits, table_between
@@ -48,19 +49,19 @@ _MOST_ADDED = 2**33  # float weights, which are added as integers: what their di
 class HistogramPlan(LaunchPlan):
     """The launch plan of a histogram for any table; it compiles to :class:`Readings`, which :meth:`count` starts."""
 
-    __slots__ = ("alone", "forms", "known", "request", "seeks", "table")
+    __slots__ = ("alone", "forms", "known", "longer", "request", "seeks", "table")
+    checks_out: ClassVar[bool] = True
     request: HistogramRequest
     forms: tuple[Form, ...]
     table: Table
     seeks: int  # bins between the smallest and the largest element of each call, or 0 for the plan's own table
     known: KnownArrays  # whose bounds were finite
     alone: bool  # the result is the counts, without the edges
+    longer: int | None  # the axis along which an array of ``out=`` may be longer
 
     def run(self, operands: Operands, out: Out | None) -> Any:
         """Count with the plan's own table, and return the result to the caller."""
-        if out is not None:
-            raise ArgumentError("histogram: no out=; got one")
-        return operands.to_caller(self.count(operands, self.table).sums)
+        return to_out(operands, (self.count(operands, self.table).sums,), out, (self.longer,))[0]
 
     def runner(self) -> Run:
         """See :class:`LaunchPlan`."""
@@ -100,8 +101,7 @@ class HistogramPlan(LaunchPlan):
         wait, request = start_limits(operands), self.request
         results = self._results(operands, self.table) if self._copies_edges(self.table) else None  # meanwhile
         table = table_between(operands.natives[0].dtype, self.seeks, *wait())
-        described = table.kind, table.bins, table.guide.size
-        if described == (request.kind, request.bins, request.guide):
+        if (table.kind, table.bins, table.guide.size) == (request.kind, request.bins, request.guide):
             same = table.edges.shape == self.table.edges.shape and table.edges.dtype == self.table.edges.dtype
             return self.count(operands, table, results if same else None), table
         return find_sums(operands, self._for_table(table), None).count(operands, table), table
@@ -249,7 +249,7 @@ def plan_sums(
         return Readings(sums, peaks, result.shape, zeroed=bins < asked)
 
     plan = HistogramPlan(device, "histogram", traits, (result,), compiling, asked=variant, inputs=())
-    plan.request, plan.forms, plan.known = request, forms, KnownArrays()
+    plan.request, plan.forms, plan.known, plan.longer = request, forms, KnownArrays(), None
     return plan
 
 

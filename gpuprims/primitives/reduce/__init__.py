@@ -17,6 +17,7 @@ from gpuprims.core.warm_calls import AS_GIVEN, BEGINS, WarmCalls, by_value
 from gpuprims.errors import LazyArrayError
 from gpuprims.expressions import expression
 from gpuprims.operators import Op
+from gpuprims.primitives.beginnings import copied_to_out
 from gpuprims.primitives.found import must_find
 from gpuprims.primitives.masking import masked_call
 from gpuprims.primitives.reduce.exact_spread import spread_exactly, spreads_exactly
@@ -97,7 +98,7 @@ def reduce(
         Convert elements to this dtype before the fold.
     out : array or tuple of arrays, optional
         Write results to these, one for each: of its shape and dtype, in any layout, on the arrays' device, and apart
-        from them in memory. By default new arrays.
+        from them in memory. With ``by``, an array may be longer, and its beginning is returned. By default new arrays.
     ddof : int or float, default 0
         For var, std, nanvar and nanstd: divide by the number of elements minus this, as in NumPy.
     compensated : bool, default False
@@ -184,11 +185,12 @@ def reduce(
     if by is not None:
         from gpuprims.primitives.grouping.by_key import check_by_key, reduce_by_key  # they import what imports reduce
 
-        check_by_key("reduce", arrays, axis=axis, keepdims=keepdims or None, out=out, segments=segments)
+        check_by_key("reduce", arrays, axis=axis, keepdims=keepdims or None, segments=segments)
         operator, read, mapped = masked_call("reduce", arrays, op, map, where, initial, ddof, compensated)
         how = {"op": operator, "map": mapped, "dtype": dtype, "variant": variant}
         plain = dtype is None and variant is None
-        return reduce_by_key(read, by, partial(reduce, **how), operator, mapped, device, plain=plain)
+        call = partial(reduce_by_key, read, by, partial(reduce, **how), operator, mapped, device, plain=plain)
+        return copied_to_out("reduce", (*read, by), device, out, call, varies=lambda axes: 0)
     if segments is not None and axis is not None and arrays:
         refuse_keepdims(keepdims)
         how = {"op": op, "map": map, "dtype": dtype, "ddof": ddof, "compensated": compensated, "initial": initial}

@@ -19,6 +19,7 @@ from gpuprims.core.warm_calls import AS_GIVEN, BEGINS, WarmCalls
 from gpuprims.errors import LazyArrayError
 from gpuprims.expressions import expression
 from gpuprims.operators import Op
+from gpuprims.primitives.beginnings import copied_to_out
 from gpuprims.primitives.copies import in_index_order
 from gpuprims.primitives.masking import masked_call
 from gpuprims.primitives.scan.in_slabs import run_in_slabs
@@ -115,8 +116,8 @@ def scan(
         the last the number of elements, and they never decrease. They may lie on the device, where they are checked as
         :func:`gpuprims.reduce` says. Each segment between two offsets is scanned by itself.
     by : array_like, optional
-        A key for each element, in any order, of the shape of the arrays and of the result: an element's result folds
-        the elements with the same key up to it. A call waits for the number of keys.
+        Keys, in any order, of the shape of the arrays: a result folds the elements with the same key up to its own. A
+        call waits for the number of keys.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -132,10 +133,8 @@ def scan(
 
     Raises
     ------
-    ArgumentError, UnknownOperatorError, AxisError, ShapeError, DtypeError, DeviceMismatchError
-        Arguments that do not fit.
-    NoVariantError
-        No kernel, or not the one asked for, can run the call.
+    ArgumentError, UnknownOperatorError, AxisError, ShapeError, DtypeError, DeviceMismatchError, NoVariantError
+        Arguments that do not fit; no kernel, or not the one asked for, can run the call.
 
     Notes
     -----
@@ -169,16 +168,16 @@ def scan(
     if by is not None:
         from gpuprims.primitives.grouping.by_key import check_by_key, scan_by_key  # they import what imports scan
 
-        check_by_key("scan", arrays, axis=axis, out=out, segments=segments, reverse=reverse or None)
+        check_by_key("scan", arrays, axis=axis, segments=segments, reverse=reverse or None)
         operator, given, mapped = masked_call("scan", arrays, op, map, where, initial)
         how = {"op": operator, "map": mapped, "inclusive": inclusive, "dtype": dtype, "variant": variant}
-        return scan_by_key(given, by, partial(scan, **how), operator, mapped, device)
+        by_key = partial(scan_by_key, given, by, partial(scan, **how), operator, mapped, device)
+        return copied_to_out("scan", (*given, by), device, out, by_key)
     if segments is not None and axis is not None and arrays:
         refuse_reverse(reverse)
         how = {"op": op, "map": map, "inclusive": inclusive, "dtype": dtype, "initial": initial}
-        call, bound = partial(scan, variant=variant, **how), partial(bind, arrays, where=where, device=device, **how)
-        across = None if variant else partial(scan_across, bound)
-        along = call, "scan", arrays, segments, axis, device
+        across = None if variant else partial(scan_across, partial(bind, arrays, where=where, device=device, **how))
+        along = partial(scan, variant=variant, **how), "scan", arrays, segments, axis, device
         return along_axis(*along, op=op, out=out, where=where, reduces=False, across=across)
     key = None
     if map is not None and type(map) is not str and arrays:

@@ -10,10 +10,12 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.outputs import Out, as_out
 from gpuprims.errors import ArgumentError, ShapeError
 from gpuprims.expressions import trace
 from gpuprims.operators import OPERATORS, Op, find_op
 from gpuprims.primitives.axes import one_axis
+from gpuprims.primitives.beginnings import to_out
 from gpuprims.primitives.found import must_find
 from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.grouping.indices import numbers
@@ -46,19 +48,18 @@ def along_axis(
 ) -> Any:
     """Return a fold of segments along an axis by ``call``, a fold of segments of arrays of one dimension.
 
-    ``across`` folds rows whose elements lie apart in memory; without it, these are copied.
+    ``across`` folds rows whose elements lie apart in memory; without it, these are copied. So are results to ``out``.
     """
-    if out is not None:
-        raise ArgumentError(f"{label}: no out= with segments= along an axis; got one (copy the result: out[...] = ...)")
     counts_rows = _finds_places(label, op)
     operands = as_operands(label, arrays if where is None else (*arrays, where), device, stored=True)
     lines = Lines.of(operands, _common_shape(operands), axis)
     segments = Segments(offsets, operands, lines.n)
     segments.check()
     back = must_find(label, find_op(op), operands) if reduces else None
+    written = as_out(operands, out, in_place=not reduces)
     if across is not None and lines.lie_apart:
         results = across(segments, lines.along)
-        return results if back is None else back(results)
+        return _returned(operands, results if back is None else back(results), written)
     given = [lines.flat(native) for native in operands.natives]
     how = {} if where is None else {"where": given.pop()}
     found = call(*given, segments=lines.offsets(segments), device=operands.device, **how)
@@ -67,7 +68,17 @@ def along_axis(
         return operands.to_caller(lines.shaped(one, segments.count if reduces else lines.n, places=counts_rows))
 
     results = tuple(map(shaped, found)) if isinstance(found, tuple) else shaped(found)
-    return results if back is None else back(results)
+    return _returned(operands, results if back is None else back(results), written)
+
+
+def _returned(operands: Operands, results: Any, out: Out | None) -> Any:
+    """Return results of the caller's library, or copy them to the caller's arrays."""
+    if out is None:
+        return results
+    several = results if isinstance(results, tuple) else (results,)
+    natives = as_operands(operands.label, several, operands.device, stored=True).natives
+    given = to_out(operands, natives, out, (None,) * len(natives))
+    return given if out.several else given[0]
 
 
 def _finds_places(label: str, op: Any) -> bool:

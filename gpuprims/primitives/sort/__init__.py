@@ -15,7 +15,7 @@ from gpuprims.errors import ArgumentError
 from gpuprims.primitives.signatures import Array, Element, Function, Host, HostArray, Out, SortKeywords, Where
 from gpuprims.primitives.sort.calls import in_order
 from gpuprims.primitives.sort.compared import check_less
-from gpuprims.primitives.sort.keyed import keys_by
+from gpuprims.primitives.sort.keyed import keys_by, sort_by
 from gpuprims.primitives.sort.plan import sample
 from gpuprims.primitives.sort.plans import PLANS, bind_lexsort, bind_sort
 from gpuprims.primitives.sort.segments import argsort_segments, sort_segments
@@ -83,10 +83,10 @@ def sort(
         The call waits until they are on the host.
     out : array, optional
         Where to write: of the result's shape and dtype, on the device of ``x``, apart from it in memory. By default a
-        new array. Not with ``key``.
+        new array.
     segments : array_like of int, optional
         Offsets along ``axis``, as of rows in CSR: the first is 0, the last the axis' length, and they never decrease.
-        Each segment between two offsets is sorted by itself, of every row alike. Not with ``key``.
+        Each segment between two offsets is sorted by itself, of every row alike.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -142,11 +142,11 @@ def sort(
         refuse_keywords("sort", keywords_of(sort), unknown)
     check_less("sort", less, x, device, check=check, key=key, segments=segments)
     if key is not None:
-        keys = keys_by("sort", key, x, device, segments=segments, out=out)
-        return sort_by_key(keys, x, axis=axis, descending=descending, device=device, variant=variant)[1]
+        how = {"axis": axis, "descending": descending, "variant": variant}
+        return sort_by("sort", sort_by_key, key, (x,), device, out, segments, **how)[0]
     if segments is not None:
         return sort_segments(x, segments, device, axis=axis, descending=descending, out=out, variant=variant)
-    how: dict[str, Any] = {"axis": axis, "descending": descending, "out": out, "variant": variant}
+    how = {"axis": axis, "descending": descending, "out": out, "variant": variant}
     return in_order("sort", "keys", (x,), device, less=less, real=False, **how)
 
 
@@ -248,9 +248,9 @@ def sort_by_key(
         raise ArgumentError("sort_by_key: keys and one or more arrays of values; got no values")
     check_less("sort_by_key", less, keys, device, check=check, key=key)
     if key is not None:
-        by = keys_by("sort_by_key", key, keys, device, out=out)
-        return sort_by_key(by, keys, *values, axis=axis, descending=descending, device=device, variant=variant)[1:]
-    how: dict[str, Any] = {"axis": axis, "descending": descending, "out": out, "variant": variant}
+        how = {"axis": axis, "descending": descending, "variant": variant}
+        return sort_by("sort_by_key", sort_by_key, key, (keys, *values), device, out, **how)
+    how = {"axis": axis, "descending": descending, "out": out, "variant": variant}
     found: tuple[Any, ...] = in_order("sort_by_key", "pairs", (keys, *values), device, less=less, real=False, **how)
     return found
 

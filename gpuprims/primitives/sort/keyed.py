@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from gpuprims.core.device import Device
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.expressions import expression
+from gpuprims.primitives.beginnings import copied_to_out
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.signatures import Function
+
+
+def sort_by(
+    label: str,
+    sort_by_key: Callable[..., tuple[Any, ...]],
+    key: Function,
+    arrays: tuple[Any, ...],
+    device: str | Device | None,
+    out: Any,
+    segments: Any = None,
+    **how: Any,
+) -> tuple[Any, ...]:
+    """Sort arrays by a function of the first one's elements."""
+    keys = keys_by(label, key, arrays[0], device, segments=segments)
+    call = partial(sort_by_key, keys, *arrays, device=device, **how)
+    found: tuple[Any, ...] = copied_to_out(label, arrays, device, out, lambda: call()[1:])
+    return found
 
 
 def keys_by(label: str, key: Function, x: Any, device: str | Device | None, **excluded: Any) -> Any:

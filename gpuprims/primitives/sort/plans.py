@@ -9,6 +9,7 @@ from gpuprims.core.device import Device
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out
 from gpuprims.core.plans import planner
+from gpuprims.core.primitive import Planner
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, ShapeError, quoted
@@ -83,7 +84,7 @@ _APART = {
     "check": "it reads elements on the host (check a call of the function once)",
 }
 bind_sort = partial(_bind_alone, "keys", "sort")
-PLANS = {
+PLANS: dict[str, Planner | str] = {
     "sort": planner("sort", bind_sort, plan_call, positional=("axis",), refused=_APART),
     "argsort": planner(
         "argsort", partial(_bind_alone, "indices", "argsort"), plan_call, positional=("axis",), refused=_APART
@@ -92,4 +93,5 @@ PLANS = {
         "sort_by_key", _bind_by_key, plan_call, refused={name: _APART[name] for name in ("key", "check")}
     ),
     "lexsort": planner("lexsort", bind_lexsort, plan_lexsort),
+    **dict.fromkeys(("unique", "group_by"), "gpuprims.primitives.grouping.plans"),
 }

@@ -10,8 +10,10 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.errors import ArgumentError, AxisError
+from gpuprims.core.outputs import as_out
+from gpuprims.errors import AxisError
 from gpuprims.expressions import trace
+from gpuprims.primitives.beginnings import to_out
 from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.grouping.indices import numbers
 from gpuprims.primitives.map import map as map_arrays
@@ -41,22 +43,22 @@ def argsort_segments(x: Any, offsets: Any, device: str | Device | None = None, *
 def _sorted(
     label: str, x: Any, offsets: Any, device: str | Device | None, *, axis: Any, descending: Any, out: Any, variant: Any
 ) -> Any:
-    if out is not None:
-        raise ArgumentError(f"{label}: no out= with segments=; got one (copy the result: out[...] = ...)")
     if axis is None:
         raise AxisError(f"{label}: one axis with segments=; got axis=None (sort x.reshape(-1), with offsets in that)")
     operands = as_operands(label, (x,), device)
-    shape = tuple(operands.natives[0].shape)
+    written, shape = as_out(operands, out), tuple(operands.natives[0].shape)
     if len(shape) > 1 or axis not in (-1, 0):
         lines = Lines.of(operands, shape, axis)
         own = Segments(offsets, operands, lines.n)
         own.check()
         found = _in_one_row(label, lines.flat(operands.natives[0]), lines.offsets(own), operands, descending, variant)
-        return operands.to_caller(lines.shaped(found, lines.n, places=label == "argsort"))
+        shaped = lines.shaped(found, lines.n, places=label == "argsort")
+        return to_out(operands, (shaped,), written, (None,))[0]
     segments = Segments(offsets, operands)
     segments.check()
     elements = flat(operands, operands.natives[0])
-    return operands.to_caller(_in_segments(label, elements, segments, operands, descending, variant))
+    found = _in_segments(label, elements, segments, operands, descending, variant)
+    return to_out(operands, (found,), written, (None,))[0]
 
 
 def _in_one_row(label: str, elements: Any, offsets: Any, operands: Operands, descending: Any, variant: Any) -> Any:

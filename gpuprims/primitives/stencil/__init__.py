@@ -27,8 +27,7 @@ from gpuprims.primitives.stencil.variants import VARIANTS
 PRIMITIVE = Primitive(
     *("stencil", VARIANTS, plan_call, sample, bind),
     tuning_case=f"{__name__}.tuning_case",
-    plans={"blur": planner("blur", bind_blur, plan_call)},
-    unplanned={"convolve": "the host reads the weights in each call (make a plan of stencil)"},
+    plans={"blur": planner("blur", bind_blur, plan_call), "convolve": f"{__name__}.convolve"},
 )
 _WARM = WarmCalls()
 # Weights whose bytes are compared at each call.

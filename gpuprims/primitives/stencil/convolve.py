@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -12,20 +12,22 @@ from gpuprims.core.determinism import asks_for_device, cached_by_level
 from gpuprims.core.device import Device, device_of
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import LaunchPlan
-from gpuprims.core.layout import is_contiguous
+from gpuprims.core.layout import Form, contiguous, is_contiguous
 from gpuprims.core.operands import Operands, as_operands, is_plain
-from gpuprims.core.outputs import Out, as_out, host_results
+from gpuprims.core.outputs import Out, as_out
 from gpuprims.core.taking import Step
 from gpuprims.core.warm_calls import Key, Run, WarmCalls, runner_of
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError, did_you_mean, quoted
 from gpuprims.expressions import computable, trace, typed
+from gpuprims.primitives.beginnings import to_out
 from gpuprims.primitives.grouping.flat import flat
-from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.stencil.calls import run
 from gpuprims.primitives.stencil.grids import border_of, grid_along
+from gpuprims.primitives.stencil.plan import plan_call
 from gpuprims.primitives.stencil.request import StencilRequest
 from gpuprims.primitives.stencil.stencils import Dtype, Stencil
 from gpuprims.primitives.stencil.weights import of_sum, of_weights
+from gpuprims.primitives.steps import steps_planner
 
 _LABEL = "convolve"
 _INT64 = np.dtype(np.int64)
@@ -88,8 +90,7 @@ def convolve(
     """
     if unknown:
         refuse_keywords(_LABEL, keywords_of(convolve), unknown)
-    if mode not in get_args(Ends):
-        raise ArgumentError(f"{_LABEL}: a mode among full, same, valid; got {quoted(mode)}{_hint(mode)}")
+    _check_mode(mode)
     key = None
     v = _on_host(v, getattr(a, "size", 0))
     if out is None and is_plain(v) and v.nbytes <= _FEW and 0 < v.size <= getattr(a, "size", 0):
@@ -99,23 +100,27 @@ def convolve(
     given = [np.asarray(one) if isinstance(one, list | tuple) else one for one in (a, v)]
     first, second = (as_operands(_LABEL, (one,), device) for one in given)
     for operands in (first, second):
-        _check(operands)
+        _check(operands.natives[0].shape, operands.natives[0].dtype)
     long, short = (first, second) if first.natives[0].size >= second.natives[0].size else (second, first)
     weights = np.asarray(short.to_host(flat(short, short.natives[0])))
-    result = computable(np.result_type(long.natives[0].dtype, weights.dtype), _LABEL)
+    return _convolved(long, weights, mode, as_out(long, out), key)
+
+
+def _convolved(long: Operands, weights: np.ndarray, mode: Ends, out: Out | None, key: Key | None) -> Any:
+    """Return the sums of the longer array; keep how, by a key."""
+    result = _dtype(long.natives[0].dtype, weights)
     if mode == "same":
         request = _request(long, weights, (len(weights) - 1) // 2, result)
-        return run(long, request, as_out(long, out), None, partial(_WARM.keep, key))
+        return run(long, request, out, None, partial(_WARM.keep, key))
     if mode == "full" and long.on_host and long.natives[0].size <= _SHORT:
-        return _full_of_few(long, weights, result, as_out(long, out), key)
+        return _full_of_few(long, weights, result, out, key)
     sums = _full(long, weights, result, key) if mode == "full" else _valid(long, weights, result)
-    written = as_out(long, out)
-    if written is None:
-        found = long.to_caller(sums)
-        return found.copy() if mode == "valid" and isinstance(found, np.ndarray) else found
-    if long.on_host:
-        return host_results(long, [np.asarray(long.to_caller(sums))], written, single=True)
-    return map_arrays("x", sums, out=out, device=long.device)
+    (found,) = to_out(long, (sums,), out, (None,))
+    return found.copy() if out is None and mode == "valid" and isinstance(found, np.ndarray) else found
+
+
+def _dtype(element: Dtype, weights: np.ndarray) -> Dtype:
+    return computable(np.result_type(element, weights.dtype), _LABEL)
 
 
 def _on_host(v: Any, size: Any) -> Any:
@@ -126,12 +131,16 @@ def _on_host(v: Any, size: Any) -> Any:
     return np.asarray(device.driver.to_host(v))
 
 
-def _check(operands: Operands) -> None:
-    (array,) = operands.natives
-    if array.ndim != 1 or not array.size:
-        raise ShapeError(f"{_LABEL}: two arrays of one dimension, with elements; got shape {tuple(array.shape)}")
-    if array.dtype.kind == "c":
-        raise DtypeError(f"{_LABEL}: real numbers; got dtype {array.dtype} (convolve .real and .imag)")
+def _check(shape: Sequence[int], dtype: Dtype) -> None:
+    if len(shape) != 1 or not shape[0]:
+        raise ShapeError(f"{_LABEL}: two arrays of one dimension, with elements; got shape {tuple(shape)}")
+    if dtype.kind == "c":
+        raise DtypeError(f"{_LABEL}: real numbers; got dtype {dtype} (convolve .real and .imag)")
+
+
+def _check_mode(mode: Any) -> None:
+    if mode not in get_args(Ends):
+        raise ArgumentError(f"{_LABEL}: a mode among full, same, valid; got {quoted(mode)}{_hint(mode)}")
 
 
 def _hint(mode: Any) -> str:
@@ -204,12 +213,18 @@ def _there(long: Operands) -> Operands:
 def _request(operands: Operands, weights: np.ndarray, ahead: int, result: Dtype) -> StencilRequest:
     """Return the stencil whose first sum multiplies element ``ahead`` by the first weight."""
     (array,) = operands.natives
+    return _request_of(int(array.size), array.dtype, weights, ahead, result, operands.device)
+
+
+def _request_of(
+    size: int, element: Dtype, weights: np.ndarray, ahead: int, result: Dtype, device: Device
+) -> StencilRequest:
     turned = np.ascontiguousarray(weights[::-1])
     first = ahead - len(weights) + 1
-    double = operands.driver.capabilities.fp64 or asks_for_device()
-    stencil = _stencil(turned.tobytes(), turned.dtype, first, array.dtype, result, double)
-    grid, _ = grid_along(_LABEL, (int(array.size),), (0,))
-    return StencilRequest(_LABEL, stencil, border_of(_LABEL, "constant", 0, array.dtype), grid)
+    double = device.capabilities.fp64 or asks_for_device()
+    stencil = _stencil(turned.tobytes(), turned.dtype, first, element, result, double)
+    grid, _ = grid_along(_LABEL, (size,), (0,))
+    return StencilRequest(_LABEL, stencil, border_of(_LABEL, "constant", 0, element), grid)
 
 
 @cached_by_level(256)
@@ -223,3 +238,38 @@ def _stencil(given: bytes, dtype: Dtype, first: int, element: Dtype, result: Dty
     value = np.dtype(np.uint64 if result.itemsize == _INT64.itemsize else np.uint32)
     finish = typed(trace(lambda sums, n: sums.astype(result), 2), (value, _INT64), (result,))
     return of_sum(centred.astype(value), element, finish)
+
+
+class _Weights(NamedTuple):
+    """What a plan keeps: the second array, and the mode."""
+
+    v: np.ndarray
+    mode: Ends
+
+
+def _kept(v: Any = None, mode: Ends = "full") -> _Weights:
+    if v is None:
+        raise ArgumentError(f"plan of {_LABEL}: two arrays, the second of which the plan keeps; got one")
+    _check_mode(mode)
+    operands = as_operands(_LABEL, (v,), None)
+    _check(operands.natives[0].shape, operands.natives[0].dtype)
+    return _Weights(np.array(operands.to_host(flat(operands, operands.natives[0]))), mode)
+
+
+def _first(kept: _Weights, forms: tuple[Form, ...], alignment: int, device: Device, generation: int) -> LaunchPlan:
+    """Return the plan of the stencil that adds most sums."""
+    (form,) = forms
+    _check(form.shape, form.dtype)
+    if form.shape[0] < len(kept.v):
+        rule = f"plan of {_LABEL}: an array at least as long as the second, which has {len(kept.v)} elements"
+        raise ShapeError(f"{rule}; got {form.shape[0]} (exchange them)")
+    (size,), ahead = form.shape, (len(kept.v) - 1) // 2 if kept.mode == "same" else 0
+    request = _request_of(size, form.dtype, kept.v, ahead, _dtype(form.dtype, kept.v), device)
+    return plan_call(request, (contiguous(form.dtype, (size,), alignment),), None, alignment, device, None, generation)
+
+
+def _steps(kept: _Weights, long: Operands, out: Out | None) -> Any:
+    return _convolved(long, kept.v, kept.mode, out, None)
+
+
+PLANS = {_LABEL: steps_planner(_LABEL, _kept, _first, _steps, positional=("v", "mode"))}

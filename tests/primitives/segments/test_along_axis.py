@@ -132,7 +132,7 @@ WRONG: dict[str, tuple[Any, type[Exception], str]] = {
         lambda **w: gpuprims.reduce(X, op="max", segments=[0, 0, 3], axis=1, **w), EmptyReductionError, "segment",
     ),
     "out": (
-        lambda **w: gpuprims.scan(X, segments=[0, 3], axis=1, out=X.copy(), **w), ArgumentError, "no out= with",
+        lambda **w: gpuprims.scan(X, segments=[0, 3], axis=1, out=X[1:].copy(), **w), ShapeError, "out= of the",
     ),
     "an index": (
         lambda **w: gpuprims.reduce(X, op=INDEXED, segments=[0, 3], axis=1, **w), ArgumentError, "without prepare=",

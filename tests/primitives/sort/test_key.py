@@ -63,7 +63,7 @@ def test_indices_go_to_out(device: gpuprims.Device, rng: np.random.Generator) ->
 
 
 WRONG: dict[str, tuple[Any, type[Exception], str]] = {
-    "out": ({"key": "abs(x)", "out": np.zeros(3)}, errors.ArgumentError, "sort: no out= with key="),
+    "out": ({"key": "abs(x)", "out": np.zeros(4)}, errors.ShapeError, "sort: out= of the result's shape"),
     "segments": ({"key": "abs(x)", "segments": [0, 3]}, errors.ArgumentError, "sort: no segments= with key="),
     "results": ({"key": lambda x: (x, -x)}, errors.ArgumentError, "one number; got 2 results"),
     "parameters": ({"key": lambda x, y: x + y}, errors.ArgumentError, r"one element; got one of \(x, y\)"),

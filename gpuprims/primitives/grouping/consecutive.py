@@ -1,0 +1,112 @@
+"""unique_consecutive: the first element of each run of equal neighbours."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Unpack, overload
+
+import numpy as np
+
+from gpuprims.core.device import Device
+from gpuprims.core.keywords import check_flags, keywords_of, named_keywords, refuse_keywords
+from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.outputs import Out, as_out
+from gpuprims.expressions import trace
+from gpuprims.primitives.beginnings import to_out
+from gpuprims.primitives.grouping.flat import flat
+from gpuprims.primitives.grouping.runs import find_runs
+from gpuprims.primitives.grouping.scanned_runs import Wanted
+from gpuprims.primitives.map import map as map_arrays
+from gpuprims.primitives.signatures import Array, Host, HostArray, Written
+
+_INT64 = np.dtype(np.int64)
+_AS_INT64 = trace(lambda index: index.astype(np.int64), 1)
+
+
+@overload
+def unique_consecutive(x: Host, **keywords: Unpack[Written]) -> HostArray: ...
+@overload
+def unique_consecutive(x: Array, **keywords: Unpack[Written]) -> Array: ...
+@overload
+def unique_consecutive(
+    x: Any, return_inverse: bool = False, return_counts: bool = False, **keywords: Unpack[Written]
+) -> Any: ...
+
+
+@named_keywords
+def unique_consecutive(
+    x: Any,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    *,
+    out: Any = None,
+    device: str | Device | None = None,
+    **unknown: Any,
+) -> Any:
+    """Return the first element of each run of equal neighbours, as ``torch.unique_consecutive`` does.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; its elements are taken in C order.
+    return_inverse : bool, default False
+        True to return, for each element of ``x``, the number of its run too.
+    return_counts : bool, default False
+        True to return the length of each run too.
+    out : array or tuple of arrays, optional
+        Where to write, as of :func:`gpuprims.unique`. By default new arrays.
+    device : str or Device, optional
+        Where to compute, for host arrays.
+
+    Returns
+    -------
+    array or tuple of arrays
+        The elements without their repetitions; with ``return_inverse`` or ``return_counts`` a tuple that ends with
+        these, as int64, in this order. The inverse has the shape of ``x``. Arrays are of the library of ``x``.
+
+    Raises
+    ------
+    ArrayError, DtypeError, DeviceMismatchError
+        As :func:`gpuprims.map`.
+
+    Notes
+    -----
+    NaN are equal to each other, and -0.0 is equal to 0.0. A call waits for the number of runs.
+
+    Examples
+    --------
+    >>> import gpuprims, numpy as np
+    >>> gpuprims.unique_consecutive(np.int32([1, 1, 2, 2, 2, 1]), device="reference")
+    array([1, 2, 1], dtype=int32)
+    >>> gpuprims.unique_consecutive(np.int32([1, 1, 2]), return_inverse=True, device="reference")
+    (array([1, 2], dtype=int32), array([0, 0, 1]))
+    """
+    if unknown:
+        refuse_keywords("unique_consecutive", keywords_of(unique_consecutive), unknown)
+    check_flags("unique_consecutive", return_inverse=return_inverse, return_counts=return_counts)
+    operands = as_operands("unique_consecutive", (x,), device)
+    return consecutive(return_inverse, return_counts, operands, as_out(operands, out))
+
+
+def consecutive(return_inverse: bool, return_counts: bool, operands: Operands, out: Out | None) -> Any:
+    """Return the first element of each run, and what is wanted beside them."""
+    elements, shape = flat(operands, operands.natives[0]), operands.natives[0].shape
+    given = partial(returned, operands, out=out, inverse=1 if return_inverse else None)
+    if not elements.shape[0]:
+        shapes = ((shape, return_inverse), ((0,), return_counts))
+        return given(elements, [operands.empty(one, _INT64) for one, wanted in shapes if wanted])
+    runs = find_runs(operands, elements, Wanted(values=True, offsets=return_counts, ranks=return_inverse))
+    results = []
+    if return_inverse:
+        inverse = map_arrays(_AS_INT64, runs.ranks, device=operands.device)
+        results.append(operands.cut(inverse, 0, shape))
+    if return_counts:
+        results.append(runs.lengths(operands))
+    return given(runs.values, results)
+
+
+def returned(operands: Operands, values: Any, more: list[Any], out: Out | None, inverse: int | None) -> Any:
+    """Return arrays to the caller: one bare, several as a tuple; ``inverse`` is the place of one of a known shape."""
+    axes = [None if place == inverse else 0 for place in range(1 + len(more))]
+    results = to_out(operands, (values, *more), out, axes)
+    return results if more else results[0]
