@@ -71,7 +71,7 @@ def exactly(folding: Folding) -> Folding:
     dtypes: list[Dtype] = []
     for form, dtype in zip(forms, values, strict=True):
         dtypes += [dtype] if form is None else [_UINT64] * form.words + [_UINT32]
-    given_to, count = _arguments(folding.map), _arguments(folding.finish)[-1]
+    given_to, count = arguments_of(folding.map), arguments_of(folding.finish)[-1]
 
     def load(*given: Any) -> Any:
         split: list[Any] = []
@@ -107,7 +107,7 @@ def exactly(folding: Folding) -> Folding:
     )
 
 
-def _arguments(function: TypedExpr) -> Dtypes:
+def arguments_of(function: TypedExpr) -> Dtypes:
     """Return the dtypes of a function's arguments; of those that it does not read, int64."""
     read = {int(node.value): node.dtype for node in function.nodes if node.name == "argument"}
     return tuple(read.get(k, INT64) for k in range(function.arity))

@@ -46,7 +46,7 @@ def rounds(folding: Folding) -> bool:
     if folding.better is not None or all(value.kind in "biu" for value in folding.values):
         return False
     computed = [node for node in folding.op.nodes if node.dtype.kind not in "biu"]
-    return any(node.name not in ("argument", *SELECTIONS) for node in computed)
+    return any(node.name not in ("argument", "where", *SELECTIONS) for node in computed)
 
 
 def adds(folding: Folding) -> bool:

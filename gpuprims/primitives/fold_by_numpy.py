@@ -37,6 +37,11 @@ _IDENTITIES = {"sum": 0.0, "prod": 1.0, "mean": 0.0}
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
+def _adds_words() -> bool:
+    """Return True at the level "order", where that kernel adds the words of exact sums and products."""
+    return asked_level() == "order"
+
+
 def folds_by_numpy(
     device: Device, few: Few, op: object, form: Form, axes: tuple[int, ...], keepdims: bool, result: Dtype
 ) -> ByNumPy | None:
@@ -50,6 +55,7 @@ def folds_by_numpy(
         return None
     if form.dtype in FLOATS and op in _IDENTITIES:
         flat = not kept and is_contiguous(form) and result == form.dtype and math.prod(form.shape) > FEWEST_BY_LANES
+        flat = flat and not _adds_words()
         shape = (1,) * len(form.shape) if keepdims else ()
         return ByNumPy(partial(_fold_floats, op, shape), few_floats(device), _IN_ORDER) if flat else None
     if op in TRUTHS and form.dtype.kind == "b" and not kept and is_contiguous(form):
@@ -126,8 +132,7 @@ def scans_by_numpy(
     if not isinstance(op, str) or op not in FOLDS or not form.shape:
         return None
     if op == "sum" and form.dtype in FLOATS and form.dtype == result and flat and inclusive and is_contiguous(form):
-        # At the level "order" the same kernel adds words of exact sums.
-        return None if asked_level() == "order" else ByNumPy(_scan_floats, few_floats(device), _IN_ORDER)
+        return None if _adds_words() else ByNumPy(_scan_floats, few_floats(device), _IN_ORDER)
     if not integers:
         return None
     if not flat and not is_contiguous(form):

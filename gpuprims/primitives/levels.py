@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from gpuprims.core.determinism import asked_level, asks_for_device
 from gpuprims.operators import Folding
+from gpuprims.operators.exact_products import multiplied_exactly
 from gpuprims.operators.exact_words import exactly
 from gpuprims.operators.portable import settled
 
 
 def at_level(folding: Folding) -> Folding:
-    """Return a folding whose sums of floats are exact, if calls here are asked for the level "order"."""
-    return exactly(folding) if asked_level() == "order" else folding
+    """Return a folding whose sums and products of floats have no order, if calls here ask for the level "order"."""
+    return multiplied_exactly(exactly(folding)) if asked_level() == "order" else folding
 
 
 def settled_here(folding: Folding) -> Folding:

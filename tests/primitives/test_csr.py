@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,6 @@ from gpuprims.errors import (
     ArgumentError,
     DeviceMismatchError,
     DtypeError,
-    NoVariantError,
     ShapeError,
     UnknownVariantError,
 )
@@ -222,5 +223,22 @@ def test_the_level_device_has_the_same_bits_everywhere(
             given = A.data, A.indices, A.indptr, B
             got, expected = (csr_product(*given, device=one, determinism="device") for one in (device, "reference"))
             assert got.tobytes() == expected.tobytes()
-    with pytest.raises(NoVariantError, match="reaches the level 'device' of determinism; the call asks for 'order'"):
-        csr_product(*given, device=device, determinism="order")
+
+
+@pytest.mark.parametrize("outputs", [None, 3])
+def test_the_level_order_has_exact_sums_of_rounded_products(
+    device: gpuprims.Device, rng: np.random.Generator, outputs: int | None
+) -> None:
+    if not device.capabilities.fp64:
+        pytest.skip("exact sums need float64")
+    A, B = rows_of(rng, rng.integers(0, 60, 30), 77, "float32"), beside(rng, 77, outputs, "float32")
+    A.data[::5] *= np.float32(2.0**40)  # which hides the other products in sums of floats
+    within = [first + rng.permutation(last - first) for first, last in pairwise(A.indptr)]
+    turned = np.concatenate(within)
+    got = csr_product(A.data, A.indices, A.indptr, B, device=device, determinism="order")
+    again = csr_product(A.data[turned], A.indices[turned], A.indptr, B, device="reference", determinism="order")
+    assert got.tobytes() == again.tobytes()
+    products = A.data.reshape(-1, *[1] * (B.ndim - 1)) * B[A.indices]
+    for row, (first, last) in enumerate(pairwise(A.indptr)):
+        columns = products[first:last].reshape(last - first, outputs or 1).T.astype(np.float64)
+        np.testing.assert_allclose(np.ravel(got[row]), [math.fsum(column) for column in columns], rtol=2**-24)

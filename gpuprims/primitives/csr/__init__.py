@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpuprims.core.determinism import Level, at_level
+from gpuprims.core.determinism import Level, asked_level, at_level
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.primitives.csr.checks import check_indices
+from gpuprims.primitives.csr.exact import product_exactly
 from gpuprims.primitives.csr.plan import checked_operands, plan_call, sample
 from gpuprims.primitives.csr.variants import VARIANTS
 
@@ -47,7 +48,8 @@ def csr_product(
     variant : str, optional
         The kernel to use, instead of the best one.
     determinism : {"none", "run", "device", "order"}, optional
-        The level of determinism; see :func:`gpuprims.use_determinism`.
+        The level of determinism; see :func:`gpuprims.use_determinism`. At ``"order"``, sums of products, each of which
+        is rounded, are exact, rounded once.
 
     Returns
     -------
@@ -85,10 +87,14 @@ def csr_product(
     place = None if operands.on_host else operands.device
     check_indices("csr_product", columns, ends, elements.shape[0], beside.shape[0], place)
     asked = asked_by_name("csr_product", variant)
+    if asked is None and asked_level() == "order":
+        return product_exactly(operands)
     return find_plan(plan_call, operands, None, None, asked).run(operands, None)
 
 
 def product_of_checked(data: Any, indices: Any, indptr: Any, dense: Any, *, device: Device) -> Any:
     """Return :func:`csr_product` for indices that :func:`check_indices` accepts; they are not checked here."""
     operands = checked_operands((data, indices, indptr, dense), device)
+    if asked_level() == "order":
+        return product_exactly(operands)
     return find_plan(plan_call, operands, None, None, None).run(operands, None)

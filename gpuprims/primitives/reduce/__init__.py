@@ -198,8 +198,8 @@ def reduce(
         across = None if variant else partial(reduce_across, bound)
         along = call, "reduce", arrays, segments, axis, device
         return along_axis(*along, op=op, out=out, where=where, reduces=True, across=across)
-    if Asked.ever and segments is None and variant is None and spreads_exactly(op, arrays, where, initial, dtype):
-        return spread_exactly(reduce, arrays, op, map, axis, keepdims, dtype, ddof, out, device)
+    if Asked.ever and segments is None and variant is None and spreads_exactly(op, arrays, initial, dtype):
+        return spread_exactly(reduce, arrays, op, map, axis, keepdims, dtype, ddof, out, where, device)
     key = None
     if map is not None and type(map) is not str and arrays:
         map = expression(map, len(arrays))  # noqa: A001 - the primitive's name

@@ -78,8 +78,9 @@ def _weights(data: Data, dtype: str) -> Iterator[tuple[str, Any]]:
 def _exact(data: Data, dtype: str) -> Iterator[tuple[str, Any]]:
     x, keys, how = data.numbers(9_001, dtype), _keys(data, 9_001), _how(data)
     with use_determinism("order"):
-        for op in ("sum", "mean", "var", "norm"):
+        for op in ("sum", "mean", "var", "norm", "nanvar"):
             yield f"exact {op} {dtype}", reduce(x, **(how | {"op": op}))
+        yield f"exact prod {dtype}", reduce(1 + x / 100, op="prod", **how)
         yield f"exact sum of NaN {dtype}", reduce(data.uneven(9_001, dtype), **how)
         yield f"exact axis {dtype}", reduce(x[:9_000].reshape(90, 100), axis=0, **how)
         yield f"exact by {dtype}", reduce(x, by=keys, **how)

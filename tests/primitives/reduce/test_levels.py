@@ -160,6 +160,32 @@ def test_spreads_do_not_depend_on_the_order(device: gpuprims.Device, rng: np.ran
         assert np.asarray(got).dtype == np.float32
 
 
+@pytest.mark.filterwarnings(
+    "ignore:Degrees of freedom:RuntimeWarning", "ignore:Mean of empty:RuntimeWarning", "ignore:invalid"
+)
+@pytest.mark.parametrize("op", ["nanvar", "nanstd", "var"])
+def test_spreads_leave_out_nan_and_what_a_mask_leaves_out(
+    device: gpuprims.Device, rng: np.random.Generator, op: str
+) -> None:
+    if not device.capabilities.fp64:
+        pytest.skip("exact sums need float64")
+    x = (1000 + rng.standard_normal((40, 70))).astype(np.float32)
+    mask = rng.random(x.shape) < 0.6
+    mask[0], mask[1, 1:] = False, False
+    if op != "var":
+        x[~mask] = np.nan
+    how: dict[str, Any] = {"op": op, "axis": 1, "ddof": 1, "where": mask if op == "var" else None}
+    got = gpuprims.reduce(x, device=device, determinism="order", **how)
+    if op == "var":
+        how["where"] = mask[:, ::-1].copy()
+    turned = gpuprims.reduce(x[:, ::-1].copy(), device="reference", determinism="order", **how)
+    assert bits(got) == bits(turned)
+    wide = x.astype(np.float64)
+    near = np.var(wide, axis=1, ddof=1, where=mask) if op == "var" else getattr(np, op)(wide, axis=1, ddof=1)
+    np.testing.assert_allclose(got, near, rtol=1e-5)
+    assert np.isnan(got[:2]).all()
+
+
 def test_exact_sums_are_never_worse_than_the_defaults(device: gpuprims.Device, rng: np.random.Generator) -> None:
     if not device.capabilities.fp64:
         pytest.skip("exact sums need float64")

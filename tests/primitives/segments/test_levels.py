@@ -49,6 +49,16 @@ def test_sums_of_segments_and_keys_are_exact(device: gpuprims.Device, rng: np.ra
     assert again.tobytes() == by_keys.tobytes()
 
 
+@pytest.mark.parametrize("op", ["max", "argmin"])
+def test_extremes_of_segments_do_not_depend_on_the_order_of_kernels(op: str) -> None:
+    x, how = np.float32([3, 1, -0.0, 0, 2, 2]), {"op": op, "device": "reference", "determinism": "order"}
+    places = {"max": [3, 0, 2], "argmin": [1, 2, 4]}[op]
+    assert gpuprims.reduce(x, segments=[0, 2, 4, 6], **how).tolist() == places
+    assert gpuprims.reduce(x, by=[5, 5, 7, 7, 9, 9], **how).tolist() == places
+    scanned = {"max": [3, 3, 0, 0, 2, 2], "argmin": [0, 1, 2, 2, 4, 4]}[op]
+    assert gpuprims.scan(x, segments=[0, 2, 4, 6], **how).tolist() == scanned
+
+
 def test_warm_calls_of_segments_keep_levels_apart(device: gpuprims.Device) -> None:
     """Whether a kernel that reads offsets runs a call depends on the level."""
     x, offsets = device.asarray(np.float32([1e8, 1, 1, -1e8, 3])), [0, 4, 5]
