@@ -54,6 +54,7 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "compact, arithmetic": (lambda x, **at: G.compact(x, "(x * x - x < 3) | (x == 2)", **at), REAL[1:]),
     "compact, mask": (lambda x, **at: G.compact(x, x != x.ravel()[0], **at), (*REAL, "float16", "complex64")),
     "compact, elements": (lambda x, **at: G.compact(x, "x", **at), REAL),
+    "nonzero": (lambda x, **at: G.nonzero(x.ravel(), **at), ("bool", "float32")),
     "bincount": (lambda x, **at: G.bincount(x.ravel(), minlength=9, **at), ("bool", "uint8", "uint16")),
     "median": (G.median, ("int32", "uint32", "int64", "uint64", *FLOATS)),
     "quantile": (lambda x, **at: G.quantile(x, [0.1, 0.9, 0.5], **at), ()),

@@ -107,10 +107,11 @@ def plan_call(
 
 def _by_numpy(request: CompactRequest, dtype: np.dtype[Any]) -> ByNumPy | None:
     """Return how NumPy compacts, if it does."""
+    keep = _kept if request.numbers is None else partial(_places, request.numbers)
     if request.predicate is None:
-        return ByNumPy(_kept, _FEW)
+        return ByNumPy(keep, _FEW)
     keeps = typed(request.predicate, (dtype,), (np.dtype(np.bool_),))
-    return ByNumPy(partial(_kept_by, prepared(keeps)), _FEW) if is_exact(keeps) else None
+    return ByNumPy(partial(_kept_by, prepared(keeps), keep), _FEW) if is_exact(keeps) else None
 
 
 def _kept(x: np.ndarray, mask: np.ndarray) -> np.ndarray:
@@ -118,10 +119,15 @@ def _kept(x: np.ndarray, mask: np.ndarray) -> np.ndarray:
     return x.take(mask.ravel().nonzero()[0])
 
 
-def _kept_by(keeps: Callable[..., tuple[Any, ...]], x: np.ndarray) -> np.ndarray:
-    """Return the elements for which a function is true."""
+def _places(dtype: np.dtype[Any], x: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Return the places of the elements that a mask keeps."""
+    return mask.ravel().nonzero()[0].astype(dtype, copy=False)
+
+
+def _kept_by(keeps: Callable[..., tuple[Any, ...]], keep: Callable[..., np.ndarray], x: np.ndarray) -> np.ndarray:
+    """Keep the elements for which a function is true."""
     (mask,) = keeps(x)
-    return _kept(x, mask if np.ndim(mask) else np.full(x.shape, mask))
+    return keep(x, mask if np.ndim(mask) else np.full(x.shape, mask))
 
 
 def _check(request: CompactRequest, arrays: Sequence[tuple[np.dtype[Any], tuple[int, ...]]]) -> None:
