@@ -10,6 +10,7 @@ from gpuprims.core.driver import Launch
 from gpuprims.core.together import together
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.sort.buckets import by_buckets
+from gpuprims.primitives.sort.chunks import by_chunks
 from gpuprims.primitives.sort.counted import by_counts
 from gpuprims.primitives.sort.keys import DIGITS
 from gpuprims.primitives.sort.lane_order import RANKS, lanes_in_order
@@ -26,7 +27,7 @@ SPARE_SWEEP = 4 * (2 * DIGITS + 64)
 def passes_of(work: Work) -> Passes:
     """Return what sorts rows by a variant."""
     ways = {
-        "cpu_chunks": _by_chunks,
+        "cpu_chunks": by_chunks,
         "onesweep": _by_sweeps,
         "counted": by_counts,
         "buckets": by_buckets,
@@ -53,37 +54,6 @@ def _by_places(work: Work) -> Passes:
     device, rows, variant = work.device, work.rows, work.variant
     groups = variant.groups(-(-rows.length * LANES // variant.block) * rows.many, device.capabilities)
     return device.kernel(variant, work.spec(4)).prepare(groups, work.layout, *rows, *work.begins)
-
-
-def _by_chunks(work: Work) -> Passes:
-    """Sort by a digit at a time, lowest first: count the digits of chunks, then move the elements of each."""
-    device, rows, begins = work.device, work.rows, work.begins
-    parts = max(work.variant.groups(-(-rows.length // work.variant.items), device.capabilities), 1)
-    count, move = device.kernel(work.variant, work.spec(4, "counts")), device.kernel(work.variant, work.spec(7))
-    groups, shared = rows.many * parts, (rows.length, -(-rows.length // parts), parts)
-    turns = Turns(work, work.keys.nbytes)
-    sides = [*turns.sides, (0, 0), (0, 0)][:2]
-
-    def counting(byte: int) -> Launch:
-        return count.prepare(groups, work.layout, *shared, byte, begins.keys, *(keys for keys, _ in sides))
-
-    def moving(byte: int) -> Launch:
-        return move.prepare(groups, work.layout, *shared, byte, *begins, *sides[0], *sides[1])
-
-    first = counting(-1)
-    launches = [(counting(byte), moving(byte)) for byte in range(work.keys.nbytes)]
-    differing, counts = work.keys.nbytes * groups, 4 * DIGITS * groups
-
-    def start(memories: Four[Any]) -> None:
-        scratch, between = device.driver.scratch, turns.allocate()
-        counted = scratch(differing)
-        beside = [counted if between is None else between, counted, scratch(counts)]
-        first([memories.keys, *beside])
-        for counting, moving in launches:
-            counting([memories.keys, *beside])
-            moving([*memories, *beside])
-
-    return start
 
 
 def _by_sweeps(work: Work) -> Passes:

@@ -54,7 +54,7 @@ VARIANTS = (
     _SORT.cpu(
         "cpu_chunks",
         rank=20,
-        geometry=Geometry(1, 2**14, 1),  # rows: cpu_chunks
+        geometry=Geometry(1, 2**17, 1),  # rows: cpu_chunks
         refuse=lambda at: first_refusal(for_cpus, by_bits),
     ),
     _SORT.cpu(

@@ -32,6 +32,17 @@ def test_keys_alone(kernel: Kernel, rng: np.random.Generator) -> None:
         assert got.tobytes() == np.sort(x, kind="stable").tobytes()
 
 
+@each([variant for variant in of("sort") if variant.name == "cpu_chunks"])
+def test_skewed_keys(kernel: Kernel, rng: np.random.Generator) -> None:
+    near = np.where(rng.random(900) < 0.01, 2**31, 70_000 + rng.integers(0, 3000, 900)).astype(np.uint32)
+    special = np.where(rng.random(900) < 0.3, np.float32([0.0, -0.0, np.nan])[rng.integers(0, 3, 900)], near)
+    for x in (near, special.astype(np.float32)):
+        order = np.argsort(x, kind="stable")
+        how = {"device": kernel.device, "variant": "cpu_chunks"}
+        assert gpuprims.sort(x, **how).tobytes() == x[order].tobytes()
+        assert np.array_equal(gpuprims.argsort(x, **how), order)
+
+
 @each([variant for variant in of("sort") if variant.name != "buckets"])
 def test_rows_with_values(kernel: Kernel, rng: np.random.Generator) -> None:
     how = {"device": kernel.device, "variant": kernel.variant.name}

@@ -1,221 +1,389 @@
-/* sort/cpu_chunks: a launch finds the digits that differ; then, for each of them, lowest first, a launch counts the digits of
- * each chunk of a row, and the next moves elements to their places, for devices whose work-items are CPU threads.
+/* sort/cpu_chunks: a launch samples each row, the next moves the elements of each chunk to buckets of near keys, and the last
+ * sorts each bucket by digits, lowest first, in a CPU's caches; for devices whose work-items are CPU threads.
  *
  * in      keys: `rows` rows of n elements, side by side; values: one for each, if CARRIES and not INDICES
  * out     sorted: the elements in order, if KEEPS_KEYS; kept: the values, or each element's index in its row, if CARRIES
- * scratch between: two sides for keys and carried values, which begin at `keys_0`, `values_0`, `keys_1` and `values_1`;
- *         differing: for each of `parts` chunks of each row, the bits in which keys differ from the row's first;
- *         counts: DIGITS for each chunk
- * launch  groups of one work-item, one for each chunk: COUNTS with `byte` -1; then, for each byte, COUNTS and not. A launch
- *         for a digit that is the same in all of a row does nothing; but if all digits are, elements move by the last one
- * host    gp_sort_key, DIGITS, DIGIT_OF (sort_keys.h); carried_t between passes, kept_t in the result
- * order   stable: a chunk's elements of one digit follow those of the chunks before, in order
+ * scratch between: chunks in buckets, from `keys_0` and `values_0` on; buckets of more than `room` elements from `keys_1` and
+ *         `values_1` on, and `spare` further unless KEEPS_KEYS; two buckets for each group from `keys_2` and `values_2` on;
+ *         plans: a plan_t for each row, then where each bucket begins in each chunk
+ * launch  groups of one work-item, by `step`: 0 one for each row, 1 `parts` for each row, which take a chunk each, 2 any
+ *         number of `groups` for each row, which share its buckets
+ * host    gp_sort_key, ORDER_FLOATS, ORDER_SIGN (sort_keys.h, order.h); carried_t between passes, kept_t in the result
+ * order   stable: a bucket reads the chunks in order, and moves keep the order of elements of one bucket or digit
  */
-#define BYTES (ORDER_BITS / 8)
-/* Elements whose digits are computed side by side: so many that a compiler keeps the loop, and makes vectors of it. */
+#define BUCKETS 256
+#define FINE 4096    /* equal parts of a row's range, neighbours of which make a bucket if keys are skewed */
+#define SAMPLED 8192 /* rows: cpu_chunks */
+/* Bits of a digit: so few values that the first cache has a line for the next element of each. */
+#define WIDTH 8
+/* Elements whose buckets are found side by side: so many that a compiler keeps the loop, and makes vectors of it. */
 #define RUN 512
+/* Eight elements at once: one by one, stores wait for each other, in twice the time (rows: cpu_chunks). */
+#define UNROLLED _Pragma("unroll 8")
+#define KEY_BITS (8 * (int)sizeof(element_t))
+/* Bytes alone are counted and written, and not moved. */
+#define BYTES_ALONE (KEY_BITS == 8 && !CARRIES)
 
-/* A pass: how many come before it, and if it is needed, and the last one. */
-typedef struct { int before, live, last; } pass_t;
+/* The buckets of a row. Part `f` of its range begins with key `base + (f << shift)`. If `direct`, each part is a bucket; else
+ * `of` has the bucket of each part. Keys outside are in the first and the last part.
+ */
+typedef struct {
+    u64 base;
+    u32 shift, direct, buckets, unused;
+    u8 of[FINE];
+} plan_t;
 
-/* Find out about the pass of a byte from the bits that differ in a row. */
-DEVICE pass_t gp_pass_of(GLOBAL const element_t *differing, const i64 parts, const i64 byte)
+/* Where elements go. */
+typedef struct { GLOBAL element_t *keys; GLOBAL carried_t *values; GLOBAL kept_t *kept; } sink_t;
+
+DEVICE u32 gp_part_of(const element_t element, const element_t base, const u32 shift, const u32 parts)
 {
-    element_t bits = 0;
-    for (i64 part = 0; part < parts; part++) bits |= differing[part];
-    pass_t pass;
-    pass.before = 0;
-    pass.last = 1;
-    for (int other = 0; other < BYTES; other++) {
-        const int differs = (bits >> (8 * other) & (DIGITS - 1)) != 0;
-        pass.before += differs & (other < byte);
-        pass.last &= !(differs & (other > byte));
+    const element_t key = gp_sort_key(element), part = (element_t)((element_t)(key - base) >> shift);
+    return key < base ? 0 : part < (element_t)(parts - 1) ? (u32)part : parts - 1;
+}
+
+/* The place of sampled element k, one in each stretch. Places look random, so that a period does not mislead. */
+DEVICE i64 gp_sampled_place(const i64 k, const i64 stretch)
+{
+    return k * stretch + (i64)((u64)k * 0x9E3779B1u >> 11) % stretch;
+}
+
+/* Cut the range of a sample into parts, and again those without an eighth of the sample at each end, while these are few. */
+DEVICE void gp_plan(GLOBAL const element_t *from, const i64 n, GLOBAL plan_t *plan)
+{
+    if (KEY_BITS == 8) {
+        plan->base = plan->shift = 0;
+        plan->buckets = BUCKETS;
+        plan->direct = 1;
+        return;
     }
-    pass.live = (bits >> (8 * byte) & (DIGITS - 1)) != 0 || (byte == BYTES - 1 && !pass.before);
-    return pass;
+    const i64 sampled = min(n, (i64)SAMPLED), stretch = n / sampled;
+    element_t low = (element_t)~(element_t)0, high = 0;
+    for (i64 k = 0; k < sampled; k++) {
+        const element_t key = gp_sort_key(from[gp_sampled_place(k, stretch)]);
+        low = key < low ? key : low;
+        high = key > high ? key : high;
+    }
+    u32 counts[FINE], shift, bits;
+    for (;;) {
+        bits = high > low ? 64 - (u32)clz((u64)(element_t)(high - low)) : 0;
+        shift = bits > 12 ? bits - 12 : 0;
+        const u32 coarse = bits > 8 ? bits - 8 : 0;
+        low = (element_t)(low >> coarse << coarse);
+        for (int part = 0; part < FINE; part++) counts[part] = 0;
+        for (i64 k = 0; k < sampled; k++) counts[gp_part_of(from[gp_sampled_place(k, stretch)], low, shift, FINE)]++;
+        u32 first = 0, last = FINE - 1, below = counts[0], above = counts[FINE - 1];
+        while (8 * (i64)below <= sampled) below += counts[++first];
+        while (8 * (i64)above <= sampled) above += counts[--last];
+        if (!shift || last - first >= FINE / 16) break;
+        low = (element_t)(low + ((element_t)first << shift));
+        high = (element_t)(low + (((element_t)(last - first + 1) << shift) - 1));
+    }
+
+    /* Parts of a sixteenth of the range's are buckets, if none has three times its share. */
+    const int fold = bits > 8 ? (bits < 12 ? (int)bits - 8 : 4) : 0;
+    u32 most = 0;
+    for (int bucket = 0; bucket < BUCKETS; bucket++) {
+        u32 sum = 0;
+        for (int k = 0; k < 1 << fold; k++) sum += counts[(bucket << fold) + k];
+        most = max(most, sum);
+    }
+    plan->base = low;
+    plan->direct = !fold || most <= (u32)max((i64)8, 3 * sampled / BUCKETS);
+    if (plan->direct) {
+        plan->shift = shift + fold;
+        plan->buckets = BUCKETS;
+        return;
+    }
+    plan->shift = shift;
+    const u32 share = (u32)(2 * sampled / BUCKETS) + 1;
+    u32 bucket = 0, sum = 0;
+    for (u32 part = 0; part < FINE; part++) {
+        if (sum && sum + counts[part] > share && bucket < BUCKETS - 1) {
+            bucket++;
+            sum = 0;
+        }
+        sum += counts[part];
+        plan->of[part] = (u8)bucket;
+    }
+    plan->buckets = bucket + 1;
 }
 
-/* Compute the digits of RUN elements. */
-DEVICE void gp_digits_of(GLOBAL const element_t *from, const i64 shift, u32 *digits)
+/* Find the buckets of RUN elements, or fewer. */
+DEVICE void gp_buckets_of(GLOBAL const element_t *from, const int run, const element_t base, const u32 shift,
+                          const int direct, const u8 *of, u32 *buckets)
 {
-    for (int k = 0; k < RUN; k++) digits[k] = DIGIT_OF(from[k], shift);
+    if (run == RUN) {
+        const u32 parts = direct ? BUCKETS : FINE;
+        for (int k = 0; k < RUN; k++) buckets[k] = gp_part_of(from[k], base, shift, parts);
+    } else {
+        for (int k = 0; k < run; k++) buckets[k] = gp_part_of(from[k], base, shift, direct ? BUCKETS : FINE);
+    }
+    if (direct) return;
+    for (int k = 0; k < run; k++) buckets[k] = of[buckets[k]];
 }
 
-#if COUNTS
-__kernel WORK_GROUP(1)
-void sort_cpu_chunks(GLOBAL const element_t *keys, GLOBAL const u8 *between, GLOBAL element_t *differing,
-                     GLOBAL u32 *counts, const layout_t layout, const i64 n, const i64 chunk, const i64 parts,
-                     const i64 byte, const i64 keys_at, const i64 keys_0, const i64 keys_1)
+/* Turn counts of buckets into the place of the first element of each, and write where each begins, and the end. */
+DEVICE void gp_begin_buckets(u32 (*places)[BUCKETS], GLOBAL u32 *begins)
 {
-    const i64 task = get_group_id(0), row = task / parts, part = task % parts;
-    const i64 begin = min(part * chunk, n), end = min(begin + chunk, n);
-    GLOBAL const element_t *from = keys + keys_at + row * n;
+    u32 before = 0;
+    for (int b = 0; b < BUCKETS; b++) {
+        const u32 own = places[0][b] + places[1][b] + places[2][b] + places[3][b];
+        begins[b] = places[0][b] = before;
+        before += own;
+    }
+    begins[BUCKETS] = before;
+}
 
-    /* 1. Find the bits that differ. */
-    if (byte < 0) {
-        const element_t one = gp_sort_key(from[0]);
-        element_t bits = 0;
-        for (i64 j = begin; j < end; j++) bits |= gp_sort_key(from[j]) ^ one;
-        differing[task] = bits;
+#define TOP_BITS(element) ((u32)(gp_sort_key(element) >> (KEY_BITS - 8)))
+
+/* Move the elements of a chunk to their buckets in it. Equal neighbours are counted in four sets, so that they do not wait
+ * for each other.
+ */
+DEVICE void gp_move_chunk(GLOBAL const plan_t *plan, GLOBAL const element_t *from, GLOBAL const carried_t *with,
+                          GLOBAL element_t *keys, GLOBAL carried_t *values, const i64 first, const i64 count,
+                          GLOBAL u32 *begins)
+{
+    const element_t base = (element_t)plan->base;
+    const u32 shift = plan->shift;
+    const int direct = plan->direct;
+    u32 places[4][BUCKETS], buckets[RUN];
+    for (int b = 0; b < BUCKETS; b++) places[0][b] = places[1][b] = places[2][b] = places[3][b] = 0;
+
+    /* Keys of the whole range: the bucket is the top byte. */
+    if (direct && !base && shift == KEY_BITS - 8) {
+        i64 j = 0;
+        for (; j + 4 <= count; j += 4) {
+            places[0][TOP_BITS(from[j])]++;
+            places[1][TOP_BITS(from[j + 1])]++;
+            places[2][TOP_BITS(from[j + 2])]++;
+            places[3][TOP_BITS(from[j + 3])]++;
+        }
+        for (; j < count; j++) places[0][TOP_BITS(from[j])]++;
+        gp_begin_buckets(places, begins);
+        if (BYTES_ALONE) return;
+        UNROLLED
+        for (j = 0; j < count; j++) {
+            const element_t element = from[j];
+            const u32 place = places[0][TOP_BITS(element)]++;
+            keys[place] = element;
+            if (CARRIES) values[place] = INDICES ? (carried_t)(first + j) : with[j];
+        }
         return;
     }
 
-    /* 2. Count a digit, in four sets, so that equal neighbours do not wait for each other. */
-    const pass_t pass = gp_pass_of(differing + row * parts, parts, byte);
-    if (!pass.live) return;
-    if (pass.before) from = (GLOBAL const element_t *)between + (pass.before & 1 ? keys_0 : keys_1) + row * n;
-    u32 own[4][DIGITS], digits[RUN];
-    for (int digit = 0; digit < DIGITS; digit++) own[0][digit] = own[1][digit] = own[2][digit] = own[3][digit] = 0;
-    i64 j = begin;
-    for (; j + RUN <= end; j += RUN) {
-        gp_digits_of(from + j, 8 * byte, digits);
-        for (int k = 0; k < RUN; k += 4) {
-            own[0][digits[k]]++;
-            own[1][digits[k + 1]]++;
-            own[2][digits[k + 2]]++;
-            own[3][digits[k + 3]]++;
+    u8 of[FINE];
+    if (!direct)
+        for (int part = 0; part < FINE; part++) of[part] = plan->of[part];
+    for (i64 j = 0; j < count; j += RUN) {
+        const int run = (int)min((i64)RUN, count - j);
+        gp_buckets_of(from + j, run, base, shift, direct, of, buckets);
+        int k = 0;
+        for (; k + 4 <= run; k += 4) {
+            places[0][buckets[k]]++;
+            places[1][buckets[k + 1]]++;
+            places[2][buckets[k + 2]]++;
+            places[3][buckets[k + 3]]++;
+        }
+        for (; k < run; k++) places[0][buckets[k]]++;
+    }
+    gp_begin_buckets(places, begins);
+    for (i64 j = 0; j < count; j += RUN) {
+        const int run = (int)min((i64)RUN, count - j);
+        gp_buckets_of(from + j, run, base, shift, direct, of, buckets);
+        UNROLLED
+        for (int k = 0; k < run; k++) {
+            const u32 place = places[0][buckets[k]]++;
+            keys[place] = from[j + k];
+            if (CARRIES) values[place] = INDICES ? (carried_t)(first + j + k) : with[j + k];
         }
     }
-    for (; j < end; j++) own[0][DIGIT_OF(from[j], 8 * byte)]++;
-    for (int digit = 0; digit < DIGITS; digit++)
-        counts[task * DIGITS + digit] = own[0][digit] + own[1][digit] + own[2][digit] + own[3][digit];
 }
+
+/* The key of zeros, and the bits in which a key differs from its element. */
+#define ZERO_KEY ((element_t)(DESCENDING ? ~ORDER_SIGN : ORDER_SIGN))
+#if ORDER_FLOATS
+#define FLIPPED(key) ((element_t)(((key) > ZERO_KEY) != DESCENDING ? ORDER_SIGN : ~(element_t)0) ^ (element_t)(DESCENDING ? ~0 : 0))
 #else
-/* Elements and values are gathered by digits, as many as a cache line holds of the wider ones, and written together. */
-#define WIDEST (CARRIES && sizeof(carried_t) > sizeof(element_t) ? sizeof(carried_t) : sizeof(element_t))
-#define LINE (64 / (int)WIDEST)
-typedef union { element_t items[LINE]; u64 words[LINE * sizeof(element_t) / 8]; } key_line_t;
-typedef union { carried_t items[LINE]; u64 words[LINE * sizeof(carried_t) / 8]; } value_line_t;
-
-/* Write a word past the caches, where the compiler can: a line that is written whole need not be read before. */
-#define STREAM(word, to) *(to) = (word)
-#ifdef __has_builtin
-#if __has_builtin(__builtin_nontemporal_store)
-#undef STREAM
-#define STREAM(word, to) __builtin_nontemporal_store(word, to)
+#define FLIPPED(key) ((element_t)((ORDER_SIGNED ? ORDER_SIGN : 0) ^ (DESCENDING ? ~(element_t)0 : 0)))
 #endif
-#endif
-/* Bytes of keys from which they do not stay in caches anyway. */
-#define STREAMED (1 << 22)
 
-/* Where a pass writes; `keys` and `final` are null if it does not. */
-typedef struct { GLOBAL element_t *keys; GLOBAL carried_t *values; GLOBAL kept_t *final; int streams; } sink_t;
+/* How a bucket's elements become numbers from 0 on: by the exact key, or by bits to flip, and without `low`. Elements of
+ * one sign, without zeros and NaN, are in the order of such bits.
+ */
+typedef struct { element_t low, flip; int exact; } bucket_t;
+#define REST_EXACT(element) ((element_t)(gp_sort_key(element) - bucket.low))
+#define REST_FLIPPED(element) ((element_t)(((element) ^ bucket.flip) - bucket.low))
 
-/* Write a whole line from place `first` on. */
-DEVICE void gp_write_line(const sink_t to, const key_line_t *keys, const value_line_t *values, const i64 first)
+/* Count the lowest digit of a run. */
+#define COUNT_RUN(REST)                                                                                                \
+    UNROLLED                                                                                                           \
+    for (i64 j = 0; j < count; j++) counts[(u32)REST(from[j]) & mask]++
+
+DEVICE void gp_count_run(GLOBAL const element_t *from, const i64 count, const bucket_t bucket, const u32 mask,
+                         place_t *counts)
 {
-    if (to.keys && to.streams) {
-        GLOBAL u64 *line = (GLOBAL u64 *)(to.keys + first);
-        for (int k = 0; k < (int)(sizeof(key_line_t) / 8); k++) STREAM(keys->words[k], line + k);
-    } else if (to.keys) {
-        for (int k = 0; k < LINE; k++) to.keys[first + k] = keys->items[k];
-    }
-    if (!CARRIES) return;
-    if (to.final && to.streams) {
-        for (int k = 0; k < LINE; k++) STREAM((kept_t)values->items[k], to.final + first + k);
-    } else if (to.final) {
-        for (int k = 0; k < LINE; k++) to.final[first + k] = (kept_t)values->items[k];
-    } else if (to.streams) {
-        GLOBAL u64 *line = (GLOBAL u64 *)(to.values + first);
-        for (int k = 0; k < (int)(sizeof(value_line_t) / 8); k++) STREAM(values->words[k], line + k);
+    if (bucket.exact) {
+        COUNT_RUN(REST_EXACT);
     } else {
-        for (int k = 0; k < LINE; k++) to.values[first + k] = values->items[k];
+        COUNT_RUN(REST_FLIPPED);
     }
 }
 
-/* Write items `begin` to `end` of a line whose first item has place `first`. */
-DEVICE void gp_write_part(const sink_t to, const key_line_t *keys, const value_line_t *values, const i64 first,
-                          const int begin, const int end)
+/* Move a run by a digit, and count the next one. */
+#define MOVE_RUN(REST, COUNTS_NEXT, WRITE)                                                                             \
+    UNROLLED                                                                                                           \
+    for (i64 j = 0; j < count; j++) {                                                                                  \
+        const element_t element = from[j], rest = REST(element);                                                       \
+        const place_t place = places[(u32)(rest >> shift) & mask]++;                                                   \
+        if (COUNTS_NEXT) next[(u32)(rest >> next_shift) & mask]++;                                                     \
+        WRITE;                                                                                                         \
+    }
+#define WRITE_BETWEEN                                                                                                  \
+    to.keys[place] = element;                                                                                          \
+    if (CARRIES) to.values[place] = with[j]
+#define WRITE_RESULT                                                                                                   \
+    if (KEEPS_KEYS) to.keys[place] = element;                                                                          \
+    if (CARRIES) to.kept[place] = (kept_t)with[j]
+
+DEVICE void gp_move_run(GLOBAL const element_t *from, GLOBAL const carried_t *with, const i64 count, const sink_t to,
+                        const bucket_t bucket, const u32 shift, const u32 next_shift, const u32 mask, place_t *places,
+                        place_t *next)
 {
-    for (int k = begin; k < end; k++) {
-        if (to.keys) to.keys[first + k] = keys->items[k];
-        if (!CARRIES) continue;
-        if (to.final) {
-            to.final[first + k] = (kept_t)values->items[k];
-        } else {
-            to.values[first + k] = values->items[k];
-        }
+    if (bucket.exact && next) {
+        MOVE_RUN(REST_EXACT, 1, WRITE_BETWEEN)
+    } else if (bucket.exact) {
+        MOVE_RUN(REST_EXACT, 0, WRITE_RESULT)
+    } else if (next) {
+        MOVE_RUN(REST_FLIPPED, 1, WRITE_BETWEEN)
+    } else {
+        MOVE_RUN(REST_FLIPPED, 0, WRITE_RESULT)
     }
 }
 
 __kernel WORK_GROUP(1)
 void sort_cpu_chunks(GLOBAL const element_t *keys, GLOBAL const carried_t *values, GLOBAL element_t *sorted,
-                     GLOBAL kept_t *kept, GLOBAL u8 *between, GLOBAL const element_t *differing,
-                     GLOBAL const u32 *counts, const layout_t layout, const i64 n, const i64 chunk, const i64 parts,
-                     const i64 byte, const i64 keys_at, const i64 values_at, const i64 sorted_at, const i64 kept_at,
-                     const i64 keys_0, const i64 values_0, const i64 keys_1, const i64 values_1)
+                     GLOBAL kept_t *kept, GLOBAL u8 *between, GLOBAL u64 *plans, const layout_t layout, const i64 rows, const i64 n,
+                     const i64 step, const i64 parts, const i64 groups, const i64 room, const i64 spare,
+                     const i64 keys_at, const i64 values_at, const i64 sorted_at, const i64 kept_at, const i64 keys_0,
+                     const i64 values_0, const i64 keys_1, const i64 values_1, const i64 keys_2, const i64 values_2)
 {
-    const i64 task = get_group_id(0), row = task / parts, part = task % parts;
-    const i64 begin = min(part * chunk, n), end = min(begin + chunk, n);
+    const i64 sharing = step == 0 ? 1 : step == 1 ? parts : groups;
+    const i64 task = get_group_id(0), row = task / sharing, own = task % sharing, chunk = (n + parts - 1) / parts;
+    GLOBAL plan_t *plan = (GLOBAL plan_t *)plans + row;
+    GLOBAL u32 *begins = (GLOBAL u32 *)((GLOBAL plan_t *)plans + rows) + row * parts * (BUCKETS + 1);
     GLOBAL const element_t *from = keys + keys_at + row * n;
-    GLOBAL const carried_t *with = values + values_at + row * n;
+    GLOBAL element_t *chunk_keys = (GLOBAL element_t *)between + keys_0 + row * n;
+    GLOBAL carried_t *chunk_values = (GLOBAL carried_t *)between + values_0 + row * n;
 
-    /* 1. Find where this pass reads and writes. */
-    const pass_t pass = gp_pass_of(differing + row * parts, parts, byte);
-    if (!pass.live) return;
-    const int odd = pass.before & 1, numbers = INDICES ? !pass.before : 0;
-    if (pass.before) {
-        from = (GLOBAL const element_t *)between + (odd ? keys_0 : keys_1) + row * n;
-        with = (GLOBAL const carried_t *)between + (odd ? values_0 : values_1) + row * n;
+    /* 1. Find the buckets. */
+    if (step == 0) {
+        gp_plan(from, n, plan);
+        return;
     }
-    sink_t to;
-    to.keys = (GLOBAL element_t *)between + (odd ? keys_1 : keys_0) + row * n;
-    if (pass.last) to.keys = KEEPS_KEYS ? sorted + sorted_at + row * n : 0;
-    to.values = (GLOBAL carried_t *)between + (odd ? values_1 : values_0) + row * n;
-    to.final = pass.last ? kept + kept_at + row * n : 0;
 
-    /* 2. Find the place of this chunk's first element of each digit. Places count from the start of a cache line. */
-    const int skew = (int)((to.keys ? (size_t)to.keys / sizeof(element_t) : (size_t)to.final / sizeof(kept_t)) % LINE);
-    if (to.keys) to.keys -= skew;
-    if (to.final) to.final -= skew;
-    to.values -= skew;
-    to.streams = n * (i64)sizeof(element_t) >= STREAMED && (size_t)to.keys % sizeof(key_line_t) == 0;
-    if (CARRIES) to.streams &= (size_t)to.values % sizeof(value_line_t) == 0;
-    place_t firsts[DIGITS], places[DIGITS], before = (place_t)skew;
-    for (int digit = 0; digit < DIGITS; digit++) {
-        place_t all = 0, earlier = 0;
-        for (i64 k = 0; k < parts; k++) {
-            const u32 count = counts[(row * parts + k) * DIGITS + digit];
-            earlier += k < part ? count : 0;
-            all += count;
+    /* 2. Move a chunk to its buckets. */
+    if (step == 1) {
+        const i64 first = min(own * chunk, n), count = min(chunk, n - first);
+        gp_move_chunk(plan, from + first, values + values_at + row * n + first, chunk_keys + first,
+                      chunk_values + first, first, count, begins + own * (BUCKETS + 1));
+        return;
+    }
+
+    /* 3. Find the place of each bucket's first element. */
+    place_t firsts[BUCKETS + 1], before = 0;
+    for (int b = 0; b <= BUCKETS; b++) firsts[b] = 0;
+    for (i64 part = 0; part < parts; part++)
+        for (int b = 0; b < BUCKETS; b++)
+            firsts[b] += begins[part * (BUCKETS + 1) + b + 1] - begins[part * (BUCKETS + 1) + b];
+    for (int b = 0; b <= BUCKETS; b++) {
+        const place_t size = firsts[b];
+        firsts[b] = before;
+        before += size;
+    }
+
+    const int buckets = (int)plan->buckets;
+    for (int b = (int)own; b < buckets; b += (int)groups) {
+        const i64 first = row * n + firsts[b], size = firsts[b + 1] - firsts[b];
+        if (!size) continue;
+        if (BYTES_ALONE) {
+            GLOBAL element_t *to = sorted + sorted_at + first;
+            const element_t element = (element_t)b ^ FLIPPED((element_t)b);
+            for (i64 j = 0; j < size; j++) to[j] = element;
+            continue;
         }
-        firsts[digit] = places[digit] = before + earlier;
-        before += all;
-    }
 
-    /* 3. Gather the elements of each digit, in order, and write each line that is full. */
-    key_line_t key_lines[DIGITS] __attribute__((aligned(64)));
-    value_line_t value_lines[CARRIES ? DIGITS : 1] __attribute__((aligned(64)));
-    u32 digits[RUN];
-    for (i64 j = begin; j < end; j += RUN) {
-        const int run = (int)min((i64)RUN, end - j);
-        if (run == RUN) {
-            gp_digits_of(from + j, 8 * byte, digits);
+        /* 4. Find the bits in which keys of the bucket may differ. */
+        element_t low = (element_t)((element_t)plan->base + ((element_t)b << plan->shift)), high;
+        if (plan->direct && b > 0 && b < buckets - 1) {
+            high = (element_t)(low + (((element_t)1 << plan->shift) - 1));
         } else {
-            for (int k = 0; k < run; k++) digits[k] = DIGIT_OF(from[j + k], 8 * byte);
+            low = (element_t)~(element_t)0;
+            high = 0;
+            for (i64 part = 0; part < parts; part++) {
+                GLOBAL const u32 *ends = begins + part * (BUCKETS + 1) + b;
+                GLOBAL const element_t *run = chunk_keys + part * chunk;
+                for (u32 j = ends[0]; j < ends[1]; j++) {
+                    const element_t key = gp_sort_key(run[j]);
+                    low = key < low ? key : low;
+                    high = key > high ? key : high;
+                }
+            }
         }
-        for (int k = 0; k < run; k++) {
-            const u32 digit = digits[k];
-            const place_t place = places[digit]++;
-            const int item = (int)(place % LINE);
-            key_lines[digit].items[item] = from[j + k];
-            if (CARRIES) value_lines[digit].items[item] = numbers ? (carried_t)(j + k) : with[j + k];
-            if (item < LINE - 1) continue;
-            const place_t line = place - (LINE - 1);
-            const value_line_t *beside = &value_lines[CARRIES ? digit : 0];
-            if (line >= firsts[digit]) {
-                gp_write_line(to, &key_lines[digit], beside, line);
-            } else {
-                gp_write_part(to, &key_lines[digit], beside, line, (int)(firsts[digit] - line), LINE);
+        const u32 bits = high > low ? 64 - (u32)clz((u64)(element_t)(high - low)) : 1;
+        const u32 passes = (bits + WIDTH - 1) / WIDTH, width = (bits + passes - 1) / passes, mask = (1u << width) - 1;
+        bucket_t bucket;
+        bucket.low = low;
+        bucket.exact = ORDER_FLOATS && (low <= ZERO_KEY && high >= ZERO_KEY || (DESCENDING ? !low : !(element_t)~high));
+        bucket.flip = FLIPPED(low);
+
+        /* 5. Count the lowest digit. */
+        place_t counts[2][1 << WIDTH];
+        for (int digit = 0; digit < 1 << WIDTH; digit++) counts[0][digit] = 0;
+        for (i64 part = 0; part < parts; part++) {
+            GLOBAL const u32 *ends = begins + part * (BUCKETS + 1) + b;
+            gp_count_run(chunk_keys + part * chunk + ends[0], ends[1] - ends[0], bucket, mask, counts[0]);
+        }
+
+        /* 6. Move elements by one digit after the other: from the chunks, between two sides, and to the result. */
+        sink_t sides[2], result;
+        const int fits = size <= room;
+        const i64 beside = fits ? 2 * room * task : first;
+        result.keys = sorted + sorted_at + first;
+        result.values = 0;
+        result.kept = kept + kept_at + first;
+        sides[0].keys = (GLOBAL element_t *)between + (fits ? keys_2 : keys_1) + beside;
+        sides[0].values = (GLOBAL carried_t *)between + (fits ? values_2 : values_1) + beside;
+        sides[1].keys = sides[0].keys + (fits ? room : spare);
+        sides[1].values = sides[0].values + (fits ? room : spare);
+        sides[0].kept = sides[1].kept = 0;
+        if (!fits && KEEPS_KEYS) {
+            sides[passes & 1] = sides[0];
+            sides[~passes & 1].keys = result.keys;
+            sides[~passes & 1].values = (GLOBAL carried_t *)result.kept;
+        }
+        for (u32 pass = 0; pass < passes; pass++) {
+            const int last = pass == passes - 1;
+            const u32 shift = pass * width;
+            place_t *places = counts[pass & 1], *next = last ? 0 : counts[~pass & 1], total = 0;
+            for (int digit = 0; digit < 1 << WIDTH; digit++) {
+                const place_t count = places[digit];
+                places[digit] = total;
+                total += count;
+                if (next) next[digit] = 0;
+            }
+            const sink_t to = last ? result : sides[pass & 1];
+            if (pass) {
+                const sink_t at = sides[~pass & 1];
+                gp_move_run(at.keys, at.values, size, to, bucket, shift, shift + width, mask, places, next);
+                continue;
+            }
+            for (i64 part = 0; part < parts; part++) {
+                GLOBAL const u32 *ends = begins + part * (BUCKETS + 1) + b;
+                const i64 begin = part * chunk + ends[0];
+                gp_move_run(chunk_keys + begin, chunk_values + begin, ends[1] - ends[0], to, bucket, shift,
+                            shift + width, mask, places, next);
             }
         }
     }
-
-    /* 4. Write the rest. */
-    for (int digit = 0; digit < DIGITS; digit++) {
-        const place_t line = places[digit] / LINE * LINE;
-        const int begins = firsts[digit] > line ? (int)(firsts[digit] - line) : 0, ends = (int)(places[digit] - line);
-        gp_write_part(to, &key_lines[digit], &value_lines[CARRIES ? digit : 0], line, begins, ends);
-    }
 }
-#endif
