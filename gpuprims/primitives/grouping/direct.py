@@ -81,8 +81,13 @@ def direct_sums(groups: Groups, op: Op, mapped: Any) -> Any:
     (values,), device = groups.given, groups.device
     if values.dtype not in (np.float32, np.float64) or (found := Range.of(groups.given_keys, device)) is None:
         return None
+    sums = found.sums(values)
+    if groups.given_keys.dtype.itemsize > 1:  # of all keys of 8 bits, some are likely to be absent
+        other = compact(sums, _OCCURS, device=device)
+        if other.shape[0] == found.table.bins:  # no sum is zero, so that each key occurs  # rows: direct-dense
+            return other
     occurs = map_arrays(_OCCURS, found.counts(), device=device)
-    return compact(found.sums(values), occurs, device=device)
+    return compact(sums, occurs, device=device)
 
 
 def direct_distinct(elements: Any, device: Device, *, counted: bool) -> tuple[Any, ...] | None:

@@ -76,6 +76,14 @@ def test_numbers_that_are_not_finite(device: gpuprims.Device) -> None:
     np.testing.assert_array_equal(got, np.float32([6, np.inf, np.nan, -np.inf, np.nan]))
 
 
+def test_keys_that_are_absent_and_sums_that_are_zero(device: gpuprims.Device) -> None:
+    need(device, "float64")
+    values = np.float32([1, -1, 0, 5, 2])
+    for keys, expected in (([0, 0, 1, 2, 2], [0, 0, 7]), ([0, 0, 1, 3, 3], [0, 0, 7]), ([0, 1, 1, 3, 3], [1, -1, 7])):
+        got = gpuprims.reduce(values, by=np.int32(keys), device=device)
+        np.testing.assert_array_equal(got, np.float32(expected))
+
+
 def test_arrays_of_the_device(device: gpuprims.Device, rng: np.random.Generator) -> None:
     need(device, "float64")
     values, keys = rng.standard_normal(900).astype(np.float32), rng.integers(-3, 40, 900).astype(np.int32)
