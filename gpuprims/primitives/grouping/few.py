@@ -22,7 +22,7 @@ from gpuprims.primitives.take import take
 # Elements of a sample, and most values in it: one that occurs once in 4,096 elements is left out once in 10^7 calls.
 _SAMPLED, _MOST = 1 << 16, 1024
 # Fewest elements: a sort of fewer takes less time than the sample and its waits.
-_FEWEST = {"cpu": 1 << 20, "gpu": 1 << 25}  # rows: few
+_FEWEST = {"cpu": 1 << 22, "gpu": 1 << 25}  # rows: few
 # Edges of bins are float64, which holds all integers up to this one.
 _EXACT = 2**53
 

@@ -1,113 +1,28 @@
-/* sort/cpu_chunks: a launch samples each row, the next moves the elements of each chunk to buckets of near keys, and the last
- * sorts each bucket by digits, lowest first, in a CPU's caches; for devices whose work-items are CPU threads.
+/* sort/cpu_chunks: a launch samples each row, the next moves the elements of each chunk to buckets of near keys, and the
+ * last sorts each bucket by digits, lowest first, in a CPU's caches; for devices whose work-items are CPU threads.
  *
  * in      keys: `rows` rows of n elements, side by side; values: one for each, if CARRIES and not INDICES
  * out     sorted: the elements in order, if KEEPS_KEYS; kept: the values, or each element's index in its row, if CARRIES
- * scratch between: chunks in buckets, from `keys_0` and `values_0` on; buckets of more than `room` elements from `keys_1` and
- *         `values_1` on, and `spare` further unless KEEPS_KEYS; two buckets for each group from `keys_2` and `values_2` on;
- *         plans: a plan_t for each row, then where each bucket begins in each chunk
+ * scratch between: chunks in buckets, from `keys_0` and `values_0` on; buckets of more than `room` elements from `keys_1`
+ *         and `values_1` on, and `spare` further unless KEEPS_KEYS, and earlier the bucket of each element; two buckets
+ *         for each group from `keys_2` and `values_2` on; plans: one for each row, then where buckets of chunks begin
  * launch  groups of one work-item, by `step`: 0 one for each row, 1 `parts` for each row, which take a chunk each, 2 any
  *         number of `groups` for each row, which share its buckets
- * host    gp_sort_key, ORDER_FLOATS, ORDER_SIGN (sort_keys.h, order.h); carried_t between passes, kept_t in the result
+ * host    plan_t, gp_part_of, gp_plan (chunk_plans.h); gp_sort_key, ORDER_FLOATS, ORDER_SIGN (sort_keys.h, order.h);
+ *         carried_t between passes, kept_t in the result
  * order   stable: a bucket reads the chunks in order, and moves keep the order of elements of one bucket or digit
  */
-#define BUCKETS 256
-#define FINE 4096    /* equal parts of a row's range, neighbours of which make a bucket if keys are skewed */
-#define SAMPLED 8192 /* rows: cpu_chunks */
 /* Bits of a digit: so few values that the first cache has a line for the next element of each. */
 #define WIDTH 8
 /* Elements whose buckets are found side by side: so many that a compiler keeps the loop, and makes vectors of it. */
 #define RUN 512
 /* Eight elements at once: one by one, stores wait for each other, in twice the time (rows: cpu_chunks). */
 #define UNROLLED _Pragma("unroll 8")
-#define KEY_BITS (8 * (int)sizeof(element_t))
 /* Bytes alone are counted and written, and not moved. */
 #define BYTES_ALONE (KEY_BITS == 8 && !CARRIES)
 
-/* The buckets of a row. Part `f` of its range begins with key `base + (f << shift)`. If `direct`, each part is a bucket; else
- * `of` has the bucket of each part. Keys outside are in the first and the last part.
- */
-typedef struct {
-    u64 base;
-    u32 shift, direct, buckets, unused;
-    u8 of[FINE];
-} plan_t;
-
 /* Where elements go. */
 typedef struct { GLOBAL element_t *keys; GLOBAL carried_t *values; GLOBAL kept_t *kept; } sink_t;
-
-DEVICE u32 gp_part_of(const element_t element, const element_t base, const u32 shift, const u32 parts)
-{
-    const element_t key = gp_sort_key(element), part = (element_t)((element_t)(key - base) >> shift);
-    return key < base ? 0 : part < (element_t)(parts - 1) ? (u32)part : parts - 1;
-}
-
-/* The place of sampled element k, one in each stretch. Places look random, so that a period does not mislead. */
-DEVICE i64 gp_sampled_place(const i64 k, const i64 stretch)
-{
-    return k * stretch + (i64)((u64)k * 0x9E3779B1u >> 11) % stretch;
-}
-
-/* Cut the range of a sample into parts, and again those without an eighth of the sample at each end, while these are few. */
-DEVICE void gp_plan(GLOBAL const element_t *from, const i64 n, GLOBAL plan_t *plan)
-{
-    if (KEY_BITS == 8) {
-        plan->base = plan->shift = 0;
-        plan->buckets = BUCKETS;
-        plan->direct = 1;
-        return;
-    }
-    const i64 sampled = min(n, (i64)SAMPLED), stretch = n / sampled;
-    element_t low = (element_t)~(element_t)0, high = 0;
-    for (i64 k = 0; k < sampled; k++) {
-        const element_t key = gp_sort_key(from[gp_sampled_place(k, stretch)]);
-        low = key < low ? key : low;
-        high = key > high ? key : high;
-    }
-    u32 counts[FINE], shift, bits;
-    for (;;) {
-        bits = high > low ? 64 - (u32)clz((u64)(element_t)(high - low)) : 0;
-        shift = bits > 12 ? bits - 12 : 0;
-        const u32 coarse = bits > 8 ? bits - 8 : 0;
-        low = (element_t)(low >> coarse << coarse);
-        for (int part = 0; part < FINE; part++) counts[part] = 0;
-        for (i64 k = 0; k < sampled; k++) counts[gp_part_of(from[gp_sampled_place(k, stretch)], low, shift, FINE)]++;
-        u32 first = 0, last = FINE - 1, below = counts[0], above = counts[FINE - 1];
-        while (8 * (i64)below <= sampled) below += counts[++first];
-        while (8 * (i64)above <= sampled) above += counts[--last];
-        if (!shift || last - first >= FINE / 16) break;
-        low = (element_t)(low + ((element_t)first << shift));
-        high = (element_t)(low + (((element_t)(last - first + 1) << shift) - 1));
-    }
-
-    /* Parts of a sixteenth of the range's are buckets, if none has three times its share. */
-    const int fold = bits > 8 ? (bits < 12 ? (int)bits - 8 : 4) : 0;
-    u32 most = 0;
-    for (int bucket = 0; bucket < BUCKETS; bucket++) {
-        u32 sum = 0;
-        for (int k = 0; k < 1 << fold; k++) sum += counts[(bucket << fold) + k];
-        most = max(most, sum);
-    }
-    plan->base = low;
-    plan->direct = !fold || most <= (u32)max((i64)8, 3 * sampled / BUCKETS);
-    if (plan->direct) {
-        plan->shift = shift + fold;
-        plan->buckets = BUCKETS;
-        return;
-    }
-    plan->shift = shift;
-    const u32 share = (u32)(2 * sampled / BUCKETS) + 1;
-    u32 bucket = 0, sum = 0;
-    for (u32 part = 0; part < FINE; part++) {
-        if (sum && sum + counts[part] > share && bucket < BUCKETS - 1) {
-            bucket++;
-            sum = 0;
-        }
-        sum += counts[part];
-        plan->of[part] = (u8)bucket;
-    }
-    plan->buckets = bucket + 1;
-}
 
 /* Find the buckets of RUN elements, or fewer. */
 DEVICE void gp_buckets_of(GLOBAL const element_t *from, const int run, const element_t base, const u32 shift,
@@ -137,12 +52,12 @@ DEVICE void gp_begin_buckets(u32 (*places)[BUCKETS], GLOBAL u32 *begins)
 
 #define TOP_BITS(element) ((u32)(gp_sort_key(element) >> (KEY_BITS - 8)))
 
-/* Move the elements of a chunk to their buckets in it. Equal neighbours are counted in four sets, so that they do not wait
- * for each other.
+/* Move the elements of a chunk to their buckets in it, which are kept in `found` meanwhile. Equal neighbours are counted in
+ * four sets, so that they do not wait for each other.
  */
 DEVICE void gp_move_chunk(GLOBAL const plan_t *plan, GLOBAL const element_t *from, GLOBAL const carried_t *with,
-                          GLOBAL element_t *keys, GLOBAL carried_t *values, const i64 first, const i64 count,
-                          GLOBAL u32 *begins)
+                          GLOBAL element_t *keys, GLOBAL carried_t *values, GLOBAL u8 *found, const i64 first,
+                          const i64 count, GLOBAL u32 *begins)
 {
     const element_t base = (element_t)plan->base;
     const u32 shift = plan->shift;
@@ -178,6 +93,7 @@ DEVICE void gp_move_chunk(GLOBAL const plan_t *plan, GLOBAL const element_t *fro
     for (i64 j = 0; j < count; j += RUN) {
         const int run = (int)min((i64)RUN, count - j);
         gp_buckets_of(from + j, run, base, shift, direct, of, buckets);
+        for (int k = 0; k < run; k++) found[j + k] = (u8)buckets[k];
         int k = 0;
         for (; k + 4 <= run; k += 4) {
             places[0][buckets[k]]++;
@@ -188,22 +104,19 @@ DEVICE void gp_move_chunk(GLOBAL const plan_t *plan, GLOBAL const element_t *fro
         for (; k < run; k++) places[0][buckets[k]]++;
     }
     gp_begin_buckets(places, begins);
-    for (i64 j = 0; j < count; j += RUN) {
-        const int run = (int)min((i64)RUN, count - j);
-        gp_buckets_of(from + j, run, base, shift, direct, of, buckets);
-        UNROLLED
-        for (int k = 0; k < run; k++) {
-            const u32 place = places[0][buckets[k]]++;
-            keys[place] = from[j + k];
-            if (CARRIES) values[place] = INDICES ? (carried_t)(first + j + k) : with[j + k];
-        }
+    UNROLLED
+    for (i64 j = 0; j < count; j++) {
+        const u32 place = places[0][found[j]]++;
+        keys[place] = from[j];
+        if (CARRIES) values[place] = INDICES ? (carried_t)(first + j) : with[j];
     }
 }
 
 /* The key of zeros, and the bits in which a key differs from its element. */
 #define ZERO_KEY ((element_t)(DESCENDING ? ~ORDER_SIGN : ORDER_SIGN))
 #if ORDER_FLOATS
-#define FLIPPED(key) ((element_t)(((key) > ZERO_KEY) != DESCENDING ? ORDER_SIGN : ~(element_t)0) ^ (element_t)(DESCENDING ? ~0 : 0))
+#define FLIPPED(key)                                                                                                   \
+    ((element_t)((((key) > ZERO_KEY) != DESCENDING ? ORDER_SIGN : ~(element_t)0) ^ (DESCENDING ? ~(element_t)0 : 0)))
 #else
 #define FLIPPED(key) ((element_t)((ORDER_SIGNED ? ORDER_SIGN : 0) ^ (DESCENDING ? ~(element_t)0 : 0)))
 #endif
@@ -263,8 +176,8 @@ DEVICE void gp_move_run(GLOBAL const element_t *from, GLOBAL const carried_t *wi
 
 __kernel WORK_GROUP(1)
 void sort_cpu_chunks(GLOBAL const element_t *keys, GLOBAL const carried_t *values, GLOBAL element_t *sorted,
-                     GLOBAL kept_t *kept, GLOBAL u8 *between, GLOBAL u64 *plans, const layout_t layout, const i64 rows, const i64 n,
-                     const i64 step, const i64 parts, const i64 groups, const i64 room, const i64 spare,
+                     GLOBAL kept_t *kept, GLOBAL u8 *between, GLOBAL u64 *plans, const layout_t layout, const i64 rows,
+                     const i64 n, const i64 step, const i64 parts, const i64 groups, const i64 room, const i64 spare,
                      const i64 keys_at, const i64 values_at, const i64 sorted_at, const i64 kept_at, const i64 keys_0,
                      const i64 values_0, const i64 keys_1, const i64 values_1, const i64 keys_2, const i64 values_2)
 {
@@ -286,7 +199,8 @@ void sort_cpu_chunks(GLOBAL const element_t *keys, GLOBAL const carried_t *value
     if (step == 1) {
         const i64 first = min(own * chunk, n), count = min(chunk, n - first);
         gp_move_chunk(plan, from + first, values + values_at + row * n + first, chunk_keys + first,
-                      chunk_values + first, first, count, begins + own * (BUCKETS + 1));
+                      chunk_values + first, between + keys_1 * (i64)sizeof(element_t) + row * n + first, first, count,
+                      begins + own * (BUCKETS + 1));
         return;
     }
 
