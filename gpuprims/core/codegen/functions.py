@@ -152,6 +152,7 @@ def _store_at_places(spec: KernelSpec, finish: TypedExpr, place: TypedExpr) -> l
     taken = f"const layout_t layout, const i64 j, const value_t value, {elements_of(inputs)}"
     parameters = "INPUTS, OUTPUTS, const layout_t layout, const i64 o, const i64 j"
     return [
+        "#define PLACED",
         _finish(spec, finish, inputs),
         emit_function(
             f"DEVICE void gp_place({taken}, {places})",

@@ -30,18 +30,25 @@ typedef staged_t gathered_t;
 #endif
 #define LOOKED 2 /* statuses that a work-item reads at once */
 
+/* Load a work-item's vectors of a tile, as they are. Of a tile that is not whole, every work-item loads the elements of the last
+ * vector: a test of each element of the tile takes NVRTC longer than the rest of the kernel. Others are zero. */
 DEVICE void fetch_tile(INPUTS, const layout_t layout, const i64 base, const i64 n, const int tid, raw_t *raw)
 {
+    if (base + TILE + DOUBLED <= n) {
+#pragma unroll
+        for (int vector = 0; vector < VECTORS; vector++)
+            gp_fetch_vector(INPUT_NAMES, layout, 0, base + gp_item_offset(tid, vector * VECTOR), raw + vector);
+        return;
+    }
+    const i64 last = (n - 1) / VECTOR * VECTOR;
     const raw_t nothing = {0};
+    raw_t end = nothing;
+    gp_fetch_part(INPUT_NAMES, layout, 0, last, n, &end);
 #pragma unroll
     for (int vector = 0; vector < VECTORS; vector++) {
         const i64 j = base + gp_item_offset(tid, vector * VECTOR);
-        if (base + TILE + DOUBLED <= n) {
-            gp_fetch_vector(INPUT_NAMES, layout, 0, j, raw + vector);
-        } else {
-            raw[vector] = nothing;
-            gp_fetch_part(INPUT_NAMES, layout, 0, j, n, raw + vector);
-        }
+        raw[vector] = j == last ? end : nothing;
+        if (j + VECTOR + DOUBLED <= n) gp_fetch_vector(INPUT_NAMES, layout, 0, j, raw + vector);
     }
 }
 
@@ -143,6 +150,7 @@ void compact_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t l
                 if (!gp_status_of(entries + look * WORDS, tag, tag, &number) &&
                     !gp_await_status(statuses, missing, tag, tag, &number)) {
                     number = IDENTITY;
+#pragma unroll 1
                     for (i64 j = missing * TILE; j < (missing + 1) * TILE; j++) number = OP(number, MAP(0, j));
                 }
                 folded = OP(folded, number);

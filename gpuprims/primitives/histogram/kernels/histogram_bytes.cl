@@ -31,6 +31,7 @@ void histogram_bytes(INPUTS, HISTOGRAMS, const layout_t layout, const i64 output
         const i64 o = task % outputs, part = task / outputs, end = min((part + 1) * share, n);
 
         /* 1. Clear the sums. */
+#pragma unroll 1
         for (int place = tid; place < BYTES * REPLICAS; place += BLOCK) own[place] = 0;
         barrier(CLK_LOCAL_MEM_FENCE);
 
@@ -53,12 +54,14 @@ void histogram_bytes(INPUTS, HISTOGRAMS, const layout_t layout, const i64 output
                 }
             }
         }
+#pragma unroll 1
         for (i64 j = n - n % VECTOR + tid; part == 0 && j < n; j += BLOCK) gp_increment(COUNT_OF(MAP(o, j)));
         barrier(CLK_LOCAL_MEM_FENCE);
 
         /* 3. Add the replicas; each lane begins with its own. */
         for (int value = tid; value < BYTES; value += BLOCK) {
             u32 sum = 0;
+#pragma unroll 8
             for (int k = 0; k < REPLICAS; k++) sum += own[value * REPLICAS + (k + tid) % REPLICAS];
             own[value * REPLICAS] = sum;
         }

@@ -71,6 +71,7 @@ void histogram_local_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i64
         const i64 o = task % outputs, part = task / outputs, end = min((part + 1) * share, n);
 
         /* 1. Clear the sums. */
+#pragma unroll 1
         for (i32 at = tid; at < DIGITS * stride; at += BLOCK) own[at] = BEGIN_SUM(at, stride);
 #if WINDOWED
         for (i32 at = tid; at < WINDOW_WORDS * columns * width; at += BLOCK) words[at] = 0;
@@ -99,6 +100,7 @@ void histogram_local_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i64
             }
 
             /* 3. Count the elements after the last whole vector. */
+#pragma unroll 1
             for (i64 j = n - n % VECTOR + tid; part == 0 && j < n; j += BLOCK) {
                 const value_t value = MAP(o, j);
                 const i32 place = gp_settle_place(value, b);
@@ -113,6 +115,7 @@ void histogram_local_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i64
 
         /* 4. Add up the replicas, and store or merge. */
 #if FINAL && !MERGED
+#pragma unroll 1
         for (i32 place = tid; place < width; place += BLOCK) {
             joined_t joined = {0};
             for (int plane = 0; plane < PLANES; plane++) gp_join_plane(&joined, plane, SUM_OF(place, plane));

@@ -140,6 +140,7 @@ void histogram_partitioned(INPUTS, HISTOGRAMS, const layout_t layout, const i64 
                 for (i32 copy = 0; copy < copies; copy++) counts[copy * row + tid] += begin * NEAR;
                 if (tid < ranges) {
                     SLICES(parts)[tile * ranges + tid] = begin | vectors << 16;
+#pragma unroll 1
                     for (u32 behind = all; behind < vectors * NEAR; behind++) {
                         sorted[begin * NEAR + behind] = (u16)span;
 #if HAS_WEIGHTS
@@ -147,6 +148,7 @@ void histogram_partitioned(INPUTS, HISTOGRAMS, const layout_t layout, const i64 
 #endif
                     }
                 } else { /* places are stored by eights; elements in no bin come here, if there are any */
+#pragma unroll 1
                     for (u32 behind = begin * NEAR; behind % 8; behind++) sorted[behind] = (u16)span;
                 }
             }

@@ -39,6 +39,7 @@ void reduce_staged(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, 
 #pragma unroll
                 for (int one = 0; one < VECTOR; one++) tile[at + one] = values[one];
             } else {
+#pragma unroll 1
                 for (int one = at; one < elements; one++) tile[one] = MAP(0, first + one);
             }
         }

@@ -222,6 +222,26 @@ DEVICE void gp_store_tile(INPUTS, OUTPUTS, const layout_t layout, const i64 o, c
 {
 #pragma unroll
     for (int item = 0; item < ITEMS; item++) values[item] = OP(before, values[item]);
+#ifdef PLACED
+    /* Whole vectors, then what there is of one more. Other paths for whole tiles would double the kernel, most of which
+     * are stores at places of their own, and the time to compile it. */
+    value_t rest[VECTOR];
+    i64 from = n;
+#pragma unroll
+    for (int item = 0; item < ITEMS; item += VECTOR) {
+        const i64 j = base + gp_item_offset(tid, item);
+        if (j + VECTOR <= n) {
+            STORE_VECTOR(o, j, values + item);
+        } else if (j < n) {
+            from = j;
+#pragma unroll
+            for (int k = 0; k < VECTOR; k++) rest[k] = values[item + k];
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < VECTOR - 1; k++)
+        if (from + k < n) STORE(o, from + k, rest[k]);
+#else
     if (base + TILE <= n) {
 #pragma unroll
         for (int item = 0; item < ITEMS; item += VECTOR) STORE_VECTOR(o, base + gp_item_offset(tid, item), values + item);
@@ -232,6 +252,7 @@ DEVICE void gp_store_tile(INPUTS, OUTPUTS, const layout_t layout, const i64 o, c
             if (j < n) STORE(o, j, values[item]);
         }
     }
+#endif
 }
 #else
 /* Packed elements are gathered in local memory, ROUND at a time, and written by neighbouring lanes; otherwise each

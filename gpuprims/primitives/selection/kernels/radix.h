@@ -32,6 +32,7 @@ DEVICE u64 gp_count_before(const u64 own, LOCAL u64 *sums, const int tid)
     u64 total = own;
     sums[tid] = own;
     barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll 1
     for (int stride = 1; stride < BLOCK; stride *= 2) {
         const u64 lower = tid >= stride ? sums[tid - stride] : 0;
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -57,6 +58,7 @@ DEVICE void gp_begin_row(GLOBAL row_state_t *state, const u64 rank)
 /* Clear the counts of a group. */
 DEVICE void gp_clear_bins(LOCAL u32 *bins, const int tid)
 {
+#pragma unroll 1
     for (int bin = tid; bin < BINS; bin += BLOCK) bins[bin] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
 }
@@ -68,6 +70,7 @@ DEVICE void gp_choose_digit(const i64 at, const i64 parts, GLOBAL count_t *count
                             LOCAL int *is_last, const int tid)
 {
     barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll 1
     for (int bin = tid; bin < BINS; bin += BLOCK)
         if (bins[bin]) ADD_COUNT(counts + bin, bins[bin]);
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
@@ -79,6 +82,7 @@ DEVICE void gp_choose_digit(const i64 at, const i64 parts, GLOBAL count_t *count
     const int top = BINS - 1 - tid * (BINS / BLOCK);
     for (int bin = 0; bin < BINS / BLOCK; bin++) sum += READ_COUNT(counts + top - bin);
     u64 above = gp_count_before(sum, sums, tid);
+#pragma unroll 1
     for (int bin = 0; bin < BINS / BLOCK; bin++) {
         const u64 here = READ_COUNT(counts + top - bin), digit = (u64)(top - bin);
         if (above < state.left && state.left <= above + here) {

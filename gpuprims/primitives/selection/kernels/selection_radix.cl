@@ -31,7 +31,9 @@ void selection_radix(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters
 
     /* 1. Clear counts and states. */
     if (step == CLEAR) {
+#pragma unroll 1
         for (i64 place = first_item; place < outputs * BINS; place += every) counts[place] = 0;
+#pragma unroll 1
         for (i64 o = first_item; o < outputs; o += every) {
             gp_begin_row(next + o, (u64)RANK(o) + 1);
             nans[o] = 0;
@@ -61,6 +63,7 @@ void selection_radix(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters
 
     /* 3. Store. */
     if (step == STORE_ALL) {
+#pragma unroll 1
         for (i64 o = first_item; o < outputs; o += every)
             y0[gp_at_y0(layout, o, 0)] = GP_FOUND(NAN_WINS && nans[o] ? 0 : (order_t)states[o].order);
     }

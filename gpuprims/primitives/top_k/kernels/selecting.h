@@ -136,6 +136,7 @@ DEVICE int gp_select(INPUTS, const layout_t layout, const i64 o, const i64 size,
         const int top = BINS - 1 - tid * (BINS / BLOCK);
         for (int bin = 0; bin < BINS / BLOCK; bin++) sum += bins[top - bin];
         i64 above = (i64)gp_count_before(sum, sums, tid);
+#pragma unroll 1
         for (int bin = 0; bin < BINS / BLOCK; bin++) {
             const i64 here = (i64)bins[top - bin];
             const u64 digit = (u64)(top - bin) << shift;

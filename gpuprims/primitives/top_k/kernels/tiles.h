@@ -24,6 +24,7 @@ DEVICE void gp_sort_tile(LOCAL pick_t *tile, const int count, const int merges, 
     while (!merges && pairs >= count && pairs > 1) pairs /= 2;
     for (int size = merges ? TILE : 2; size <= 2 * pairs; size *= 2) {
         for (int stride = size / 2; stride > 0; stride /= 2) {
+#pragma unroll 1
             for (int pair = tid; pair < pairs; pair += BLOCK) {
                 const int within = pair & (stride - 1), first = 2 * (pair - within) + within;
                 const int second = stride == size / 2 && !merges ? first ^ (2 * stride - 1) : first + stride;

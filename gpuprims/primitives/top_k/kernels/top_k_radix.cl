@@ -93,7 +93,9 @@ void top_k_radix(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, co
 
     /* 1. Clear counts and states. */
     if (step == CLEAR) {
+#pragma unroll 1
         for (i64 place = first_item; place < outputs * BINS; place += every) counts[place] = 0;
+#pragma unroll 1
         for (i64 o = first_item; o < outputs; o += every) {
             gp_begin_row(next + o, (u64)(sampled ? sampled_rank : k));
             kept[o] = 0;
@@ -163,6 +165,7 @@ void top_k_radix(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, co
     /* 6. Exchange picks `at` apart, or mirrored within twice as many. */
     if (step == FLIP) {
         const i64 stride = at < 0 ? -at : at, pairs = (k + 2 * stride - 1) / (2 * stride) * stride;
+#pragma unroll 1
         for (i64 task = first_item; task < outputs * pairs; task += every) {
             const i64 pair = task % pairs, block = pair / stride * 2 * stride, within = pair % stride;
             const i64 second = block + (at < 0 ? 2 * stride - 1 - within : stride + within);

@@ -77,6 +77,7 @@ void top_k_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 outputs, const
         /* 3. If there is no room for them, sort the elements in turn, with the best so far. */
         for (i64 begin = 0, held = 0; count > TILE && begin < size;) {
             const int taken = (int)min((i64)TILE - held, size - begin);
+#pragma unroll 1
             for (int at = tid; at < taken; at += BLOCK)
                 tile[held + at] = gp_pick_at(INPUT_NAMES, layout, o, row, begin + at, size);
             barrier(CLK_LOCAL_MEM_FENCE);
