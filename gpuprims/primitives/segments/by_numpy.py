@@ -1,39 +1,65 @@
-"""Folds and scans of few elements in segments by NumPy, with the bits of the kernels.
+"""Folds and scans of few elements in segments by NumPy or in C, with the bits of the kernels.
 
-Those of integers wrap and do not round, and extremes of floats are elements, so their order does not matter.
+Those of integers wrap and do not round, and extremes of floats are elements, so their order does not matter. Sums and
+products of floats follow the order of segments/cpu_runs, in a C module.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gpuprims.core.by_numpy import ByNumPy, Few
-from gpuprims.core.layout import Form
+from gpuprims.core.c_modules import CModule
+from gpuprims.core.device import Device
+from gpuprims.core.layout import Form, is_contiguous
 from gpuprims.operators import OPERATORS, Op
+from gpuprims.primitives.floats_by_numpy import has_nan
 from gpuprims.primitives.fold_by_numpy import FLOATS, FOLDS, TRUTHS, extreme_of_floats
 
 Dtype = np.dtype[Any]
 # Elements of folds; of extremes of floats, which are searched for zeros and NaN; and of scans.
 _FEW, _FEW_FLOATS = Few(near=2**11, woken=2**14), Few(near=0, woken=2**14)  # rows: by_numpy
 _FEW_SCANNED = Few(near=0, woken=2**15)  # rows: by_numpy
+SEGMENT_FLOATS = CModule(Path(__file__).with_name("segment_floats.c"), lambda calls: None)
+# Elements of sums and products of floats; with an offset for each, one part of the kernel takes them.
+_FEW_IN_C = Few(near=2**11, woken=2**12)  # rows: by_numpy-floats
+_IN_ORDER = "cpu_runs"  # the kernel whose order they follow
 
 
-def segments_by_numpy(op: Op, mapped: object, forms: Sequence[Form], result: Dtype) -> ByNumPy | None:
-    """Return how NumPy folds the segments of an array, whose offsets come after it, if it does."""
+def segments_by_numpy(device: Device, op: Op, mapped: object, forms: Sequence[Form], result: Dtype) -> ByNumPy | None:
+    """Return how NumPy, or C, folds the segments of an array, whose offsets come after it, if it does."""
     if (dtype := _own(op, mapped, forms)) is None:
         return None
     if op.name in TRUTHS:
         return ByNumPy(partial(_fold, TRUTHS[op.name], np.dtype(np.bool_)), _FEW)
+    if dtype in FLOATS and op.name in ("sum", "prod"):
+        return _in_c(device, op.name == "prod", forms[0], result)
     if op.name not in FOLDS or result.kind not in "iub" + "f" * (dtype in FLOATS):
         return None
     fold = partial(_fold, FOLDS[op.name], result)
     if dtype in FLOATS:
         return ByNumPy(partial(extreme_of_floats, fold), _FEW_FLOATS) if op.name in ("min", "max") else None
     return ByNumPy(fold, _FEW)
+
+
+def _in_c(device: Device, multiplies: bool, form: Form, result: Dtype) -> ByNumPy | None:
+    """Return how C folds floats in segments, if the module is there; if it may be soon, ask for it."""
+    if getattr(device.driver, "wakes_threads", None) is not None:
+        SEGMENT_FLOATS.ask()
+    if SEGMENT_FLOATS.calls is None or form.dtype != result or not is_contiguous(form):
+        return None
+    return ByNumPy(partial(_fold_floats, SEGMENT_FLOATS.calls.fold, multiplies), _FEW_IN_C, _IN_ORDER)
+
+
+def _fold_floats(fold: Callable[..., np.ndarray], multiplies: bool, x: np.ndarray, offsets: np.ndarray) -> Any:
+    """Return folds; NotImplemented with NaN, whose bits may differ."""
+    found = fold(x, np.ascontiguousarray(offsets, np.int64), multiplies)
+    return NotImplemented if has_nan(found) else found
 
 
 def segment_sums_by_numpy(

@@ -102,7 +102,7 @@ def plan_by_offsets(
 
     # Empty arrays have no memory, so kernels get the offsets instead and read no elements.
     inputs = range(len(forms)) if size else [len(own)] * len(forms)
-    by_numpy = segments_by_numpy(request.op, request.map, forms, folding.outputs[0])
+    by_numpy = segments_by_numpy(device, request.op, request.map, forms, folding.outputs[0])
     what = device, "segments", traits, results, compiling
     return LaunchPlan(*what, asked=variant, inputs=inputs, by_numpy=by_numpy)
 
