@@ -21,6 +21,7 @@ from gpuprims.expressions import Expr, trace
 from gpuprims.primitives.beginnings import to_out
 from gpuprims.primitives.compact import compact
 from gpuprims.primitives.compact.plan import CompactRequest, plan_call
+from gpuprims.primitives.grouping.by_numpy import computed_by_numpy, places_by_numpy, takes_few
 from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.grouping.indices import index_dtype
 from gpuprims.primitives.map import map as map_arrays
@@ -30,7 +31,7 @@ from gpuprims.primitives.steps import steps_planner
 
 _INT64 = np.dtype(np.int64)
 _IS_SET = trace(lambda x: x != 0, 1)
-_WARM = WarmCalls()
+_WARM, _WHOLE = WarmCalls(), WarmCalls()  # of places, and of whole calls of nonzero
 
 
 @named_keywords
@@ -123,11 +124,23 @@ def nonzero(a: Any, *, out: Any = None, device: str | Device | None = None, **un
     """
     if unknown:
         refuse_keywords("nonzero", keywords_of(nonzero), unknown)
+    key = None
+    if out is None:
+        key, given, run = _WHOLE.find_into("nonzero", (a,), None, device)
+        if run is not None:
+            return run(given)
     operands = as_operands("nonzero", (a,), device)
-    return _nonzero(None, operands, as_out(operands, out))
+    return _nonzero(key, operands, as_out(operands, out))
 
 
-def _nonzero(_: Any, operands: Operands, out: Out | None) -> tuple[Any, ...]:
+def _nonzero(key: Any, operands: Operands, out: Out | None) -> tuple[Any, ...]:
+    if takes_few(operands):
+        found = computed_by_numpy(operands, places_by_numpy, _nonzero_by_kernels, _WHOLE, key)
+        return to_out(operands, found, out, (0,) * len(found))
+    return _nonzero_by_kernels(operands, out)
+
+
+def _nonzero_by_kernels(operands: Operands, out: Out | None = None) -> tuple[Any, ...]:
     shape = tuple(operands.natives[0].shape)
     if not shape:
         raise ShapeError("nonzero: an array of at least one dimension; got a number (pass it in a list)")

@@ -1,7 +1,8 @@
-"""Distinct elements of few elements by NumPy, with the bits of the kernels."""
+"""Distinct elements, runs and places of few elements by NumPy, with the bits of the kernels."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
@@ -9,19 +10,57 @@ import numpy as np
 
 from gpuprims.core.by_numpy import Compute, Few, noticed
 from gpuprims.core.layout import contiguous
-from gpuprims.core.operands import Operands
+from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.warm_calls import Key, WarmCalls, computing
 from gpuprims.primitives.sort.by_numpy import Wanted, sorts_by_numpy
 
 _FEW = Few(near=2**14, woken=2**16)  # rows: by_numpy
 
 
-def distinct_by_numpy(operands: Operands, *, index: bool, inverse: bool, counts: bool) -> Compute | None:
-    """Return how NumPy finds the distinct elements, and what is wanted beside them; None for many elements."""
+def takes_few(operands: Operands) -> bool:
+    """Return True if NumPy computes a call on an array of so few elements."""
     (x,) = operands.natives
-    if not operands.in_place or not 0 < x.size <= _FEW.most(operands.driver):
-        return None
-    find = partial(_distinct, index=index, inverse=inverse, counts=counts)
-    return noticed(operands.driver, "unique", find)
+    return operands.in_place and bool(x.shape) and 0 < x.size <= _FEW.most(operands.driver)
+
+
+def computed_by_numpy(
+    operands: Operands, compute: Compute, kernels: Callable[[Operands], Any], warm: WarmCalls, key: Key | None
+) -> Any:
+    """Let NumPy compute a call on an array of few elements, and later ones with the same key.
+
+    Return NotImplemented if the bits may differ; then ``kernels`` compute it.
+    """
+    label, device = operands.label, operands.device
+    compute = noticed(operands.driver, label, compute)
+    if operands.as_given:
+
+        def otherwise(arrays: Sequence[Any]) -> Any:
+            return kernels(as_operands(label, tuple(arrays), device))
+
+        warm.keep_run(key, computing(device, compute, otherwise))
+    return compute(*operands.natives)
+
+
+def distinct_by_numpy(*, index: bool, inverse: bool, counts: bool) -> Compute:
+    """Return how NumPy finds the distinct elements, and what is wanted beside them."""
+    return partial(_distinct, index=index, inverse=inverse, counts=counts)
+
+
+def places_by_numpy(x: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return for each axis the indices of elements that are not zero. NumPy's of several axes do not lie together."""
+    return tuple(map(np.ascontiguousarray, x.nonzero()))
+
+
+def runs_by_numpy(x: np.ndarray) -> Any:
+    """Return the values and lengths of runs; NotImplemented with NaN, which are equal to each other."""
+    flat = x.ravel()
+    if x.dtype.kind in "fc" and (flat != flat).any():
+        return NotImplemented
+    begins = np.empty(x.size, np.bool_)
+    begins[0] = True
+    np.not_equal(flat[1:], flat[:-1], begins[1:])
+    first = begins.nonzero()[0]
+    return flat.take(first), np.diff(first, append=x.size)
 
 
 @lru_cache(maxsize=256)

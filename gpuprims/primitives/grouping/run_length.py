@@ -10,9 +10,11 @@ from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out
+from gpuprims.core.warm_calls import Key, WarmCalls
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError
 from gpuprims.expressions import trace
 from gpuprims.primitives.beginnings import to_out
+from gpuprims.primitives.grouping.by_numpy import computed_by_numpy, runs_by_numpy, takes_few
 from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.grouping.indices import index_dtype, numbers, scatter
 from gpuprims.primitives.grouping.runs import find_runs
@@ -24,6 +26,7 @@ from gpuprims.primitives.signatures import Array, Host, HostArray, Written
 from gpuprims.primitives.take import take
 
 _INT64 = np.dtype(np.int64)
+_WARM = WarmCalls()
 # Where a run begins, by its end and its length; nowhere if it is empty.
 _BEGIN = trace(lambda end, length: np.where(length > 0, end - length.astype(np.int64), -1), 2)
 
@@ -72,12 +75,25 @@ def run_length_encode(x: Any, *, out: Any = None, device: str | Device | None = 
     """
     if unknown:
         refuse_keywords("run_length_encode", keywords_of(run_length_encode), unknown)
+    key = None
+    if out is None:
+        key, given, run = _WARM.find_into("run_length_encode", (x,), None, device)
+        if run is not None:
+            return run(given)
     operands = as_operands("run_length_encode", (x,), device)
-    return encoded(operands, as_out(operands, out))
+    return encoded(operands, as_out(operands, out), key)
 
 
-def encoded(operands: Operands, out: Out | None) -> tuple[Any, ...]:
-    """Return the values and the lengths of runs."""
+def encoded(operands: Operands, out: Out | None, key: Key | None = None) -> tuple[Any, ...]:
+    """Return the values and the lengths of runs; keep how, by a key."""
+    if takes_few(operands):
+        found = computed_by_numpy(operands, runs_by_numpy, _by_kernels, _WARM, key)
+        if found is not NotImplemented:
+            return to_out(operands, found, out, (0, 0))
+    return _by_kernels(operands, out)
+
+
+def _by_kernels(operands: Operands, out: Out | None = None) -> tuple[Any, ...]:
     elements = flat(operands, operands.natives[0])
     found = elements, operands.empty((0,), _INT64)
     if elements.shape[0]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Unpack, overload
 
@@ -13,10 +12,10 @@ from gpuprims.core.keywords import check_flags, keywords_of, named_keywords, ref
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out
-from gpuprims.core.warm_calls import Key, WarmCalls, computing
+from gpuprims.core.warm_calls import Key, WarmCalls
 from gpuprims.errors import AxisError, quoted
 from gpuprims.expressions import trace
-from gpuprims.primitives.grouping.by_numpy import distinct_by_numpy
+from gpuprims.primitives.grouping.by_numpy import computed_by_numpy, distinct_by_numpy, takes_few
 from gpuprims.primitives.grouping.consecutive import returned
 from gpuprims.primitives.grouping.direct import direct_distinct
 from gpuprims.primitives.grouping.distinct import plan_distinct, takes_one_plan
@@ -144,24 +143,17 @@ def distinct(
 ) -> Any:
     """Return the distinct elements, and what is wanted beside them; keep how, by a key."""
     wanted = return_index, return_inverse, return_counts
-    compute = distinct_by_numpy(operands, index=return_index, inverse=return_inverse, counts=return_counts)
-    if compute is not None:
-        if operands.as_given:
-            kernels, used = partial(_by_kernels, *wanted, equal_nan), operands.device
-            otherwise = partial(_launching, kernels, used)
-            _WARM.keep_run(key, computing(used, compute, otherwise))
-        if (found := compute(*operands.natives)) is not NotImplemented:
+    kernels = partial(_by_kernels, *wanted, equal_nan)
+    if takes_few(operands):
+        compute = distinct_by_numpy(index=return_index, inverse=return_inverse, counts=return_counts)
+        if (found := computed_by_numpy(operands, compute, kernels, _WARM, key)) is not NotImplemented:
             several = found if type(found) is tuple else (found,)
             return returned(operands, several[0], [*several[1:]], out, inverse=_place(*wanted))
     elif not any(wanted) and takes_one_plan(operands):
         plan = find_plan(plan_distinct, operands, bool(equal_nan), None, None)
         _WARM.keep(key, plan, operands)
         return plan.run(operands, out)
-    return _by_kernels(*wanted, equal_nan, operands, out)
-
-
-def _launching(kernels: Callable[[Operands], Any], device: Device, arrays: Sequence[Any]) -> Any:
-    return kernels(as_operands("unique", tuple(arrays), device))
+    return kernels(operands, out)
 
 
 def _place(return_index: bool, return_inverse: bool, _: bool) -> int | None:
