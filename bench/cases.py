@@ -15,7 +15,7 @@ import gpuprims
 from . import calls, oracles
 from .elements import Elements, Samples
 from .fits import FIT_SIZES, FITS
-from .model_works import MODELS
+from .model_works import MODEL_SIZES, MODELS
 from .oracles import CROSS, EDGES
 from .ordered_works import ORDERED, ORDERED_SIZES
 from .works import Case, Sizes, Work, powers
@@ -144,6 +144,7 @@ SIZES = {
     "gradient 100": Sizes((10**5,), (10**6,), (10**6,), (10**6, 10**7)),
     "gradient 1024": Sizes((), (10**5,), (10**5,), (10**6,)),
     **FIT_SIZES,
+    **MODEL_SIZES,
     **ORDERED_SIZES,
 }
 

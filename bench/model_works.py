@@ -15,9 +15,11 @@ from sklearn.neighbors import NearestCentroid
 from gpuprims.models import PCA, PPCA, FactorAnalysis, MatchingNet, Prototypes, SparsePCA
 
 from .elements import Samples
-from .works import Work
+from .works import Sizes, Work
 
 _COLUMNS, _COMPONENTS, _ITERATIONS, _SUPPORT = 100, 10, 3, 100
+# Rows by default and with --full, of CPUs and of GPUs; a peer's factor analysis of 100,000 takes seconds on two cores.
+MODEL_SIZES = {"models": Sizes((20_000,), (10**6,), (10**5,), (10**6,))}
 # Bytes of a row of samples, which each of them reads at least.
 _ROW = 4 * _COLUMNS
 
@@ -98,7 +100,7 @@ def _nearly_all(result: Any, expected: np.ndarray) -> None:
 
 
 def _work(name: str, call: Callable[..., Any], host: Callable[..., Any], check: Any = _near, **how: Any) -> Work:
-    given: dict[str, Any] = {"inputs": Samples(_COLUMNS), "sizes": "fit", "limit": "read", "library": "scikit-learn"}
+    given: dict[str, Any] = {"inputs": Samples(_COLUMNS), "sizes": "models", "limit": "read", "library": "scikit-learn"}
     return Work(name, "fit", _ROW, call, host, check, **(given | how))
 
 

@@ -16,6 +16,7 @@ from gpuprims.models.logreg import labels as encoding
 from gpuprims.models.logreg import samples as samples_module
 
 TEXTS = np.array(["no", "yes", "", "maybe", "\U0001f600"])
+OF_TWO = np.arange(3000) % 7 // 5
 LABELS = {
     "bool": np.array([True, False, True]),
     "strided bool": np.array([[True, False], [False, True]])[:, 0],
@@ -32,6 +33,8 @@ LABELS = {
     "Python's strings, none twice the same object": np.array(
         ["".join(one) for one in TEXTS[np.arange(64) % 5]], object
     ),
+    "few of Python's strings, each an object of its own": np.array(["".join(one) for one in TEXTS[OF_TWO]], object),
+    "another of Python's strings behind the first": np.array(["".join(one) for one in TEXTS[[*OF_TWO, 3]]], object),
     "every other of Python's strings": TEXTS.astype(object)[np.arange(128) % 5][::2],
     "more of Python's strings than entries": np.arange(40000).astype(str).astype(object).repeat(3),
     "more texts than entries": np.arange(40000).astype(str),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from itertools import count
 from typing import Any
 
@@ -24,6 +24,8 @@ _TABLE_BITS, _FACTOR = 14, np.uint64(0x9E3779B97F4A7C15)
 _CHARACTER = np.dtype(np.uint32)
 # Objects among which there must be equal ones, for all of them to be looked up by their addresses.
 _SAMPLE = 1024
+# Kinds of strings that are found by comparisons (measurements.md, strings of their own).
+_MOST_COMPARED = 3
 
 
 def encoded(label: str, labels: np.ndarray, classes: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
@@ -123,22 +125,53 @@ def _in_order(values: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.nda
 def _hashed_objects(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     """Return classes and codes of Python's strings; None if there are other objects.
 
-    Labels often share few objects, whose addresses are hashed in place of their texts. Objects of their own are looked
-    up in a dict.
+    Labels often share few objects, whose addresses are hashed in place of their texts. Objects of their own are
+    compared with a few kinds, or else looked up in a dict.
     """
     kept = np.ascontiguousarray(labels)
     addresses = np.ndarray((len(kept), 1), np.uintp, buffer=kept)  # objects stay where they are
     few = len({*addresses[:_SAMPLE, 0].tolist()}) < min(len(kept), _SAMPLE) / 2
     found = _by_table(addresses) if few else None
-    objects = (kept if found is None else kept[found[0]]).tolist()
-    numbers: defaultdict[Any, int] = defaultdict(count().__next__)
     try:
-        codes = np.fromiter(map(numbers.__getitem__, objects), np.intp, len(objects))
+        if found is not None:
+            numbers, codes = _looked_up(kept[found[0]], [])
+            codes = codes[found[1]]
+        else:
+            numbers, codes = _compared(kept) or _looked_up(kept, [])
     except TypeError:  # an object without a hash
         return None
     if not all(type(one) is str for one in numbers):
         return None
-    return _in_order(np.array(list(numbers), object), codes if found is None else codes[found[1]])
+    return _in_order(np.array(numbers, object), codes)
+
+
+def _looked_up(objects: np.ndarray, known: list[Any]) -> tuple[list[Any], np.ndarray]:
+    """Return the kinds of objects, the known ones first, and the kind of each object, found in a dict."""
+    numbers: defaultdict[Any, int] = defaultdict(count(len(known)).__next__, zip(known, count()))
+    codes = np.fromiter(map(numbers.__getitem__, objects.tolist()), np.intp, len(objects))
+    return list(numbers), codes
+
+
+def _compared(objects: np.ndarray) -> tuple[list[Any], np.ndarray] | None:
+    """Return what :func:`_looked_up` does, by comparing with few kinds, which takes less time than hashes do.
+
+    None if the first objects are of many kinds or not all strings, or if comparisons fail.
+    """
+    seen = Counter(objects[:_SAMPLE].tolist()).most_common()
+    kinds = [one for one, _ in seen]
+    if len(kinds) > _MOST_COMPARED or not all(type(one) is str for one in kinds):
+        return None
+    codes, found = np.zeros(len(objects), np.intp), np.zeros(len(objects), np.bool_)
+    for number, kind in enumerate(kinds):
+        try:
+            same = objects == kind
+        except Exception:  # of an object's own comparison
+            return None
+        codes += number * same
+        found |= same
+    if not found.all():
+        kinds, codes[~found] = _looked_up(objects[~found], kinds)
+    return kinds, codes
 
 
 def encoded_on_device(labels: Any, device: Device, dtype: np.dtype[Any]) -> tuple[np.ndarray, Any] | None:
