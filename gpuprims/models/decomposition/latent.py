@@ -13,7 +13,7 @@ from gpuprims.core.operands import Operands, as_operands
 from gpuprims.errors import ArgumentError
 from gpuprims.expressions.masks import refuse_masked
 from gpuprims.models.checks import CheckedParameters, OwnErrors, check_fitted
-from gpuprims.models.decomposition.moments import Moments, fitted_samples
+from gpuprims.models.decomposition.moments import fitted_samples, moments_of
 from gpuprims.models.decomposition.products import centred_product
 from gpuprims.models.device_arrays import device_operands, host_array, like_samples
 from gpuprims.models.features import DenseFeatures
@@ -66,12 +66,16 @@ class Latent(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CheckedParameter
             Samples on another device than the one asked for.
         """
         self._validate_params()
-        features, moments = fitted_samples(self, X)
+        features, moments = fitted_samples(self, X, self._moments_of)
         self._fit_moments(moments)
         self._keep_as(features.array.dtype)
         return self
 
-    def _fit_moments(self, moments: Moments) -> None:
+    def _moments_of(self, features: DenseFeatures) -> Any:
+        """Return what a fit needs to know of the samples, or None if it is not finite."""
+        return moments_of(features)
+
+    def _fit_moments(self, moments: Any) -> None:
         """Set the fitted attributes in float64."""
         raise NotImplementedError
 

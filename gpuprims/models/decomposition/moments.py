@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from scipy import linalg
@@ -15,6 +16,7 @@ from gpuprims.primitives.reduce import reduce
 # Rows whose mean is the centre of all sums. It only has to lie among the samples. Zero does so if each mean is at most
 # so many deviations from it: squares are then up to five times the variance, which costs less than a digit.
 _CENTRE_ROWS, _NEAR = 4096, 2.0
+Found = TypeVar("Found")
 
 
 class Moments(NamedTuple):
@@ -29,27 +31,36 @@ class Moments(NamedTuple):
         """Number of features."""
         return len(self.mean)
 
+    @property
+    def total(self) -> float:
+        """The sum of all squares."""
+        return float(np.trace(self.scatter))
 
-def fitted_samples(model: Any, X: Any) -> tuple[DenseFeatures, Moments]:
-    """Check the samples of a fit, and return them on the device with their moments.
+    def principal(self, most: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the ``most`` largest eigenvalues of the scatter, not below 0, and their vectors as rows."""
+        return principal(self.scatter, most)
 
-    Sums are those of deviations from a centre near the mean, so that features far from zero keep their digits (T. F.
-    Chan, G. H. Golub, R. J. LeVeque, "Algorithms for computing the sample variance", 1983).
-    """
+
+def fitted_samples(model: Any, X: Any, find: Callable[[DenseFeatures], Found | None]) -> tuple[DenseFeatures, Found]:
+    """Check the samples of a fit, and return them on the device with what ``find`` finds; it returns None for NaN."""
     _, features = dense_features_of(model, X, reset=True, finite=False)
     label = type(model).__name__
     if features.shape[0] < 2:
         raise ArgumentError(f"{label}: at least two samples; got n_samples=1")
     with np.errstate(over="ignore", invalid="ignore"):
-        moments = moments_of(features)
-    if moments is None:  # as with NaN or infinity in a sample, whose checks read them again
+        found = find(features)
+    if found is None:  # as with NaN or infinity in a sample, whose checks read them again
         dense_features_of(model, X, reset=True)
         raise ArgumentError(f"{label}: features whose squares are finite; got larger ones (scale them first)")
-    return features, moments
+    return features, found
 
 
 def moments_of(features: DenseFeatures) -> Moments | None:
-    """Return the moments of samples, by one pass over them; None if they are not finite."""
+    """Return the moments of samples, by one pass over them; None if they are not finite.
+
+    Sums are those of deviations from a centre near the mean, so that features far from zero keep their digits (T. F.
+    Chan, G. H. Golub, R. J. LeVeque, "Algorithms for computing the sample variance", 1983).
+    """
     count, k = features.shape
     centre = _centre(features)
     sums = features.centred_gram(centre)

@@ -14,7 +14,9 @@ from gpuprims.core.device import Device
 from gpuprims.errors import ArgumentError
 from gpuprims.models.checks import named_parameters
 from gpuprims.models.decomposition.gaussian import Gaussian
-from gpuprims.models.decomposition.moments import Moments, checked_components, principal, with_fixed_signs
+from gpuprims.models.decomposition.moments import Moments, checked_components, with_fixed_signs
+from gpuprims.models.decomposition.wide import WideMoments, narrow_or_wide
+from gpuprims.models.features import DenseFeatures
 
 
 @named_parameters
@@ -46,8 +48,9 @@ class PCA(Gaussian):
     Notes
     -----
     The device goes over the samples once, for the mean and the covariance around it; the host finds the eigenvectors of
-    the covariance in float64, as scikit-learn's solver "covariance_eigh". Results are those of
-    :class:`sklearn.decomposition.PCA`, signs included. Memory on the host is that of a matrix of n_features squared.
+    the covariance in float64, as scikit-learn's solver "covariance_eigh". Of fewer samples than features, they are
+    found from the samples' inner products. Results are those of :class:`sklearn.decomposition.PCA`, signs included.
+    Memory on the host is that of a matrix of n_features squared, or of n_samples squared if these are fewer.
 
     Examples
     --------
@@ -79,12 +82,16 @@ class PCA(Gaussian):
     backend: str | Device | None = None
     device: str | Device | None = None
 
-    def _fit_moments(self, moments: Moments) -> None:
+    def _moments_of(self, features: DenseFeatures) -> Moments | WideMoments | None:
+        return narrow_or_wide(features)
+
+    def _fit_moments(self, moments: Moments | WideMoments) -> None:
         most, asked = min(moments.size, moments.features), self.n_components
         chosen_by_variance = isinstance(asked, str | float) and not isinstance(asked, Integral)
         kept = most if chosen_by_variance else checked_components(self, asked, most)
-        total = float(np.trace(moments.scatter)) / (moments.size - 1)
-        variances, rows = principal(moments.scatter / (moments.size - 1), kept)
+        total = moments.total / (moments.size - 1)
+        squares, rows = moments.principal(kept)
+        variances = squares / (moments.size - 1)
         if chosen_by_variance:
             kept = self._count(variances, total, moments)
         left_out = max(total - float(variances[:kept].sum()), 0.0)
@@ -95,7 +102,7 @@ class PCA(Gaussian):
         self.singular_values_ = np.sqrt(self.explained_variance_ * (moments.size - 1))
         self.mean_, self.components_ = moments.mean, with_fixed_signs(rows[:kept])
 
-    def _count(self, variances: np.ndarray, total: float, moments: Moments) -> int:
+    def _count(self, variances: np.ndarray, total: float, moments: Moments | WideMoments) -> int:
         """Return the number of components that a share of the variance or Minka's estimate asks for."""
         if not isinstance(self.n_components, str):
             reached = np.cumsum(variances) / total if total else np.ones(len(variances))

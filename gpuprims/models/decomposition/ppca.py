@@ -17,7 +17,9 @@ from gpuprims.core.device import Device
 from gpuprims.models.checks import named_parameters
 from gpuprims.models.decomposition.expectation import maximise
 from gpuprims.models.decomposition.gaussian import Gaussian
-from gpuprims.models.decomposition.moments import Moments, checked_components, principal, with_fixed_signs
+from gpuprims.models.decomposition.moments import Moments, checked_components, with_fixed_signs
+from gpuprims.models.decomposition.wide import WideMoments, narrow_or_wide
+from gpuprims.models.features import DenseFeatures
 from gpuprims.models.inputs import dense_features_of
 
 
@@ -107,12 +109,15 @@ class PPCA(Gaussian):
         self._keep_as(features.array.dtype)
         return self
 
-    def _fit_moments(self, moments: Moments) -> None:
+    def _moments_of(self, features: DenseFeatures) -> Moments | WideMoments | None:
+        return narrow_or_wide(features)
+
+    def _fit_moments(self, moments: Moments | WideMoments) -> None:
         k = moments.features
         kept = checked_components(self, self.n_components, min(moments.size, k))
-        covariance = moments.scatter / moments.size
-        variances, rows = principal(covariance, kept)
-        left_out = max(float(np.trace(covariance) - variances.sum()), 0.0)
+        squares, rows = moments.principal(kept)
+        variances = squares / moments.size
+        left_out = max(moments.total / moments.size - float(variances.sum()), 0.0)
         noise = left_out / (k - kept) if kept < k else 0.0
         self._store(moments.mean, np.sqrt(np.maximum(variances - noise, 0))[:, None] * rows, noise, 1)
 
