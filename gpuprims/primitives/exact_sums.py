@@ -43,12 +43,11 @@ class _Format(NamedTuple):
     infinite: int
     limbs: int  # room for sums of 2^40 elements, and for the three limbs that a deposit touches
     windows: int  # of a block, which hold all bits of most data
-    deposits: int  # of a work-item for as many elements as it loads, at most
 
 
 _FORMATS = {
-    np.dtype(np.float32): _Format(-149, 23, 0x7F800000, 13, 2, 10),
-    _FLOAT64: _Format(-1074, 52, 0x7FF0000000000000, 70, 3, 50),
+    np.dtype(np.float32): _Format(-149, 23, 0x7F800000, 13, 2),
+    _FLOAT64: _Format(-1074, 52, 0x7FF0000000000000, 70, 3),
 }
 
 
@@ -77,7 +76,6 @@ class ExactSpec(FoldSpec):
             "INFINITE": f"{form.infinite:#x}UL",
             "LIMBS": form.limbs,
             "WINDOWS": form.windows,
-            "DEPOSITS": form.deposits,
             "STORE_SUM(o, limbs, special)": "STORE(o, 0, gp_exact_sum(limbs, special))",
         }
 
@@ -107,9 +105,9 @@ def adds_floats(capabilities: Capabilities, call: CallTraits) -> str | None:
     return None
 
 
-def a_digit_each(block: int) -> Refusal:
-    """Return the refusal of groups with fewer work-items than a sum has digits of 16 bits."""
-    most = 2 * max(form.limbs for form in _FORMATS.values())
+def a_limb_each(block: int) -> Refusal:
+    """Return the refusal of groups with fewer work-items than a part leaves limbs."""
+    most = max(form.limbs for form in _FORMATS.values()) + 1
 
     def refusal(capabilities: Capabilities, call: CallTraits) -> str | None:
         return None if block >= most else f"needs groups of {most} work-items or more; these have {block}"

@@ -22,7 +22,7 @@ from gpuprims.core.refusals import (
     work_item_fits,
 )
 from gpuprims.core.traits import CallTraits
-from gpuprims.primitives.exact_sums import a_digit_each, adds_floats
+from gpuprims.primitives.exact_sums import a_limb_each, adds_floats
 from gpuprims.primitives.fixed_trees import lanes_of
 from gpuprims.primitives.fold_variants import FoldVariant
 from gpuprims.primitives.reduce.reference import reduce_exactly, reduce_numpy
@@ -201,7 +201,7 @@ VARIANTS = (
         folds="exactly",
         geometry=Geometry(256, 16, 4),
         vectors=True,
-        refuse=lambda at: first_refusal(not_for_cpus, adds_floats, group_fits(at.block), a_digit_each(at.block)),
+        refuse=lambda at: first_refusal(not_for_cpus, adds_floats, group_fits(at.block), a_limb_each(at.block)),
     ),
     _REDUCE.numpy(reduce_numpy, level="device", folds="fixed tree"),
     _REDUCE.numpy(

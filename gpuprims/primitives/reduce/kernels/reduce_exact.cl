@@ -3,39 +3,41 @@
  * in      INPUTS: n elements for each of `outputs` outputs
  * out     OUTPUTS: one value for each
  * scratch partials: 2 * LIMBS + 2 words for each part of each output; counters: one for each output, zero before and after
- * launch  any number of groups of BLOCK, at least DIGITS; each takes (output, part) pairs until none are left
+ * launch  any number of groups of BLOCK, at least LIMBS + 1; each takes (output, part) pairs until none are left
  * host    MAP(o, j), MAP_VECTOR(o, j, values), STORE_SUM(o, limbs, special), ADDEND(value), and those of exact.h
  * order   none: sums are exact until the last one is rounded
  *
  * A work-item loads ITEMS elements at a time, and looks at their exponents. They are multiples of the last bit of the
  * smallest one. So a sum of 64 times ITEMS elements that are not too far apart has at most 53 bits. Of float64, which has
  * that many alone, the upper and the lower bits are added apart (exact.h). When elements do not fit, the sum goes to the
- * group's digits of 16 bits in local memory, and the next one begins.
+ * group's words of 32 bits in local memory, and the next one begins. Each word has another one, which counts how often it
+ * wrapped, so that no addition needs to wait for others or to look at further words.
  */
 #define CHUNK ((i64)BLOCK * ITEMS)
-#define DIGITS (2 * LIMBS)
 #define TOGETHER 64                      /* additions of ITEMS elements to a sum */
-#define ROUNDS (32767 / (BLOCK * DEPOSITS)) /* chunks after which digits may be full */
 #define ROWS (BLOCK / (LIMBS + 1))          /* parts that a group adds side by side */
 
-/* Add a finite number to digits of 16 bits, which have room for 2^15 of such additions. */
-DEVICE void gp_deposit_locally(LOCAL u32 *digits, const f64 number)
+/* Add a finite number to words of 32 bits, each of which has its count of wraps behind it. */
+DEVICE void gp_deposit_locally(LOCAL u32 *words, const f64 number)
 {
     const placed_t placed = gp_placed(number);
     if (placed.whole == 0) return;
-    const int shift = placed.place & 15;
-    u64 left = placed.whole << shift;
-    LOCAL u32 *own = digits + (placed.place >> 4);
-    for (int digit = 0; digit < 4; digit++, left >>= 16) {
-        const u32 piece = (u32)left & 0xffffu;
-        if (piece) gp_add_count(own + digit, placed.negative ? 0u - piece : piece);
+    const int shift = placed.place & 31;
+    const u64 low = placed.whole << shift;
+    const u32 pieces[3] = {(u32)low, (u32)(low >> 32), (u32)(placed.whole >> 1 >> (63 - shift))};
+    LOCAL u32 *own = words + 2 * (placed.place >> 5);
+#pragma unroll
+    for (int k = 0; k < 3; k++) {
+        const u32 piece = pieces[k];
+        if (!piece) continue;
+        const u32 before = gp_add_count(own + 2 * k, placed.negative ? 0u - piece : piece);
+        const int wraps = placed.negative ? before < piece : before + piece < piece;
+        if (wraps) gp_add_count(own + 2 * k + 1, placed.negative ? 0u - 1 : 1);
     }
-    const u32 piece = (u32)(placed.whole >> 1 >> (63 - shift));
-    if (piece) gp_add_count(own + 4, placed.negative ? 0u - piece : piece);
 }
 
 /* Add elements whose exponents lie far apart, in windows of bits from the largest one down. */
-DEVICE void gp_deposit_values(LOCAL u32 *digits, LOCAL u32 *special, const value_t *values)
+DEVICE void gp_deposit_values(LOCAL u32 *words, LOCAL u32 *special, const value_t *values)
 {
     f64 rests[ITEMS], top = 0;
 #pragma unroll
@@ -52,7 +54,7 @@ DEVICE void gp_deposit_values(LOCAL u32 *digits, LOCAL u32 *special, const value
         f64 sum = 0;
         top = 0;
         if (exponent > HIGHEST_WINDOW) {
-            for (int item = 0; item < ITEMS; item++) gp_deposit_locally(digits, rests[item]);
+            for (int item = 0; item < ITEMS; item++) gp_deposit_locally(words, rests[item]);
             break;
         }
         const f64 rounder = gp_rounder(exponent + 5); /* ITEMS times 48 bits are 52 */
@@ -63,27 +65,16 @@ DEVICE void gp_deposit_values(LOCAL u32 *digits, LOCAL u32 *special, const value
             rests[item] -= high;
             top = max(top, gp_absolute_f64(rests[item]));
         }
-        gp_deposit_locally(digits, sum);
+        gp_deposit_locally(words, sum);
     }
-}
-
-/* Move digits of 16 bits to wider ones, one by each of the first work-items. */
-DEVICE void gp_empty_digits(LOCAL u32 *digits, LOCAL i64 *wide, const int tid)
-{
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (tid < DIGITS) {
-        wide[tid] += (i32)digits[tid];
-        digits[tid] = 0;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
 }
 
 __kernel WORK_GROUP(BLOCK)
 void reduce_exact(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 outputs,
                   const i64 n, const i64 parts)
 {
-    __local u32 digits[DIGITS], kinds[1];
-    __local i64 wide[DIGITS], gathered[BLOCK];
+    __local u32 words[2 * LIMBS], kinds[1];
+    __local i64 gathered[BLOCK];
     __local int last;
     const int tid = get_local_id(0);
     const i64 chunk = ((n + parts - 1) / parts + CHUNK - 1) / CHUNK * CHUNK;
@@ -92,7 +83,7 @@ void reduce_exact(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, c
     for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
         const i64 o = task / parts, first = min((task % parts) * chunk, n), end = min(first + chunk, n);
         sum_t sum = gp_empty_sum();
-        if (tid < DIGITS) digits[tid] = wide[tid] = 0;
+        for (int word = tid; word < 2 * LIMBS; word += BLOCK) words[word] = 0;
         if (tid == 0) kinds[0] = 0;
         barrier(CLK_LOCAL_MEM_FENCE);
 
@@ -122,8 +113,8 @@ void reduce_exact(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, c
             /* 2. Add them, or begin another sum. */
             int fits = gp_fits(sum, top, bottom);
             if (!fits || sum.count == TOGETHER) {
-                gp_deposit_locally(digits, sum.upper);
-                if (WIDE) gp_deposit_locally(digits, sum.lower);
+                gp_deposit_locally(words, sum.upper);
+                if (WIDE) gp_deposit_locally(words, sum.lower);
                 sum = gp_sum_for(top, bottom);
                 fits = gp_fits(sum, top, bottom);
             }
@@ -132,26 +123,20 @@ void reduce_exact(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, c
 #pragma unroll
                 for (int item = 0; item < ITEMS; item++) sum = gp_added(sum, ADDEND(values[item]));
             } else {
-                gp_deposit_values(digits, kinds, values);
+                gp_deposit_values(words, kinds, values);
                 sum = gp_empty_sum();
             }
-            if ((base - first) / CHUNK % ROUNDS == ROUNDS - 1) gp_empty_digits(digits, wide, tid);
         }
-        gp_deposit_locally(digits, sum.upper);
-        if (WIDE) gp_deposit_locally(digits, sum.lower);
-        gp_empty_digits(digits, wide, tid);
+        gp_deposit_locally(words, sum.upper);
+        if (WIDE) gp_deposit_locally(words, sum.lower);
+        barrier(CLK_LOCAL_MEM_FENCE);
 
-        /* 3. Carry. Round and store; or leave the limbs, and the last group adds those of all parts. */
+        /* 3. Round and store; or leave the limbs, and the last group adds those of all parts. */
         i64 limbs[LIMBS];
         f64 special = 0;
         if (tid == 0) {
-            i64 carry = 0;
-            for (int limb = 0; limb < LIMBS; limb++) {
-                const i64 low = wide[2 * limb] + carry, high = wide[2 * limb + 1] + (low >> 16);
-                limbs[limb] = (low & 0xffff) | (high & 0xffff) << 16;
-                carry = high >> 16;
-            }
-            limbs[LIMBS - 1] += carry * ((i64)1 << 32);
+            for (int limb = 0; limb < LIMBS; limb++)
+                limbs[limb] = (i64)words[2 * limb] + (i64)(i32)words[2 * limb + 1] * ((i64)1 << 32);
             if (kinds[0]) special = kinds[0] == 1 ? 1.0 / 0.0 : kinds[0] == 2 ? -1.0 / 0.0 : 0.0 / 0.0;
             last = 0;
             if (parts == 1) {
