@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.arrays import copy_on
+from gpuprims.core.determinism import refuse_levels
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out, check_out, host_results
 from gpuprims.core.shapes import broadcast_shapes
 from gpuprims.core.variant import Variant
+from gpuprims.operators.portable import rounds
 from gpuprims.primitives.axes import axes_of
 from gpuprims.primitives.pipeline import Box, Slab, boxes, compute_slabs, most_elements, whole_box
 from gpuprims.primitives.scan.plan import ScanRequest, carrying, plan_call, plan_totals
@@ -38,6 +40,8 @@ def run_in_slabs(request: ScanRequest, operands: Operands, out: Out | None, vari
         last = (math.prod(shape) if axis is None else shape[axis]) - 1
         request = request._replace(reverse=False, last=last)
     folding = carrying(request, tuple([native.dtype for native in natives]))
+    if rounds(folding):
+        refuse_levels("scan", "scans of arrays larger than the device's memory")
     if axis is None and (not request.inclusive or all(array.flags.c_contiguous for array in arrays)):
         arrays = [np.ascontiguousarray(array).reshape(-1) for array in arrays]
     kept = (math.prod(shape),) if axis is None else shape

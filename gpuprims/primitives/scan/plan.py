@@ -195,7 +195,7 @@ def carrying(request: ScanRequest, arrays: tuple[np.dtype[Any], ...]) -> Folding
     """Return the folding of a slab, which counts if results need the number of elements so far."""
     arrays = arrays[: len(arrays) - request.carried]
     mapped = as_map("scan", request.map, len(arrays))
-    folding = make_folding(request.operator, mapped, arrays, request.dtype, "scan")
+    folding = at_level(make_folding(request.operator, mapped, arrays, request.dtype, "scan"))
     if request.last is not None:
         folding = _counting_down(folding, arrays, request.last)
     if folding.counts:
