@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,21 @@ def _sum(device: gpuprims.Device, x: Any, size: int) -> None:
     expected = int(counts(size) @ np.arange(PERIOD))
     if got != expected:
         raise AssertionError(f"the sum {expected}; got {got}")
+
+
+def _exact_sum(device: gpuprims.Device, x: Any, size: int) -> None:
+    """Sums that nearly cancel, with denormals: exact, rounded once, also from the end."""
+    every = np.arange(PERIOD, dtype=np.uint8)
+    for kind, least in (("float32", 2.0**-148), ("float64", 2.0**-1073)):
+        each = (
+            f"where(x % 3 == 0, ({kind}(x) - 125) * {2.0**60}, where(x % 3 == 1, {kind}(x) / 7, {kind}(x) * {least!r}))"
+        )
+        addends = gpuprims.map(each, every, device="reference", determinism="device")
+        exact = sum(int(n) * Fraction(float(one)) for n, one in zip(counts(size), addends, strict=True))
+        for ordered in (x, x[::-1]):
+            got = gpuprims.reduce(ordered, map=each, device=device, determinism="order")
+            if float(on_host(device, got)) != float(addends.dtype.type(float(exact))):
+                raise AssertionError(f"the exact sum {float(exact)!r} of {kind}; got {got!r}")
 
 
 def _last_place(device: gpuprims.Device, x: Any, size: int) -> None:
@@ -53,7 +69,8 @@ def _scan(device: gpuprims.Device, x: Any, size: int) -> None:
 
 # Each call, and the number of arrays of the input's size that it needs beside the input.
 CALLS: dict[str, tuple[Callable[[gpuprims.Device, Any, int], None], int]] = {
-    "reduce": (_sum, 0), "argmax": (_last_place, 0), "histogram": (_histogram, 0), "map": (_map, 1), "scan": (_scan, 1),
+    "reduce": (_sum, 0), "exact sum": (_exact_sum, 0), "argmax": (_last_place, 0), "histogram": (_histogram, 0),
+    "map": (_map, 1), "scan": (_scan, 1),
     **ORDER_CALLS,
 }  # fmt: skip
 
