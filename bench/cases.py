@@ -83,6 +83,13 @@ def _at_level(work: Work, level: str) -> Work:
 
 
 _SUMS, _SCANS = _reduce("reduce sum"), _scan("scan sum")
+_EXP = Work("map exp", "map", 8, partial(gpuprims.map, "exp(x)"), np.exp, oracles.near_map)
+_WEIGHTS = Work(
+    *("bincount weights", "bincount", 8, gpuprims.bincount, np.bincount, oracles.near_sum),
+    inputs=Elements("int32", beside="elements"),
+    limit="read",
+)
+_DOUBLES = replace(_SUMS, name="reduce sum of float64", nbytes=8, inputs=Elements("float64"), sizes="more")
 _EVERY_32 = Elements(spread="steps", beside="segments")
 _HALF, _BYTES = Elements(beside="mask"), Elements("uint8", shape="pixels")
 
@@ -90,13 +97,15 @@ WORKS = (
     Work("map 2*x+1", "map", 8, calls.double, lambda x: 2 * x + 1, expect=oracles.doubled, sizes="sweep"),
     _reduce("reduce sum", sizes="sweep"),
     *(_at_level(_SUMS, level) for level in ("device", "order")),
+    *(_DOUBLES, _at_level(_DOUBLES, "order")),
+    *(_EXP, _at_level(_EXP, "device")),
     _reduce("reduce max", "max"),
     _reduce("reduce argmax", "argmax", sizes="main"),
     _reduce("reduce columns", shape="square", axis=0),
     _reduce("reduce rows of 16", shape=16, axis=1),
     _reduce("reduce rows of 256", shape=256, axis=1),
     _scan("scan sum", sizes="sweep"),
-    _at_level(_SCANS, "device"),
+    *(_at_level(_SCANS, level) for level in ("device", "order")),
     _scan("scan sum, exclusive", oracles.before, None, inclusive=False),
     _scan("scan max", np.maximum.accumulate, None, op="max", inputs=Elements()),
     _scan("scan sum of float64", inputs=Elements("float64", "steps")),
@@ -119,6 +128,7 @@ WORKS = (
     _bincount("int32"),
     _bincount("int64"),
     _bincount("uint8", sizes="main"),
+    *(_WEIGHTS, _at_level(_WEIGHTS, "order")),
     _blur("blur cross", oracles.cross, kind="cross"),
     _blur("blur box 9", oracles.box_9, kind="box", size=9),
     _blur("blur gaussian 2", oracles.gaussian_2, kind="gaussian", sigma=2),

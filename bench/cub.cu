@@ -37,6 +37,26 @@ CALL(histogram, float, int,
      cub::DeviceHistogram::HistogramEven(scratch, *bytes, x, y, (int)bins + 1, 0.0f, 1.0f, n, stream))
 CALL(bincount_uint8, uint8_t, int, cub::DeviceHistogram::HistogramEven(scratch, *bytes, x, y, 257, 0, 256, n, stream))
 
+/* Sums that are the same on every GPU, in CUB from 3.2 on. CUB takes its scratch memory from the stream's pool. */
+#if CUB_VERSION >= 300200
+#include <cuda/__execution/determinism.h>
+#include <cuda/__execution/require.h>
+#include <cuda/std/__execution/env.h>
+#include <cuda/stream_ref>
+
+template <class T> int sum_on_every_gpu(void *scratch, size_t *bytes, const T *x, T *y, int64_t n, cudaStream_t stream)
+{
+    if (!scratch) {
+        *bytes = 1;
+        return 0;
+    }
+    const auto alike = cuda::execution::require(cuda::execution::determinism::gpu_to_gpu);
+    return (int)cub::DeviceReduce::Sum(x, y, n, cuda::std::execution::env{cuda::stream_ref{stream}, alike});
+}
+
+CALL(reduce_sum_device, float, float, (cudaError_t)sum_on_every_gpu(scratch, bytes, x, y, n, stream))
+#endif
+
 /* Sorts. Those with values take these in place of a mask, and store them behind the keys. */
 #define SORT(name, key_t)                                                                                              \
     CALL(name, key_t, key_t,                                                                                           \

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,8 @@ def load() -> dict[str, Callable[..., Any]]:
     histograms = [work for work in WORKS if work.primitive == "histogram" and isinstance(work.bins, int)]
     kinds = {"float32": "histogram", "uint8": "bincount_uint8"}
     ways = {name: _way(library[name.replace(",", "").replace(" ", "_")], name) for name in _NAMED}
+    if hasattr(library, "reduce_sum_device"):  # by determinism::gpu_to_gpu; CUB's other sums are run_to_run
+        ways["reduce sum, device"] = _way(library.reduce_sum_device, "reduce sum")
     ways |= {work.name: _way(library[kinds[work.inputs.dtype]], work.name, work.bins) for work in histograms}
     return ways | cub_ways(library, _start)
 
@@ -43,11 +46,19 @@ def _built() -> Path:
         raise ImportError("nvcc is missing")
     library = Path(tempfile.mkdtemp(prefix="gpuprims-bench-"), "libcub.so")
     flags = ["-std=c++17", "-O3", "-arch=native", "-shared", "-Xcompiler", "-fPIC"]
-    compile_it = [nvcc, *flags, str(_SOURCE), "-o", str(library)]
+    compile_it = [nvcc, *flags, *_newer_headers(), str(_SOURCE), "-o", str(library)]
     built = subprocess.run(compile_it, capture_output=True, text=True)  # noqa: S603 - the nvcc that was found
     if built.returncode:
         raise ImportError(f"nvcc fails: {built.stderr.strip()[-400:]}")
     return library
+
+
+def _newer_headers() -> list[str]:
+    """Return the option for the headers of the wheel cuda-cccl, which are newer than the toolkit's; none without it."""
+    if find_spec("cuda") is None or (found := find_spec("cuda.cccl")) is None:
+        return []
+    places = [Path(place, "headers", "include") for place in found.submodule_search_locations or ()]
+    return [f"-I{place}" for place in places if (place / "cub").is_dir()]
 
 
 def _way(function: Any, name: str, bins: int = 256) -> Callable[..., Any]:

@@ -133,6 +133,10 @@ def near_sum(result: Any, expected: Any) -> None:
     np.testing.assert_allclose(result, expected, rtol=1e-5)
 
 
+def near_map(result: Any, expected: Any) -> None:
+    np.testing.assert_allclose(result, expected, rtol=1e-6)
+
+
 def near_blur(result: Any, expected: np.ndarray) -> None:
     """Compare the first and last rows with means that SciPy cuts after rounding."""
     if len(result) > len(expected):
