@@ -88,18 +88,17 @@ void reduce_exact(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, c
         barrier(CLK_LOCAL_MEM_FENCE);
 
         for (i64 base = first; base < end; base += CHUNK) {
-            /* 1. Load elements, and look at their exponents. */
+            /* 1. Load elements, and look at their exponents. A whole chunk has no branches between its loads. */
+            if (base + CHUNK <= end) {
 #pragma unroll
-            for (int item = 0; item < ITEMS; item += VECTOR) {
-                const i64 j = base + (i64)item * BLOCK + tid * VECTOR;
-                if (j + VECTOR <= end) {
-                    MAP_VECTOR(o, j, values + item);
-                } else {
+                for (int item = 0; item < ITEMS; item += VECTOR)
+                    MAP_VECTOR(o, base + (i64)item * BLOCK + tid * VECTOR, values + item);
+            } else {
 #pragma unroll
-                    for (int k = 0; k < VECTOR; k++) {
-                        values[item + k] = IDENTITY;
-                        if (j + k < end) values[item + k] = MAP(o, j + k);
-                    }
+                for (int item = 0; item < ITEMS; item++) {
+                    const i64 j = base + (i64)(item / VECTOR) * (VECTOR * BLOCK) + tid * VECTOR + item % VECTOR;
+                    values[item] = IDENTITY;
+                    if (j < end) values[item] = MAP(o, j);
                 }
             }
             u32 top = 0, bottom = ~0u;

@@ -60,9 +60,15 @@ void scan_fixed(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout, co
         /* 1. Load a run. What lies past the end changes no result. */
         if (level < 0) {
 #if TURNS
+            if (first + TILE <= n) { /* no branches between the loads */
 #pragma unroll
-            for (int item = 0; item < ITEMS; item += VECTOR)
-                gp_load_values(INPUT_NAMES, layout, o, first + OF_VECTORS(tid, item), n, values + item);
+                for (int item = 0; item < ITEMS; item += VECTOR)
+                    MAP_VECTOR(o, first + OF_VECTORS(tid, item), values + item);
+            } else {
+#pragma unroll
+                for (int item = 0; item < ITEMS; item += VECTOR)
+                    gp_load_values(INPUT_NAMES, layout, o, first + OF_VECTORS(tid, item), n, values + item);
+            }
             EXCHANGE(places, values, tid, OF_VECTORS, OF_RUNS);
 #else
 #pragma unroll
@@ -98,9 +104,15 @@ void scan_fixed(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout, co
             if (level < 0) {
 #if TURNS
                 EXCHANGE(places, values, tid, OF_RUNS, OF_VECTORS); /* a run's places were read by its work-item alone */
+                if (first + TILE <= n) {
 #pragma unroll
-                for (int item = 0; item < ITEMS; item += VECTOR)
-                    gp_store_values(INPUT_NAMES, OUTPUT_NAMES, layout, o, first + OF_VECTORS(tid, item), n, values + item);
+                    for (int item = 0; item < ITEMS; item += VECTOR)
+                        STORE_VECTOR(o, first + OF_VECTORS(tid, item), values + item);
+                } else {
+#pragma unroll
+                    for (int item = 0; item < ITEMS; item += VECTOR)
+                        gp_store_values(INPUT_NAMES, OUTPUT_NAMES, layout, o, first + OF_VECTORS(tid, item), n, values + item);
+                }
 #else
 #pragma unroll
                 for (int item = 0; item < ITEMS; item += VECTOR)
