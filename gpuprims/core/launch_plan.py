@@ -57,10 +57,7 @@ class LaunchPlan:
         How NumPy computes few elements of the host, if that gives the kernels' bits.
     """
 
-    # True if run() checks arrays of ``out=`` itself, because the lengths of results depend on the elements, or because
-    # results are copied there.
-    checks_out: ClassVar[bool] = False
-
+    checks_out: ClassVar[bool] = False  # True if run() compares arrays of ``out=`` with results itself
     device: Device
     primitive: str
     traits: CallTraits
@@ -82,9 +79,8 @@ class LaunchPlan:
         self.outputs = self.outputs or range(len(self.results))
         self.single = len(self.results) == 1 if self.single is None else self.single
         self._turned = any(not is_contiguous(form) for form in self.results)
-        same = list(self.inputs) == list(range(len(self.inputs))) and list(self.outputs) == list(
-            range(len(self.results))
-        )
+        read, written = len(self.inputs), len(self.results)
+        same = [*self.inputs, *self.outputs] == [*range(read), *range(written)]
         self._in_order = len(self.inputs) if same else -1
 
     @property

@@ -49,15 +49,6 @@ class Form(NamedTuple):
         return self.alignment >= nbytes and (self.phase + offset) % nbytes == 0
 
 
-def fits(given: Form, planned: Form) -> bool:
-    """Return True if a launch for a planned form can run on a given one: the same, aligned as well or better."""
-    if 0 in planned.shape:  # no memory, so strides do not matter
-        return given[:2] == planned[:2]
-    as_well = given.alignment >= planned.alignment and given.phase == planned.phase
-    better = given.divides_address >= planned.divides_address and min(planned.strides, default=0) >= 0
-    return given[:4] == planned[:4] and (as_well or better)
-
-
 class View(NamedTuple):
     """A host array as a device sees it: the kernel's argument, its form, and an object to keep alive with it."""
 

@@ -154,6 +154,15 @@ def check_out(label: str, results: Sequence[Any], given: Sequence[Any]) -> None:
             )
 
 
+def fits(given: Form, planned: Form) -> bool:
+    """Return True if a launch for a planned form can run on a given one: the same, aligned as well or better."""
+    if 0 in planned.shape:  # no memory, so strides do not matter
+        return given[:2] == planned[:2]
+    as_well = given.alignment >= planned.alignment and given.phase == planned.phase
+    better = given.divides_address >= planned.divides_address and min(planned.strides, default=0) >= 0
+    return given[:4] == planned[:4] and (as_well or better)
+
+
 def written_forms(operands: Operands, out: Out | None) -> tuple[Form, ...] | None:
     """Return the forms of the caller's arrays that a kernel writes to; None if it writes to new memory."""
     if out is None or (operands.on_host and not operands.in_place):

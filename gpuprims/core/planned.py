@@ -10,9 +10,9 @@ from gpuprims.core.arrays import unchanged
 from gpuprims.core.capture import Captured
 from gpuprims.core.device import DEFAULT, Device
 from gpuprims.core.launch_plan import LaunchPlan
-from gpuprims.core.layout import Form, fits
+from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Out, as_out, check_out, result_forms, written_forms
+from gpuprims.core.outputs import Out, as_out, check_out, fits, result_forms, written_forms
 from gpuprims.core.program_cache import Prepared, forgets_calls
 from gpuprims.core.scalars import scalars_on
 from gpuprims.core.warm_calls import Key, WarmCalls

@@ -9,10 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gpuprims.core.launch_plan import LaunchPlan, nothing
-from gpuprims.core.layout import fits
 from gpuprims.core.memory import cut_array
 from gpuprims.core.operands import Operands
-from gpuprims.core.outputs import Out
+from gpuprims.core.outputs import Out, fits
 from gpuprims.primitives.beginnings import beginnings, to_out
 
 

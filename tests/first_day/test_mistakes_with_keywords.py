@@ -192,9 +192,9 @@ MISTAKES: dict[str, Mistake] = {
         lambda: gpuprims.histogram(X, normed=True), errors.UnknownKeywordError,
         ("histogram: keywords among x, bins,", "normed", "did you mean 'density'?"),
     ),
-    "out in bincount": (
-        lambda: gpuprims.bincount([1, 2], out=X), errors.UnknownKeywordError,
-        ("bincount: keywords among x, weights,", "out", "out[...] = ..."),
+    "out in the array API": (
+        lambda: gpuprims.xp.sum(X, out=X), errors.UnknownKeywordError,
+        ("xp.sum: keywords among axis,", "out", "out[...] = ..."),
     ),
     "order in blur": (
         lambda: gpuprims.blur(X, "gaussian", sigma=1, order=1), errors.UnknownKeywordError,

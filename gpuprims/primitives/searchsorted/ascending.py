@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from gpuprims.core.driver import Launch, Report
 from gpuprims.core.faults import KnownArrays
 from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands
-from gpuprims.core.program_cache import keeps_calls
+from gpuprims.core.program_cache import forgets_calls, keeps_calls
 from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import ArgumentError
 from gpuprims.expressions import trace
@@ -20,6 +21,7 @@ from gpuprims.operators import find_op, make_folding
 from gpuprims.primitives.fold import plan_fold
 
 _INT64 = np.dtype(np.int64)
+_MOST_CHECKS = 64
 # 1 for an edge that is not below or equal to the next one, as beside NaN.
 _FALLS = trace(lambda before, after: np.where(before <= after, 0, 1), 2)
 
@@ -50,11 +52,31 @@ def check_behind(device: Device, edges: Any, known: KnownArrays) -> None:
 
 
 def _started(device: Device, edges: Any) -> Report:
-    driver, pairs = device.driver, int(edges.size) - 1
-    both = driver.cut(edges, 0, (pairs,)), driver.cut(edges, 1, (pairs,))
-    report = driver.report()
-    _launch((driver.form(both[0]), driver.form(both[1])), device, REGISTRY.generation)([*both, report.memory])
+    prepared = _checks.get(id(edges))
+    if prepared is None or prepared.edges() is not edges:
+        prepared = _prepare(device, edges)
+    report = device.driver.report()
+    prepared.launch([*prepared.pairs, report.memory])
     return report
+
+
+class _Check(NamedTuple):
+    """The launch of a check, and the two views of the edges that it reads; these live as long as the edges."""
+
+    edges: weakref.ref[Any]
+    pairs: tuple[Any, Any]
+    launch: Launch
+
+
+def _prepare(device: Device, edges: Any) -> _Check:
+    """Return the check of an array, which further calls find by the array itself."""
+    driver, count, place = device.driver, int(edges.size) - 1, id(edges)
+    pairs = driver.cut(edges, 0, (count,)), driver.cut(edges, 1, (count,))
+    launch = _launch((driver.form(pairs[0]), driver.form(pairs[1])), device, REGISTRY.generation)
+    if len(_checks) >= _MOST_CHECKS:
+        _checks.clear()
+    found = _checks[place] = _Check(weakref.ref(edges, lambda _: _checks.pop(place, None)), pairs, launch)
+    return found
 
 
 @keeps_calls()
@@ -63,3 +85,7 @@ def _launch(forms: tuple[Form, Form], device: Device, generation: int) -> Launch
     folding = make_folding(find_op("max"), _FALLS, tuple([form.dtype for form in forms]), _INT64)
     place = Form(_INT64, (), (), 0, 8)
     return plan_fold(device, forms, [place], folding, forms[0].shape, (0,), commutative=True).compiled()
+
+
+_checks: dict[int, _Check] = {}
+forgets_calls(_checks.clear)

@@ -64,7 +64,8 @@ def blur(
     Parameters
     ----------
     image : array_like
-        Real numbers; the last axes are rows and columns. Images along further axes are blurred separately.
+        Real numbers; the last axes are rows and columns. Images along further axes are blurred separately; filters of
+        :mod:`gpuprims.ndimage`, such as ``gaussian_filter``, blur along all of them.
     kind : {"cross", "box", "gaussian"}, default "cross"
         The mean of a pixel and its four neighbours, the mean of all pixels in a box, or Gaussian weights.
     size : int or (int, int), optional
@@ -184,7 +185,9 @@ def _pair(name: str, given: Any, holds: Callable[[Any], bool], rule: str, most: 
     """Return a number for rows and one for columns, both checked."""
     found = tuple(given) if isinstance(given, tuple | list) else (given, given)
     if len(found) != 2:
-        raise ArgumentError(f"blur: {name}= a number, or one for rows and one for columns; got {quoted(given)}")
+        hint = " (ndimage.gaussian_filter and ndimage.uniform_filter take one for each of any number of axes)"
+        rule = f"blur: {name}= a number, or one for rows and one for columns; got {quoted(given)}"
+        raise ArgumentError(rule + (hint if isinstance(given, tuple | list) and len(given) > 2 else ""))
     if not all(map(holds, found)):
         hint = f" (write {given + 1})" if type(given) is int and given > 0 else ""
         raise ArgumentError(f"blur: {name}= {rule} numbers; got {quoted(given)}{hint}")
