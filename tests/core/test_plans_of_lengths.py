@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -29,19 +30,31 @@ class Case(NamedTuple):
 
     def call(self, arrays: tuple[Any, ...], **more: Any) -> tuple[Any, ...]:
         """Call the function, and return the results that a plan has too."""
-        given = (list(arrays),) if self.together else arrays
+        given, more = self._given(arrays, more)
         found = getattr(gpuprims, self.function)(*given, *self.arguments, **self.keywords, **more)
         results = found if isinstance(found, tuple) else (found,)
         return results[:1] if self.edges else results
 
+    def _given(self, arrays: tuple[Any, ...], more: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return the arguments and the keywords: a mask goes to ``where=``."""
+        if self.together:
+            return (list(arrays),), more
+        if self.function == "scan" and len(arrays) == 2:
+            return arrays[:1], {"where": arrays[1], **more}
+        return arrays, more
+
     def plan(self, arrays: tuple[Any, ...], **more: Any) -> gpuprims.Plan:
         """Plan the call."""
-        given = (list(arrays),) if self.together else arrays
+        given, more = self._given(arrays, more)
         return gpuprims.plan(self.function, *given, *self.arguments, **self.keywords, **more)
 
 
 def sparse(rng: np.random.Generator) -> Arrays:
     return (rng.integers(0, 3, (N // 5, 5)).astype(np.float32),)
+
+
+def masked(rng: np.random.Generator) -> Arrays:
+    return (*sparse(rng), rng.random((N // 5, 5)) < 0.5)
 
 
 def few(rng: np.random.Generator) -> Arrays:
@@ -80,6 +93,14 @@ CASES = {
     ),
     "histogram2d": Case("histogram2d", points, ([3, 4], [(0, 1), (0, 1)]), axes=(None,), edges=True),
     "histogramdd": Case("histogramdd", points, ([[0, 0.5, 1], 3],), {"range": [None, (0, 1)]}, (None,), True, True),
+    "reduce along an axis": Case("reduce", sparse, (), {"op": "max", "axis": 0, "segments": [0, 9, 400]}, (None,)),
+    "scan along an axis": Case("scan", sparse, (), {"axis": 1, "segments": [0, 2, 5]}, (None,)),
+    "scan with a mask": Case("scan", masked, (), {"axis": 0, "segments": [0, 9, 400]}, (None,)),
+    "sort of segments": Case("sort", keyed, (), {"segments": [0, 70, N]}, (None,))._replace(
+        arrays=lambda rng: keyed(rng)[:1]
+    ),
+    "argsort of segments": Case("argsort", sparse, (0,), {"segments": [0, 70, N // 5], "descending": True}, (None,)),
+    "top_k of segments": Case("top_k", few, (3,), {"segments": [0, 70, N]}, (None, None)),
     "convolve": Case("convolve", points, ([1, 2, 5],), axes=(None,))._replace(arrays=lambda rng: points(rng)[:1]),
     "convolve, same": Case("convolve", few, ([1, 2, 5], "same"), axes=(None,)),
     "convolve, valid": Case("convolve", few, ([1, 2, 5],), {"mode": "valid"}, (None,)),
@@ -167,3 +188,10 @@ def test_each_plan_of_a_call_says_what_it_is() -> None:
     assert repr(plan) == "<gpuprims.Plan unique/numpy of float32[3, 4] on reference:0>"
     with pytest.raises(ArgumentError, match=r"results of shape \(\) for item"):
         plan.item(np.zeros((3, 4), np.float32))
+
+
+def test_calls_of_a_plan_have_the_level_that_it_was_made_at(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    keys, x = np.zeros(3000, np.int32), rng.standard_normal(3000).astype(np.float32)
+    plan = gpuprims.plan("group_by", keys, x, determinism="order", device=device)
+    assert plan(keys, x)[1][0] == np.float32(math.fsum(x.tolist()))
+    assert plan(keys, x[::-1].copy())[1][0] == np.float32(math.fsum(x.tolist()))

@@ -255,9 +255,10 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         "plan of reduce: no by=, because the keys of each call decide",
     ),
     "scan": (lambda: gpuprims.plan("scan", X, by=X), "plan of scan: no by=, because each call waits"),
-    "sort": (lambda: gpuprims.plan("sort", X, segments=[0, 6]), "plan of sort: no segments=, because"),
-    "argsort": (lambda: gpuprims.plan("argsort", X, segments=[0, 6]), "plan of argsort: no segments=, because"),
-    "top_k": (lambda: gpuprims.plan("top_k", X, 1, segments=[0, 6]), "plan of top_k: no segments=, because"),
+    "out of segments": (
+        lambda: gpuprims.plan("sort", X, segments=[0, 6], out=X.copy()),
+        "no out= with segments=, because calls of",
+    ),
     "key": (lambda: gpuprims.plan("sort", X, key="-x"), "plan of sort: no key=, because a plan of map makes the keys"),
     "histogram": (lambda: gpuprims.plan("histogram", X, density=True), "plan of histogram: no density=, because plans"),
     "merge": (lambda: gpuprims.plan("merge", X, X, check=True), "plan of merge: no check=, because"),

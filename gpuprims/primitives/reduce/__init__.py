@@ -34,15 +34,17 @@ from gpuprims.primitives.reduce.plan import (
 )
 from gpuprims.primitives.reduce.variants import VARIANTS
 from gpuprims.primitives.segments.along import along_axis
+from gpuprims.primitives.segments.kept import keeping_offsets
 from gpuprims.primitives.segments.offsets import beside_arrays
 from gpuprims.primitives.segments.shares import WrongOffsetsError
 from gpuprims.primitives.signatures import Out, ReduceKeywords
 
+_BY = "the keys of each call decide how long its result is (make a plan of group_by)"
 PRIMITIVE = Primitive(
     *("reduce", VARIANTS, plan_call, sample, bind),
     tuning_case=f"{__name__}.tuning_case",
     plans={
-        "reduce": Planner(planned, bind, ("segments",), {"by": "the keys of each call decide how long its result is"}),
+        "reduce": keeping_offsets("reduce", __name__, Planner(planned, bind, ("segments",), {"by": _BY}), along=True),
         "count_nonzero": planner("count_nonzero", bind_count_nonzero, plan_call, positional=("axis",)),
     },
 )

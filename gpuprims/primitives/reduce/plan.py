@@ -48,7 +48,7 @@ from gpuprims.primitives.map import plan as map_plan
 from gpuprims.primitives.masking import check_mask, refuse_function
 from gpuprims.primitives.segments.offsets import Segments, across_rows
 from gpuprims.primitives.segments.plan import SegmentsRequest, marked_folding, plan_by_marks, plan_by_offsets
-from gpuprims.primitives.segments.planned import filling, own_segments, plan_segments, refuse_planned
+from gpuprims.primitives.segments.planned import filling, own_segments, plan_segments
 from gpuprims.primitives.segments.shares import Keep, check, run_by_offsets, takes_offsets
 from gpuprims.primitives.slabs import FoldSlabs, slab_bytes
 from gpuprims.primitives.texts import refuse_text
@@ -283,7 +283,6 @@ def planned(arrays: tuple[Any, ...], keywords: dict[str, Any]) -> Planned:
         return planned_call("reduce", arrays, keywords)
     operands, request, out, variant = bind(arrays, **keywords)
     refuse_keepdims(request.keepdims)
-    refuse_planned("reduce", request.axis)
     segments = own_segments(offsets, operands)
     own = SegmentsRequest(request.operator, request.map, request.dtype, segments.count)
     by_offsets = "segments", plan_by_offsets

@@ -35,6 +35,7 @@ from gpuprims.primitives.scan.plan import (
 )
 from gpuprims.primitives.scan.variants import VARIANTS
 from gpuprims.primitives.segments.along import along_axis
+from gpuprims.primitives.segments.kept import BY_KEYS, keeping_offsets
 from gpuprims.primitives.segments.offsets import beside_arrays
 from gpuprims.primitives.segments.shares import WrongOffsetsError
 from gpuprims.primitives.signatures import Array, Host, HostArray, Out, ScanKeywords, Where
@@ -45,7 +46,7 @@ PRIMITIVE = Primitive(
     in_place=True,
     tuning_case=f"{__name__}.tuning_case",
     plans={
-        "scan": Planner(planned, bind, ("segments",), {"by": "each call waits for the number of its keys"}),
+        "scan": keeping_offsets("scan", __name__, Planner(planned, bind, ("segments",), {"by": BY_KEYS}), along=True),
         "cumsum": planner("cumsum", partial(bind_cumulative, "sum"), plan_call, **_CUMULATIVE),
         "cumprod": planner("cumprod", partial(bind_cumulative, "prod"), plan_call, **_CUMULATIVE),
     },

@@ -48,7 +48,7 @@ from gpuprims.primitives.levels import at_level
 from gpuprims.primitives.masking import check_mask, refuse_function
 from gpuprims.primitives.segments.offsets import Segments, across_rows
 from gpuprims.primitives.segments.operator import placed, segmented
-from gpuprims.primitives.segments.planned import own_segments, plan_segments, refuse_planned
+from gpuprims.primitives.segments.planned import own_segments, plan_segments
 from gpuprims.primitives.segments.shares import Keep, run_by_offsets, takes_offsets
 from gpuprims.primitives.segscan.plan import SegmentedScanRequest, plan_segscan
 from gpuprims.primitives.texts import refuse_text
@@ -260,7 +260,6 @@ def planned(arrays: tuple[Any, ...], keywords: dict[str, Any]) -> Planned:
         return planned_call("scan", arrays, keywords)
     operands, request, out, variant = bind(arrays, **keywords)
     refuse_reverse(request.reverse)
-    refuse_planned("scan", request.axis)
     op = request.operator
     segments = own_segments(offsets, operands)
     own = SegmentedScanRequest(op, request.map, request.inclusive, request.dtype, segments.count)

@@ -13,7 +13,6 @@ from gpuprims.core.outputs import Out
 from gpuprims.core.planned import Planned
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
-from gpuprims.errors import ArgumentError, quoted
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.segments.offsets import Segments
 from gpuprims.primitives.segments.shares import check, takes_offsets
@@ -29,13 +28,6 @@ def own_segments(offsets: Any, operands: Operands) -> Segments:
     if not isinstance(array, np.ndarray):  # pyopencl only reads contiguous arrays
         array = given.driver.to_host(map_arrays("x", array, device=given.device))
     return Segments(np.array(array, order="C"), operands)
-
-
-def refuse_planned(label: str, axis: Any) -> None:
-    """Raise for segments along an axis, which a call lays one after the other first."""
-    if axis is not None:
-        rule = f"plan of {label}: segments= of arrays of one dimension, without axis="
-        raise ArgumentError(f"{rule}; got axis={quoted(axis)} (call the function itself)")
 
 
 def plan_segments(

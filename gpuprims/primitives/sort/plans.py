@@ -13,6 +13,7 @@ from gpuprims.core.primitive import Planner
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, ShapeError, quoted
+from gpuprims.primitives.segments.kept import keeping_offsets
 from gpuprims.primitives.signatures import Function
 from gpuprims.primitives.sort.by_numpy import Wanted
 from gpuprims.primitives.sort.plan import SortRequest, bind
@@ -79,15 +80,15 @@ def bind_lexsort(
 
 
 _APART = {
-    "segments": "each call reads the lengths of segments on the host",
     "key": "a plan of map makes the keys (and one of sort_by_key sorts by them)",
     "check": "it reads elements on the host (check a call of the function once)",
 }
-bind_sort = partial(_bind_alone, "keys", "sort")
+bind_sort, _BIND_ARGSORT = partial(_bind_alone, "keys", "sort"), partial(_bind_alone, "indices", "argsort")
+_ROOM, _AXIS = "gpuprims.primitives.sort", ("axis",)
 PLANS: dict[str, Planner | str] = {
-    "sort": planner("sort", bind_sort, plan_call, positional=("axis",), refused=_APART),
-    "argsort": planner(
-        "argsort", partial(_bind_alone, "indices", "argsort"), plan_call, positional=("axis",), refused=_APART
+    "sort": keeping_offsets("sort", _ROOM, planner("sort", bind_sort, plan_call, positional=_AXIS, refused=_APART)),
+    "argsort": keeping_offsets(
+        "argsort", _ROOM, planner("argsort", _BIND_ARGSORT, plan_call, positional=_AXIS, refused=_APART)
     ),
     "sort_by_key": planner(
         "sort_by_key", _bind_by_key, plan_call, refused={name: _APART[name] for name in ("key", "check")}

@@ -17,6 +17,7 @@ from gpuprims.core.primitive import Primitive
 from gpuprims.core.variant import Variant
 from gpuprims.core.warm_calls import WarmCalls
 from gpuprims.errors import ArgumentError, AxisError
+from gpuprims.primitives.segments.kept import keeping_offsets
 from gpuprims.primitives.segments.offsets import Segments
 from gpuprims.primitives.signatures import Array, Element, Host, HostArray, TopKKeywords
 from gpuprims.primitives.signatures import Out as Given
@@ -27,11 +28,7 @@ PRIMITIVE = Primitive(
     *("top_k", VARIANTS, plan_call, sample, bind),
     tuning_case=f"{__name__}.tuning_case",
     tuned=False,
-    plans={
-        "top_k": planner(
-            "top_k", bind, plan_call, refused={"segments": "each call reads the lengths of segments on the host"}
-        )
-    },
+    plans={"top_k": keeping_offsets("top_k", __name__, planner("top_k", bind, plan_call))},
 )
 _WARM = WarmCalls()
 

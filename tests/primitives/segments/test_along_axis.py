@@ -137,10 +137,6 @@ WRONG: dict[str, tuple[Any, type[Exception], str]] = {
     "an index": (
         lambda **w: gpuprims.reduce(X, op=INDEXED, segments=[0, 3], axis=1, **w), ArgumentError, "without prepare=",
     ),
-    "a plan": (
-        lambda **w: gpuprims.plan("scan", X[0], segments=[0, 3], axis=0, **w), ArgumentError,
-        "plan of scan: segments= of arrays of one dimension, without axis=",
-    ),
 }  # fmt: skip
 
 
