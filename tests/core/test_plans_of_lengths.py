@@ -154,29 +154,29 @@ def agrees(device: gpuprims.Device, rng: np.random.Generator, case: Case, there:
             assert (got is out) == (axis is None)
 
 
-def test_a_plan_waits_for_each_length(device: gpuprims.Device) -> None:
+def test_a_plan_waits_for_each_length() -> None:
     x = np.zeros(500, np.float32)
-    plan = gpuprims.plan("nonzero", x, device=device)
+    plan = gpuprims.plan("nonzero", x, device="reference")
     for count in (0, 1, 500, 3):
         x[:] = 0
         x[:count] = 1
         assert plan(x)[0].tolist() == list(range(count))
 
 
-def test_out_of_a_plan_that_is_too_short_is_refused(device: gpuprims.Device) -> None:
+def test_out_of_a_plan_that_is_too_short_is_refused() -> None:
     x = np.arange(1, 500, dtype=np.int32)
-    plan = gpuprims.plan("compact", x, "x > 3", device=device)
+    plan = gpuprims.plan("compact", x, "x > 3", device="reference")
     with pytest.raises(ShapeError, match=r"compact: out= of the result's shape, \(496,\), or longer; got \(9,\)"):
         plan(x, out=np.empty(9, np.int32))
     with pytest.raises(ArgumentError, match="overlaps an input"):
         plan(x, out=x)
 
 
-def test_a_plan_keeps_weights_and_edges(device: gpuprims.Device) -> None:
+def test_a_plan_keeps_weights_and_edges() -> None:
     x, v, edges = np.arange(9.0, dtype=np.float32), np.float32([1, 2]), np.float32([0, 4, 9])
     plan, grid = (
-        gpuprims.plan("convolve", x, v, device=device),
-        gpuprims.plan("histogram2d", x, x, edges, device=device),
+        gpuprims.plan("convolve", x, v, device="reference"),
+        gpuprims.plan("histogram2d", x, x, edges, device="reference"),
     )
     v[:] = edges[:] = 0
     assert_equal(plan(x), np.convolve(x, np.float32([1, 2])))
@@ -190,8 +190,8 @@ def test_each_plan_of_a_call_says_what_it_is() -> None:
         plan.item(np.zeros((3, 4), np.float32))
 
 
-def test_calls_of_a_plan_have_the_level_that_it_was_made_at(device: gpuprims.Device, rng: np.random.Generator) -> None:
+def test_calls_of_a_plan_have_the_level_that_it_was_made_at(rng: np.random.Generator) -> None:
     keys, x = np.zeros(3000, np.int32), rng.standard_normal(3000).astype(np.float32)
-    plan = gpuprims.plan("group_by", keys, x, determinism="order", device=device)
+    plan = gpuprims.plan("group_by", keys, x, determinism="order", device="reference")
     assert plan(keys, x)[1][0] == np.float32(math.fsum(x.tolist()))
     assert plan(keys, x[::-1].copy())[1][0] == np.float32(math.fsum(x.tolist()))
