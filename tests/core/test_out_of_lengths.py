@@ -10,7 +10,7 @@ import pytest
 from kernel_cases import assert_equal, need, on_device, on_host
 
 import gpuprims
-from gpuprims.errors import ArgumentError, DeviceMismatchError, DtypeError, GpuprimsError, ShapeError
+from gpuprims.errors import ArgumentError, DeviceMismatchError, DtypeError, ShapeError
 
 RNG = np.random.default_rng(5)
 X = RNG.integers(0, 9, (300, 7)).astype(np.float32)
@@ -185,14 +185,3 @@ def test_edges_come_beside_counts_in_out() -> None:
     assert found is counts
     assert counts.tolist() == [[1, 0], [1, 1]]
     assert [one.tolist() for one in edges] == [[1, 1.5, 2]] * 2
-
-
-def test_lazy_arrays_take_no_out() -> None:
-    da = pytest.importorskip("dask.array")
-    x = da.arange(9, chunks=3)
-    for call in (
-        lambda: gpuprims.bincount(x, out=np.empty(9, int)),
-        lambda: gpuprims.compact(x, x > 3, out=np.empty(9)),
-    ):
-        with pytest.raises(GpuprimsError, match="no out="):
-            call()

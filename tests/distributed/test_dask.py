@@ -238,6 +238,8 @@ def test_what_has_no_form_for_chunks_is_refused(rng) -> None:
     x = cut(rng.random((20, 10)), 5, 10)
     for call, words in (
         (lambda: gpuprims.reduce(x, out=np.empty(())), "no out="),
+        (lambda: gpuprims.compact(x, "x > 3", out=np.empty(9)), "no out="),
+        (lambda: gpuprims.bincount(x, out=np.empty(9, np.int64)), "no out= for lazy arrays"),
         (lambda: gpuprims.map("x + i", x, index="i"), "no index="),
         (lambda: gpuprims.reduce(x, op="minmax"), "an operator of one result"),
         (lambda: gpuprims.scan(x, inclusive=False), "inclusive"),
