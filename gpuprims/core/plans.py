@@ -22,6 +22,8 @@ from gpuprims.errors import ArgumentError, did_you_mean, quoted
 # Why a plan is made without out=, if the function's results have a length that depends on the elements.
 OUT_OF_CALLS = "calls of the plan take it: plan(x, out=out)"
 
+_SHOWN = 12  # names in an error, which is a sentence and no list
+
 
 def bind_call(
     primitive: str, arrays: tuple[Any, ...], keywords: dict[str, Any]
@@ -29,8 +31,7 @@ def bind_call(
     """Return the primitive, the operands, ``out=`` and the launch plan of a call; nothing is compiled."""
     room = REGISTRY.primitive(primitive)
     if room is None or room.bind is None:
-        hint = did_you_mean(primitive, _names())
-        raise ArgumentError(f"plan: a primitive among {', '.join(_names())}; got {quoted(primitive)}{hint}")
+        raise _unknown(primitive)
     _check(primitive, arrays, keywords, keywords_of(room.bind)[1:])
     operands, request, out, variant = room.bind(arrays, **keywords)
     return room, operands, out, find_plan(room.plan_call, operands, request, out, variant)
@@ -84,6 +85,12 @@ def _check(primitive: str, arrays: tuple[Any, ...], keywords: dict[str, Any], kn
 def _rooms() -> Sequence[Primitive]:
     rooms = (REGISTRY.primitive(name) for name in REGISTRY.primitive_names)
     return [room for room in rooms if room is not None]
+
+
+def _unknown(primitive: Any) -> ArgumentError:
+    names, hint = _names(), did_you_mean(primitive, _names())
+    others = f" and {len(names) - _SHOWN} others, which the guide of plans lists"
+    return ArgumentError(f"plan: a primitive among {', '.join(names[:_SHOWN])}{others}; got {quoted(primitive)}{hint}")
 
 
 def _names() -> list[str]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import re
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -142,9 +144,8 @@ def test_a_plan_keeps_the_offsets_that_it_checked(device: gpuprims.Device) -> No
             gpuprims.plan("reduce", x, segments=wrong, device=device)
     with pytest.raises(EmptyReductionError, match="at least one element a segment"):
         gpuprims.plan("reduce", x, segments=[0, 0, 10], op="max", device=device)
-    for name, how in (("reduce", {"axis": 0}), ("reduce", {"keepdims": True}), ("scan", {"axis": 0})):
-        with pytest.raises(ArgumentError, match=f"{name}: .*segments"):
-            gpuprims.plan(name, x, segments=[0, 10], device=device, **how)
+    with pytest.raises(ArgumentError, match=r"reduce: .*segments"):
+        gpuprims.plan("reduce", x, segments=[0, 10], device=device, keepdims=True)
 
 
 def test_arrays_unlike_the_planned_are_refused_after_warm_calls(device: gpuprims.Device) -> None:
@@ -228,10 +229,10 @@ def test_memory_of_a_captured_call_is_kept_after_an_error(
     assert captured_now() is None
 
 
-def test_every_function_with_a_plan_is_named() -> None:
-    with pytest.raises(ArgumentError) as refused:
+def test_the_guide_that_the_error_names_lists_every_function_with_a_plan() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guide" / "plans.md").read_text()
+    assert {case.function for case in CASES.values()} <= {word.strip("`") for word in re.findall("`[a-z_0-9]+`", guide)}
+    with pytest.raises(ArgumentError, match=r"and \d+ others, which the guide of plans lists; got 'turn'"):
         gpuprims.plan("turn", np.zeros(3))
-    said = str(refused.value)
-    assert all(f" {case.function}," in said or f" {case.function};" in said for case in CASES.values())
     with pytest.raises(ArgumentError, match="a primitive among"):
         bind_call("blur", (np.zeros((3, 3)),), {})

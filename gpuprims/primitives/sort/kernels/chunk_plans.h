@@ -20,13 +20,13 @@ DEVICE u32 gp_part_of(const element_t element, const element_t base, const u32 s
 }
 
 /* The place of sampled element k, one in each stretch. Places look random, so that a period does not mislead. */
-DEVICE i64 gp_sampled_place(const i64 k, const i64 stretch)
+DEVICE i64 gp_place_in_stretch(const i64 k, const i64 stretch)
 {
     return k * stretch + (i64)((u64)k * 0x9E3779B1u >> 11) % stretch;
 }
 
 /* Cut the range of a sample into parts, and again those without an eighth of the sample at each end, while these are few. */
-DEVICE void gp_plan(GLOBAL const element_t *from, const i64 n, GLOBAL plan_t *plan)
+DEVICE void gp_plan_chunks(GLOBAL const element_t *from, const i64 n, GLOBAL plan_t *plan)
 {
     if (KEY_BITS == 8) {
         plan->base = plan->shift = 0;
@@ -37,7 +37,7 @@ DEVICE void gp_plan(GLOBAL const element_t *from, const i64 n, GLOBAL plan_t *pl
     const i64 sampled = min(n, (i64)SAMPLED), stretch = n / sampled;
     element_t low = (element_t)~(element_t)0, high = 0;
     for (i64 k = 0; k < sampled; k++) {
-        const element_t key = gp_sort_key(from[gp_sampled_place(k, stretch)]);
+        const element_t key = gp_sort_key(from[gp_place_in_stretch(k, stretch)]);
         low = key < low ? key : low;
         high = key > high ? key : high;
     }
@@ -48,7 +48,7 @@ DEVICE void gp_plan(GLOBAL const element_t *from, const i64 n, GLOBAL plan_t *pl
         const u32 coarse = bits > 8 ? bits - 8 : 0;
         low = (element_t)(low >> coarse << coarse);
         for (int part = 0; part < FINE; part++) counts[part] = 0;
-        for (i64 k = 0; k < sampled; k++) counts[gp_part_of(from[gp_sampled_place(k, stretch)], low, shift, FINE)]++;
+        for (i64 k = 0; k < sampled; k++) counts[gp_part_of(from[gp_place_in_stretch(k, stretch)], low, shift, FINE)]++;
         u32 first = 0, last = FINE - 1, below = counts[0], above = counts[FINE - 1];
         while (8 * (i64)below <= sampled) below += counts[++first];
         while (8 * (i64)above <= sampled) above += counts[--last];

@@ -8,7 +8,7 @@
  *         for each group from `keys_2` and `values_2` on; plans: one for each row, then where buckets of chunks begin
  * launch  groups of one work-item, by `step`: 0 one for each row, 1 `parts` for each row, which take a chunk each, 2 any
  *         number of `groups` for each row, which share its buckets
- * host    plan_t, gp_part_of, gp_plan (chunk_plans.h); gp_sort_key, ORDER_FLOATS, ORDER_SIGN (sort_keys.h, order.h);
+ * host    plan_t, gp_part_of, gp_plan_chunks (chunk_plans.h); gp_sort_key, ORDER_FLOATS, ORDER_SIGN (sort_keys.h, order.h);
  *         carried_t between passes, kept_t in the result
  * order   stable: a bucket reads the chunks in order, and moves keep the order of elements of one bucket or digit
  */
@@ -191,7 +191,7 @@ void sort_cpu_chunks(GLOBAL const element_t *keys, GLOBAL const carried_t *value
 
     /* 1. Find the buckets. */
     if (step == 0) {
-        gp_plan(from, n, plan);
+        gp_plan_chunks(from, n, plan);
         return;
     }
 
