@@ -135,8 +135,11 @@ def copied(part: Any, home: Device, device: Device) -> Any:
 
 
 def beside(shard: Any, array: np.ndarray, device: Device) -> Any:
-    """Return a host array where a shard lies, for a call on both."""
-    return array if isinstance(shard, np.ndarray) else device.asarray(array)
+    """Return a host array where a shard lies, for a call on both; where a driver can, without a wait for its work."""
+    if isinstance(shard, np.ndarray):
+        return array
+    begin = getattr(device.driver, "begin_asarray", None)
+    return device.asarray(array) if begin is None else begin(array)()
 
 
 def empty_beside(shard: Any, shape: tuple[int, ...], dtype: np.dtype[Any], device: Device) -> Any:

@@ -44,3 +44,16 @@ def test_few_bytes_are_those_after_the_work_so_far(gpu: gpuprims.Device, shape: 
         np.testing.assert_array_equal(found, zeros + wanted)
     turned = gpu.driver.begin_few(gpu.asarray(np.arange(12.0).reshape(3, 4)).T)()
     np.testing.assert_array_equal(turned, np.arange(12.0).reshape(3, 4).T)
+
+
+def test_few_bytes_are_sent_in_the_order_of_the_work(gpu: gpuprims.Device) -> None:
+    host, found = np.zeros(900, np.float32), []
+    for k in range(200):  # more than are on their way at the same time
+        host[:] = k
+        there = gpu.driver.begin_asarray(host)()
+        host[:] = -1  # it has been read
+        found.append(gpuprims.map("v + 1", there))
+    for k, one in enumerate(found):
+        np.testing.assert_array_equal(gpu.to_host(one), np.full(900, k + 1, np.float32))
+    for other in (np.arange(6.0).reshape(2, 3).T, np.float32(3), np.array([True, False]), np.zeros(0)):
+        np.testing.assert_array_equal(gpu.to_host(gpu.driver.begin_asarray(np.asarray(other))()), other)

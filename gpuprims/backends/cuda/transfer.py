@@ -10,6 +10,7 @@ from typing import Any
 import cupy
 import numpy as np
 
+from gpuprims.backends.cuda import sending
 from gpuprims.backends.cuda.arrays import new_array
 from gpuprims.backends.cuda.capture import refuse_capture
 from gpuprims.backends.cuda.lanes import CudaLanes
@@ -114,6 +115,7 @@ class Transfer:
         self._up, self._down = CudaLanes(device, LANES_UP, up=True), CudaLanes(device, LANES_DOWN, up=False)
         self.reports: list[PinnedReport] = []  # that no call uses
         self._few: list[_Few] = []  # likewise
+        self._sending = sending.Sending()
 
     def report(self) -> PinnedReport:
         """Return a report that no other call uses."""
@@ -134,6 +136,10 @@ class Transfer:
     def begin_send(self, host: np.ndarray, array: cupy.ndarray) -> Callable[[], None]:
         """Start to copy a host array; the function returned waits until it has been read, and lets later work wait."""
         refuse_capture(self._device.id, "copies from the host")
+        if 0 < host.nbytes <= sending.MOST:
+            with _current(self._device):
+                self._sending.start(host, array)
+            return _nothing
         if host.nbytes <= _FEW:
             array.set(host)
             return _nothing

@@ -77,8 +77,9 @@ class Objective:
         return np.concatenate(parts).astype(np.float64)
 
     def to_device(self, flat: np.ndarray) -> Any:
-        """Copy flat weights to the device."""
-        return self.device.asarray(np.ascontiguousarray(flat, self.dtype))
+        """Copy flat weights to the device; where its driver can, without a wait for the work before."""
+        host, begin = np.ascontiguousarray(flat, self.dtype), getattr(self.device.driver, "begin_asarray", None)
+        return self.device.asarray(host) if begin is None else begin(host)()
 
     def to_host(self, weights: Any) -> np.ndarray:
         """Copy flat weights to the host, in float64."""
