@@ -1,4 +1,4 @@
-"""Compile the kernels of one call at the same time."""
+"""Compile the kernels of one call at the same time, or ahead of the launches that they wait for."""
 
 from __future__ import annotations
 
@@ -67,3 +67,13 @@ def together(device: Device, *functions: Callable[[], Any]) -> list[Any]:
     if errors:
         raise errors[0]
     return results
+
+
+def ahead(device: Device, compile_later: Callable[[], Any]) -> None:
+    """Compile in a thread, if the driver can, what a call needs once it has compiled and run something else.
+
+    The call waits for a kernel that is being built. An error is left to the call, which meets it again.
+    """
+    if captured_now() is None and can_compile_together(device):
+        alongside: Callable[..., Callable[[], Any]] = device.driver.alongside  # type: ignore[attr-defined]
+        _Task(alongside(compile_later))

@@ -104,8 +104,16 @@ def test_the_choice_of_a_device_holds_in_other_threads() -> None:
             ),
         ),
         (2, lambda device: gpuprims.blur(resident(96, 64), "gaussian", sigma=(20, 20), iterations=3, device=device)),
+        (2, lambda device: gpuprims.blur(resident(64, 96).T, device=device)),
+        (2, lambda device: gpuprims.reduce(resident(1000), by=resident(1000, dtype="i8"), device=device)),
     ],
-    ids=["sorted by ranges of bins", "float weights of as many bins", "rows and columns"],
+    ids=[
+        "sorted by ranges of bins",
+        "float weights of as many bins",
+        "rows and columns",
+        "a copy",
+        "a sort and its runs",
+    ],
 )
 def test_kernels_of_a_call_are_compiled_at_the_same_time(threads: int, call: Any) -> None:
     driver = Compiling(threads)

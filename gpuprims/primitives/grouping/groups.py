@@ -12,8 +12,8 @@ from gpuprims.core.operands import Operands, as_operands
 from gpuprims.errors import ShapeError
 from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.grouping.indices import numbers
-from gpuprims.primitives.grouping.runs import Runs, find_runs
-from gpuprims.primitives.grouping.scanned_runs import Wanted
+from gpuprims.primitives.grouping.runs import Runs, find_runs, takes_one_scan
+from gpuprims.primitives.grouping.scanned_runs import Wanted, compile_runs_ahead
 from gpuprims.primitives.segments.offsets import MADE
 from gpuprims.primitives.sort.calls import in_order
 from gpuprims.primitives.take import take
@@ -70,6 +70,8 @@ class Groups:
     @cached_property
     def _sorted(self) -> tuple[Any, Any]:
         """The keys in order, and beside them the one array that a sort can move, or the elements' indices."""
+        if takes_one_scan(self.size, self.device) and not self.operands.in_place:
+            compile_runs_ahead(self.device, self.given_keys.dtype, self.size, self._wanted)
         beside = self.given[0] if self._carries else numbers(self.size, self.given_keys, self.device)
         keys, values = in_order(self._label, "pairs", (self.given_keys, beside), self.device)
         return keys, values

@@ -13,6 +13,8 @@ from gpuprims.core.launch_plan import LaunchPlan, find_plan
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.program_cache import keeps_calls
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.together import ahead
 from gpuprims.core.variant import Variant
 from gpuprims.core.warm_calls import WarmCalls
 from gpuprims.expressions import TypedExpr, trace, typed
@@ -56,6 +58,15 @@ def scan_runs(operands: Operands, elements: Any, wanted: Wanted, *, equal_nan: b
         _WARM.keep(key, plan, own)
         found = plan.run(own, None)
     return found if isinstance(found, tuple) else (found,)
+
+
+@keeps_calls()
+def compile_runs_ahead(device: Device, dtype: np.dtype[Any], size: int, wanted: Wanted) -> None:
+    """Let a thread compile what :func:`scan_runs` needs for a new array, while its elements are sorted."""
+    pair = contiguous(dtype, (size - 1,), 16)
+    pairs = pair, pair._replace(phase=dtype.itemsize % 16)
+    request = RunsRequest(size, wanted, equal_nan=True)
+    ahead(device, plan_runs(request, pairs, None, 16, device, None, REGISTRY.generation).compiled)
 
 
 @keeps_calls()

@@ -29,6 +29,8 @@ _AS_INT64 = trace(lambda offset: offset.astype(np.int64), 1)
 _PLACE = trace(lambda place, row, n: np.where(place < 0, place, place - row * n), 3)
 # Fewest rows whose elements are scanned where they lie (rows: across).
 _SIDE_BY_SIDE = 16
+# Most offsets of all rows that the host computes: four maps on a device take longer, and must be compiled.
+_ON_HOST = 2**13
 _PLACES = ("argmin", "argmax", "nanargmin", "nanargmax")
 
 
@@ -162,7 +164,7 @@ def _moved(operands: Operands, whole: Any, axis: int) -> Any:
 def _of_all(operands: Operands, segments: Segments, rows: int, n: int) -> Any:
     """Return the offsets of the segments of all rows, one row after the other."""
     count = segments.count
-    if operands.in_place or not rows * count:
+    if operands.in_place or rows * count <= _ON_HOST:  # the host has checked its offsets
         own = segments.on_host[:-1].astype(np.int64)
         return np.append((np.arange(rows, dtype=np.int64)[:, None] * n + own).ravel(), rows * n)
     device, given = operands.device, map_arrays(_AS_INT64, segments.offsets, device=operands.device)

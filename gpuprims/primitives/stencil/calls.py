@@ -14,7 +14,10 @@ from gpuprims.core.launch_plan import LaunchPlan, find_plan
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out, check_out, host_results
+from gpuprims.core.program_cache import keeps_calls
+from gpuprims.core.registry import REGISTRY
 from gpuprims.core.taking import Step
+from gpuprims.core.together import ahead
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, DtypeError, quoted
@@ -119,11 +122,22 @@ def _run_whole(
         return _run_in_halves(operands, request, stencil.halves, out, variant)
     step = None
     if not _is_together(operands.forms[0], request.grid, whole=variant is None):
+        if out is None:
+            _compile_ahead(request, operands.forms[0], operands.alignment, operands.device, variant)
         step, operands = copying(operands, [True]), with_copies(operands, [True])
     plan = find_plan(plan_call, operands, request, out, variant)
     if keep is not None:
         keep(plan, operands, step, out)
     return plan.run(operands, out)
+
+
+@keeps_calls()
+def _compile_ahead(
+    request: StencilRequest, form: Form, alignment: int, device: Device, variant: str | Variant | None
+) -> None:
+    """Let a thread compile what applies a stencil to a contiguous copy, while the copy is made."""
+    copy = contiguous(form.dtype, form.shape, 16)
+    ahead(device, plan_call(request, (copy,), None, alignment, device, variant, REGISTRY.generation).compiled)
 
 
 @lru_cache(maxsize=1024)

@@ -14,6 +14,7 @@ from segments_cases import ACCUMULATE, randomly
 
 import gpuprims
 from gpuprims.errors import ArgumentError, AxisError, EmptyReductionError, ShapeError
+from gpuprims.primitives.segments import along
 
 SHAPES = [(7,), (1, 1), (40, 301), (301, 40), (5, 33, 7), (3, 1, 9), (0, 4), (4, 0), (2, 0, 3)]
 FOLDS: dict[str, Callable[..., Any]] = {
@@ -54,6 +55,18 @@ def test_folds(device: gpuprims.Device, rng: np.random.Generator, shape: tuple[i
             np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
             if op in ("sum", "max", "argmin", "any"):
                 assert_equal(got, expected)
+
+
+def test_folds_by_offsets_that_the_device_computes(
+    device: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(along, "_ON_HOST", 0)
+    x = rng.integers(-9, 9, (40, 301)).astype(np.float32)
+    for axis in (0, 1):
+        offsets = randomly(rng, x.shape[axis])
+        for given in (offsets, offsets.astype(np.int32)):
+            got = gpuprims.reduce(x, segments=given, axis=axis, device=device)
+            assert_equal(got, folded(np.sum, x, offsets, axis))
 
 
 @pytest.mark.parametrize("op", ACCUMULATE)
