@@ -7,7 +7,7 @@ from typing import Any
 from gpuprims.core.memory import section
 from gpuprims.primitives.sort.work import Four, Passes, Work
 
-# Buckets of a row, and bytes of its plan: as in chunk_plans.h.
+# Buckets of a row, and bytes of its plan: as in chunk_buckets.h.
 _BUCKETS, _PLAN = 256, 8 + 4 * 4 + 4096
 # Elements of the smallest chunk that is worth a group of its own, and groups that share work, for each unit.
 _LEAST, _GROUPS = 1 << 13, 4  # rows: cpu_chunks
@@ -25,7 +25,7 @@ def by_chunks(work: Work) -> Passes:
         for nbytes in (work.keys.nbytes, work.carried.itemsize if work.carried else 0):
             places.append(total // nbytes if nbytes else 0)
             total += section(elements * nbytes)
-    kernel = device.kernel(chosen, work.spec(6, parts=("chunk_plans.h",)))
+    kernel = device.kernel(chosen, work.spec(6, parts=("chunk_buckets.h",)))
     launches = [
         kernel.prepare(many * each, work.layout, many, n, step, parts, groups, room, spare, *work.begins, *places)
         for step, each in enumerate((1, parts, groups))

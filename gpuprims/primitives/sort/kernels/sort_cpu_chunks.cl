@@ -8,109 +8,15 @@
  *         for each group from `keys_2` and `values_2` on; plans: one for each row, then where buckets of chunks begin
  * launch  groups of one work-item, by `step`: 0 one for each row, 1 `parts` for each row, which take a chunk each, 2 any
  *         number of `groups` for each row, which share its buckets
- * host    plan_t, gp_part_of, gp_plan_chunks (chunk_plans.h); gp_sort_key, ORDER_FLOATS, ORDER_SIGN (sort_keys.h, order.h);
+ * host    plan_t, gp_plan_chunks, gp_move_chunk (chunk_buckets.h); gp_sort_key, ORDER_FLOATS, ORDER_SIGN (sort_keys.h, order.h);
  *         carried_t between passes, kept_t in the result
  * order   stable: a bucket reads the chunks in order, and moves keep the order of elements of one bucket or digit
  */
 /* Bits of a digit: so few values that the first cache has a line for the next element of each. */
 #define WIDTH 8
-/* Elements whose buckets are found side by side: so many that a compiler keeps the loop, and makes vectors of it. */
-#define RUN 512
-/* Eight elements at once: one by one, stores wait for each other, in twice the time (rows: cpu_chunks). */
-#define UNROLLED _Pragma("unroll 8")
-/* Bytes alone are counted and written, and not moved. */
-#define BYTES_ALONE (KEY_BITS == 8 && !CARRIES)
 
 /* Where elements go. */
 typedef struct { GLOBAL element_t *keys; GLOBAL carried_t *values; GLOBAL kept_t *kept; } sink_t;
-
-/* Find the buckets of RUN elements, or fewer. */
-DEVICE void gp_buckets_of(GLOBAL const element_t *from, const int run, const element_t base, const u32 shift,
-                          const int direct, const u8 *of, u32 *buckets)
-{
-    if (run == RUN) {
-        const u32 parts = direct ? BUCKETS : FINE;
-        for (int k = 0; k < RUN; k++) buckets[k] = gp_part_of(from[k], base, shift, parts);
-    } else {
-        for (int k = 0; k < run; k++) buckets[k] = gp_part_of(from[k], base, shift, direct ? BUCKETS : FINE);
-    }
-    if (direct) return;
-    for (int k = 0; k < run; k++) buckets[k] = of[buckets[k]];
-}
-
-/* Turn counts of buckets into the place of the first element of each, and write where each begins, and the end. */
-DEVICE void gp_begin_buckets(u32 (*places)[BUCKETS], GLOBAL u32 *begins)
-{
-    u32 before = 0;
-    for (int b = 0; b < BUCKETS; b++) {
-        const u32 own = places[0][b] + places[1][b] + places[2][b] + places[3][b];
-        begins[b] = places[0][b] = before;
-        before += own;
-    }
-    begins[BUCKETS] = before;
-}
-
-#define TOP_BITS(element) ((u32)(gp_sort_key(element) >> (KEY_BITS - 8)))
-
-/* Move the elements of a chunk to their buckets in it, which are kept in `found` meanwhile. Equal neighbours are counted in
- * four sets, so that they do not wait for each other.
- */
-DEVICE void gp_move_chunk(GLOBAL const plan_t *plan, GLOBAL const element_t *from, GLOBAL const carried_t *with,
-                          GLOBAL element_t *keys, GLOBAL carried_t *values, GLOBAL u8 *found, const i64 first,
-                          const i64 count, GLOBAL u32 *begins)
-{
-    const element_t base = (element_t)plan->base;
-    const u32 shift = plan->shift;
-    const int direct = plan->direct;
-    u32 places[4][BUCKETS], buckets[RUN];
-    for (int b = 0; b < BUCKETS; b++) places[0][b] = places[1][b] = places[2][b] = places[3][b] = 0;
-
-    /* Keys of the whole range: the bucket is the top byte. */
-    if (direct && !base && shift == KEY_BITS - 8) {
-        i64 j = 0;
-        for (; j + 4 <= count; j += 4) {
-            places[0][TOP_BITS(from[j])]++;
-            places[1][TOP_BITS(from[j + 1])]++;
-            places[2][TOP_BITS(from[j + 2])]++;
-            places[3][TOP_BITS(from[j + 3])]++;
-        }
-        for (; j < count; j++) places[0][TOP_BITS(from[j])]++;
-        gp_begin_buckets(places, begins);
-        if (BYTES_ALONE) return;
-        UNROLLED
-        for (j = 0; j < count; j++) {
-            const element_t element = from[j];
-            const u32 place = places[0][TOP_BITS(element)]++;
-            keys[place] = element;
-            if (CARRIES) values[place] = INDICES ? (carried_t)(first + j) : with[j];
-        }
-        return;
-    }
-
-    u8 of[FINE];
-    if (!direct)
-        for (int part = 0; part < FINE; part++) of[part] = plan->of[part];
-    for (i64 j = 0; j < count; j += RUN) {
-        const int run = (int)min((i64)RUN, count - j);
-        gp_buckets_of(from + j, run, base, shift, direct, of, buckets);
-        for (int k = 0; k < run; k++) found[j + k] = (u8)buckets[k];
-        int k = 0;
-        for (; k + 4 <= run; k += 4) {
-            places[0][buckets[k]]++;
-            places[1][buckets[k + 1]]++;
-            places[2][buckets[k + 2]]++;
-            places[3][buckets[k + 3]]++;
-        }
-        for (; k < run; k++) places[0][buckets[k]]++;
-    }
-    gp_begin_buckets(places, begins);
-    UNROLLED
-    for (i64 j = 0; j < count; j++) {
-        const u32 place = places[0][found[j]]++;
-        keys[place] = from[j];
-        if (CARRIES) values[place] = INDICES ? (carried_t)(first + j) : with[j];
-    }
-}
 
 /* The key of zeros, and the bits in which a key differs from its element. */
 #define ZERO_KEY ((element_t)(DESCENDING ? ~ORDER_SIGN : ORDER_SIGN))
@@ -171,6 +77,22 @@ DEVICE void gp_move_run(GLOBAL const element_t *from, GLOBAL const carried_t *wi
         MOVE_RUN(REST_FLIPPED, 1, WRITE_BETWEEN)
     } else {
         MOVE_RUN(REST_FLIPPED, 0, WRITE_RESULT)
+    }
+}
+
+/* Write a bucket of equal keys. */
+DEVICE void gp_copy_bucket(GLOBAL const u32 *begins, GLOBAL const element_t *keys, GLOBAL const carried_t *values,
+                           const i64 parts, const i64 chunk, GLOBAL element_t *sorted, GLOBAL kept_t *kept)
+{
+    for (i64 part = 0; part < parts; part++) {
+        GLOBAL const u32 *ends = begins + part * (BUCKETS + 1);
+        const i64 from = part * chunk + ends[0], count = ends[1] - ends[0];
+        for (i64 j = 0; j < count; j++) {
+            if (KEEPS_KEYS) sorted[j] = keys[from + j];
+            if (CARRIES) kept[j] = (kept_t)values[from + j];
+        }
+        sorted += count;
+        kept += count;
     }
 }
 
@@ -244,7 +166,12 @@ void sort_cpu_chunks(GLOBAL const element_t *keys, GLOBAL const carried_t *value
                 }
             }
         }
-        const u32 bits = high > low ? 64 - (u32)clz((u64)(element_t)(high - low)) : 1;
+        if (high == low) {
+            gp_copy_bucket(begins + b, chunk_keys, chunk_values, parts, chunk, sorted + sorted_at + first,
+                           kept + kept_at + first);
+            continue;
+        }
+        const u32 bits = 64 - (u32)clz((u64)(element_t)(high - low));
         const u32 passes = (bits + WIDTH - 1) / WIDTH, width = (bits + passes - 1) / passes, mask = (1u << width) - 1;
         bucket_t bucket;
         bucket.low = low;
