@@ -152,8 +152,7 @@ class LaunchPlan:
         results = self._memory(np.empty if operands.in_place else driver.empty)
         if launch is not nothing:  # empty arrays have no memory
             self.launch(operands, [driver.memory(one) for one in results] if operands.in_place else results)
-        if self._turned:
-            results = [result.T for result in results]
+        results = [result.T for result in results] if self._turned else results
         if out is not None:
             return host_results(operands, list(map(driver.to_host, results)), out, single=bool(self.single))
         results = [operands.to_caller(result) for result in results]
@@ -206,6 +205,10 @@ class LaunchPlan:
             return self.compiled()
         return lambda given: self.run_into(given[:inputs], given[inputs:], in_place=in_place)
 
+    def writer_of(self, operands: Operands, out: Out) -> Callable[[Sequence[Any]], Any] | None:
+        """Return what runs calls like this one, on arrays followed by ``out``, of a plan that checks it; else None."""
+        return None
+
     def run_in_place(self, arrays: Sequence[np.ndarray]) -> Any:
         """Launch on contiguous arrays of the host, whose memory the device shares, and return new ones."""
         launch, driver = self._launch or self.compiled(), self.device.driver
@@ -225,8 +228,7 @@ class LaunchPlan:
         results = self._memory(self.device.driver.empty)
         if launch is not nothing:
             self._start(launch, arrays, results)
-        if self._turned:
-            results = [result.T for result in results]
+        results = [result.T for result in results] if self._turned else results
         return results[0] if self.single else tuple(results)
 
     def run_into(self, arrays: Sequence[Any], results: Sequence[Any], *, in_place: bool) -> None:
@@ -244,9 +246,7 @@ class LaunchPlan:
 
     def _memory(self, empty: Callable[..., Any]) -> list[Any]:
         """Allocate the results."""
-        if self._turned:
-            return [empty(form.shape[::-1], form.dtype) for form in self.results]
-        return [empty(form.shape, form.dtype) for form in self.results]
+        return [empty(form.shape[::-1] if self._turned else form.shape, form.dtype) for form in self.results]
 
     def start(self, operands: Operands, results: Sequence[Any]) -> None:
         """Launch, to write to arrays of the device, or of the host if they share memory."""

@@ -93,8 +93,10 @@ class Plan:
     def _checked(self, arrays: tuple[Any, ...], out: Any, key: Key | None) -> Any:
         """Run on arrays that no earlier call was like, and keep how."""
         operands, given = self._bound(arrays, out)
-        kept = not self._needs_out if given is None else not self._launch_plan.checks_out
-        if kept:
+        if given is not None and self._launch_plan.checks_out:
+            if (run := self._launch_plan.writer_of(operands, given)) is not None:
+                self._calls.keep_run(key, run)
+        elif not self._needs_out or given is not None:
             self._calls.keep(key, self._launch_plan, operands, out=given)
         return self._launch_plan.run(operands, given)
 

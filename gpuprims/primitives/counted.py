@@ -12,7 +12,7 @@ from gpuprims.core.launch_plan import LaunchPlan, nothing
 from gpuprims.core.memory import cut_array
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out, fits
-from gpuprims.primitives.beginnings import beginnings, to_out
+from gpuprims.primitives.beginnings import beginning, beginnings, to_out
 
 
 @dataclass(slots=True, eq=False)
@@ -63,6 +63,20 @@ class CountedPlan(LaunchPlan):
                 return None
             found.append(operands.cut(native, 0, (most,)))
         return found if all(map(fits, map(operands.form, found), forms)) else None
+
+    def writer_of(self, operands: Operands, out: Out) -> Callable[[Sequence[Any]], Any] | None:
+        """See :meth:`LaunchPlan.writer_of`: of one result in an array of the device that kernels can write to."""
+        plain = operands.plain and out.is_bare and not out.several and len(self.results) == 2
+        if not plain or self._memories(operands, out) is None:
+            return None
+        (most,), cut = self.results[0].shape, self.device.driver.cut
+
+        def run(given: Sequence[Any]) -> Any:
+            *arrays, whole = given
+            found = self._launched(arrays, [cut(whole, 0, (most,))])
+            return beginning(whole, 0, found.shape)
+
+        return run
 
     def run_in_place(self, arrays: Sequence[np.ndarray]) -> Any:
         """See :meth:`LaunchPlan.run_in_place`."""

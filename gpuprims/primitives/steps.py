@@ -26,6 +26,7 @@ from gpuprims.errors import ArgumentError
 Steps = Callable[[Any, Operands, Out | None], Any]
 # From the request and the forms of a call, alignment, device and the registry's generation to its first launch.
 First = Callable[[Any, tuple[Form, ...], int, Device, int], LaunchPlan]
+Alone = Callable[[Any, tuple[Form, ...], int, Device, int], LaunchPlan | None]
 
 
 class StepsPlan(LaunchPlan):
@@ -70,10 +71,12 @@ def steps_planner(
     arrays: int | None = 1,
     positional: Sequence[str] = (),
     what: str = "one array",
+    alone: Alone | None = None,
 ) -> Planner:
     """Return how a function is planned whose keywords, but ``device`` and ``out``, are those of ``request``.
 
-    It takes so many arrays, or any number of them; an error describes them as ``what``.
+    It takes so many arrays, or any number of them; an error describes them as ``what``. ``alone`` returns the launch
+    plan of a call that needs no steps, or None.
     """
 
     def bind(given: tuple[Any, ...], *, device: str | Device | None = None, **keywords: Any) -> Any:
@@ -94,6 +97,8 @@ def steps_planner(
         variant: str | Variant | None,
         generation: int,
     ) -> LaunchPlan:
+        if alone is not None and (whole := alone(request, forms, alignment, device, generation)) is not None:
+            return whole
         return StepsPlan.of(name, first(request, forms, alignment, device, generation), partial(steps, request))
 
     taken = 1 if arrays is None else arrays

@@ -122,9 +122,9 @@ def compact(
         mask = expression(mask, 1)
     applied = type(mask) in (str, Expr)
     arrays = (x,) if applied else (x, mask)
-    key = _WARM.key_of((mask if applied else None, variant), arrays, device) if out is None else None
-    if (run := _WARM.find(key)) is not None:
-        return run(arrays)
+    key, given, run = _WARM.find_into((mask if applied else None, variant), arrays, out, device)
+    if run is not None:
+        return run(given)
     try:
         operands, request, written, chosen = bind((x, mask), device, variant, out=out)
     except LazyArrayError as found:
@@ -133,5 +133,8 @@ def compact(
         return run_in_slabs(request, operands, written, chosen)
     read, step = (operands, None) if chosen is not None else in_index_order(operands)
     plan = find_plan(plan_call, read, request, None, chosen)
-    _WARM.keep(key, plan, read, step)
+    if written is None:
+        _WARM.keep(key, plan, read, step)
+    elif step is None and (run := plan.writer_of(read, written)) is not None:
+        _WARM.keep_run(key, run)
     return plan.run(read, written)

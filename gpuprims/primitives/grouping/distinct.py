@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,12 @@ _INT64 = np.dtype(np.int64)
 def takes_one_plan(operands: Operands) -> bool:
     """Return True if :func:`plan_distinct` plans the distinct elements of an array of real numbers."""
     (x,), device = operands.natives, operands.device
-    return x.dtype.kind != "c" and takes_one_scan(x.size, device) and not may_be_direct(x.size, x.dtype, device)
+    return has_one_plan(x.size, x.dtype, device)
+
+
+def has_one_plan(size: int, dtype: np.dtype[Any], device: Device) -> bool:
+    """Return True if :func:`plan_distinct` plans the distinct elements of so many."""
+    return dtype.kind != "c" and takes_one_scan(size, device) and not may_be_direct(size, dtype, device)
 
 
 @keeps_calls()

@@ -18,6 +18,7 @@ from gpuprims.errors import ArgumentError
 from gpuprims.operators import Op
 from gpuprims.primitives.beginnings import to_out
 from gpuprims.primitives.grouping.consecutive import consecutive
+from gpuprims.primitives.grouping.distinct import has_one_plan, plan_distinct
 from gpuprims.primitives.grouping.group_by import group_by
 from gpuprims.primitives.grouping.run_length import decoded, encoded
 from gpuprims.primitives.grouping.scanned_runs import RunsRequest, Wanted, plan_runs
@@ -82,6 +83,17 @@ def _first_of_unique(
     )
 
 
+def _all_of_unique(
+    request: _Unique, forms: tuple[Form, ...], alignment: int, device: Device, generation: int
+) -> LaunchPlan | None:
+    """Return the plan of a call that one launch plan describes; on CPUs, NumPy computes those of few elements."""
+    (form,) = forms
+    more = request.return_index or request.return_inverse or request.return_counts
+    if more or device.driver.shares_host_memory or not has_one_plan(math.prod(form.shape), form.dtype, device):
+        return None
+    return plan_distinct(request.equal_nan, forms, None, alignment, device, None, generation)
+
+
 def _first_of_groups(
     request: _Grouped, forms: tuple[Form, ...], alignment: int, device: Device, generation: int
 ) -> LaunchPlan:
@@ -121,7 +133,9 @@ def _groups(request: _Grouped, operands: Operands, out: Out | None) -> tuple[Any
 
 _FLAGS = "return_index", "return_inverse", "return_counts", "axis"
 PLANS = {
-    "unique": steps_planner("unique", _unique, _first_of_unique, _distinct, positional=_FLAGS),
+    "unique": steps_planner(
+        "unique", _unique, _first_of_unique, _distinct, positional=_FLAGS, alone=_all_of_unique
+    ),
     "unique_consecutive": steps_planner(
         "unique_consecutive", _consecutive, _first_of_runs, _runs, positional=_FLAGS[1:3]
     ),

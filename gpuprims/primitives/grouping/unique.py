@@ -123,8 +123,8 @@ def unique(
     refuse_axis(axis)
     wanted = return_index, return_inverse, return_counts
     key = None
-    if out is None and type(return_index) is type(return_inverse) is type(return_counts) is bool:
-        key, given, run = _WARM.find_into((*wanted, equal_nan), (x,), None, device)
+    if (out is None or not any(wanted)) and type(return_index) is type(return_inverse) is type(return_counts) is bool:
+        key, given, run = _WARM.find_into((*wanted, equal_nan), (x,), out, device)
         if run is not None:
             return run(given)
     check_flags("unique", return_index=return_index, return_inverse=return_inverse, return_counts=return_counts)
@@ -146,12 +146,16 @@ def distinct(
     kernels = partial(_by_kernels, *wanted, equal_nan)
     if takes_few(operands):
         compute = distinct_by_numpy(index=return_index, inverse=return_inverse, counts=return_counts)
-        if (found := computed_by_numpy(operands, compute, kernels, _WARM, key)) is not NotImplemented:
+        kept = None if out else key
+        if (found := computed_by_numpy(operands, compute, kernels, _WARM, kept)) is not NotImplemented:
             several = found if type(found) is tuple else (found,)
             return returned(operands, several[0], [*several[1:]], out, inverse=_place(*wanted))
     elif not any(wanted) and takes_one_plan(operands):
         plan = find_plan(plan_distinct, operands, bool(equal_nan), None, None)
-        _WARM.keep(key, plan, operands)
+        if out is None:
+            _WARM.keep(key, plan, operands)
+        elif (run := plan.writer_of(operands, out)) is not None:
+            _WARM.keep_run(key, run)
         return plan.run(operands, out)
     return kernels(operands, out)
 

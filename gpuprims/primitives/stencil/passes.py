@@ -35,6 +35,8 @@ from gpuprims.primitives.stencil.variants import StencilVariant
 # A strip has at least this many rows for each row that it loads beyond its end, unless a compute unit then has fewer
 # groups than this.
 _LEAST_DEPTH, _FEWEST_GROUPS = 4, 2
+# Strips of more columns than there are groups have so many rows for each that they load beyond their ends, at most.
+_SPANS = 16  # rows: rolling-volumes
 # Up to this many neighbours a byte of an element, memory sets the pace.
 _FEW_TAPS = 2  # rows: rolling
 # Up to this many numbers of 32 bits in planes, larger groups are faster.
@@ -212,19 +214,19 @@ class Pass(NamedTuple):
         if chosen.window != "strip":
             depth = min(-(-depth // high) * high if chosen.window == "columns" else depth, along)
             strips = -(-along // depth)
-            groups = min(beside * strips, MOST_GROUPS)
-            if chosen.window == "ring":
-                groups = fitted.groups(groups, able)
-            return kernel.prepare(groups, packed, strips, depth)
-        # Strips cover the rows whose neighbours all lie inside, a multiple of ROWS_AT_ONCE; other rows are computed one
-        # by one. Where memory sets the pace, strips are short: their rows are still in a cache when the next strip
-        # loads them.
+            most = fitted.groups(MOST_GROUPS, able) if chosen.window == "ring" else MOST_GROUPS
+            return kernel.prepare(min(beside * strips, most), packed, strips, depth)
+        # Strips cover the rows whose neighbours all lie inside, in multiples of ROWS_AT_ONCE; others come alone.
+        # Where memory sets the pace, strips are short: a cache still holds their rows when the next strip loads them.
         if around.taps * times <= _FEW_TAPS * self.forms[0].item:
             depth = least
+        if wanted == 1:  # columns enough for all groups
+            depth = min(depth, max(least, -(-along // max(along // (_SPANS * span), 1))))
         depth = -(-depth // ROWS_AT_ONCE) * ROWS_AT_ONCE
         covered = max(rows - times * (span - 1), 0) // ROWS_AT_ONCE * ROWS_AT_ONCE
-        tasks = -(-covered // depth) + rows - covered
-        return kernel.prepare(fitted.groups(across * tasks * batches, able), packed, depth, covered)
+        tasks = across * (-(-covered // depth) + rows - covered) * batches
+        groups = min(tasks, MOST_GROUPS) if wanted == 1 else fitted.groups(tasks, able)
+        return kernel.prepare(groups, packed, depth, covered)
 
     def _block(
         self, layout: Layout, chosen: StencilVariant, around: Neighbourhood, able: Capabilities
