@@ -144,8 +144,9 @@ def test_a_plan_keeps_the_offsets_that_it_checked(device: gpuprims.Device) -> No
             gpuprims.plan("reduce", x, segments=wrong, device=device)
     with pytest.raises(EmptyReductionError, match="at least one element a segment"):
         gpuprims.plan("reduce", x, segments=[0, 0, 10], op="max", device=device)
-    with pytest.raises(ArgumentError, match=r"reduce: .*segments"):
-        gpuprims.plan("reduce", x, segments=[0, 10], device=device, keepdims=True)
+    for name, how in (("reduce", {"keepdims": True}), ("scan", {"reverse": True})):
+        with pytest.raises(ArgumentError, match=f"{name}: .*segments"):
+            gpuprims.plan(name, x, segments=[0, 10], device=device, **how)
 
 
 def test_arrays_unlike_the_planned_are_refused_after_warm_calls(device: gpuprims.Device) -> None:
