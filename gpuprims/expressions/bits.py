@@ -1,4 +1,4 @@
-"""Floats as the bits that they are stored in, and back, of NumPy arrays and of elements of traced functions.
+"""Floats as the bits that they are stored in, and back, and complex numbers of parts, of arrays and of traced elements.
 
 These functions have no names that callers could use: portable functions are written with them.
 """
@@ -22,3 +22,12 @@ def float_of(bits: Any) -> Any:
     if isinstance(bits, np.ndarray | np.generic):
         return bits.view(f"f{bits.dtype.itemsize}")
     return bits.recorder.apply("float_of", bits)
+
+
+def complex_of(real: Any, imag: Any) -> Any:
+    """Return the complex number of two parts, floats of one dtype; products with 1j would lose infinities and NaN."""
+    if isinstance(real, np.ndarray | np.generic):
+        whole = np.empty(np.broadcast_shapes(np.shape(real), np.shape(imag)), f"c{2 * real.dtype.itemsize}")
+        whole.real, whole.imag = real, imag
+        return whole[()]
+    return real.recorder.apply("complex_of", real, imag)

@@ -77,7 +77,7 @@ def _spell(node: Node, nodes: Sequence[Node], arguments: Sequence[str], *, round
     else:
         unsigned = f"u{8 * source.itemsize}"
         template = COMPUTED[node.name].templates[source.kind]
-        text = template.format(*operands, T=c_type(source), U=unsigned)
+        text = template.format(*operands, T=c_type(source), U=unsigned, C=f"c{16 * source.itemsize}")
     rounds = rounds and node.name not in SELECTIONS  # which return an operand
     row = narrow(node.dtype) if rounds else None
     return f"{row.value}({row.bits}({text}))" if row else text

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.expressions.bits import bits_of, float_of
+from gpuprims.expressions.bits import bits_of, complex_of, float_of
 from gpuprims.expressions.portable import DEFINITIONS
 
 # NumPy's name -> Python's, for operators.
@@ -183,6 +183,7 @@ COMPUTED: Mapping[str, Function] = {
     **_portable(),
     "bits_of": Function(bits_of, 1, {"f": "gp_bits_{T}({0})"}),
     "float_of": Function(float_of, 1, {"u": "gp_float_{T}({0})"}),
+    "complex_of": Function(complex_of, 2, {"f": "gp_make_{C}({0}, {1})"}),
     "cube": Function(lambda x: np.power(x, 3), 1, {"f": "gp_cube_{T}({0})"}),
     # Unlike floor_divide, by a divisor that a launch passes, and not 0.
     "index_quotient": Function(np.floor_divide, 2, {"u": "{0} / {1}"}),

@@ -27,7 +27,19 @@ from gpuprims.expressions.typing import Node, TypedExpr, typed
 OF_COMPLEX = frozenset(
     (
         *("argument", "constant", "parameter", "cast", "add", "subtract", "negative", "positive", "conjugate"),
-        *("real", "imag", "where", "isnan", "isinf", "isfinite", "logical_xor", "logical_not", *LOGICAL, *COMPARE),
+        *(
+            "real",
+            "imag",
+            "complex_of",
+            "where",
+            "isnan",
+            "isinf",
+            "isfinite",
+            "logical_xor",
+            "logical_not",
+            *LOGICAL,
+            *COMPARE,
+        ),
     )
 )
 

@@ -125,6 +125,9 @@ class _Typist:
                 node = self.settled(operands[0])
                 kind, size = "u" if name == "bits_of" else "f", self.nodes[node].dtype.itemsize
                 return self._node(name, (node,), np.dtype(f"{kind}{size}"))
+            case "complex_of":
+                parts = tuple(map(self.settled, operands))
+                return self._node("complex_of", parts, np.dtype(f"c{2 * self.nodes[parts[0]].dtype.itemsize}"))
             case name if name in PARTS:
                 return self._part(name, self.settled(self._widened(operands[0])))
             case name:

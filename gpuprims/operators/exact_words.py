@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.expressions import TypedExpr, trace, typed
-from gpuprims.expressions.bits import bits_of, float_of
+from gpuprims.expressions.bits import bits_of, complex_of, float_of
 from gpuprims.operators.dtypes import FLOAT32, FLOAT64, INT64, Dtype, Dtypes
 from gpuprims.operators.folding import Folding
 from gpuprims.operators.portable import rounds
@@ -44,6 +44,8 @@ class Format(NamedTuple):
 
 
 _FORMATS = {FLOAT32: Format(23, 8, 5), FLOAT64: Format(52, 11, 34)}
+# The parts of complex numbers, which add up each by itself.
+_PARTS = {np.dtype(np.complex64): (FLOAT32,) * 2, np.dtype(np.complex128): (FLOAT64,) * 2}
 
 
 def format_of(dtype: Dtype) -> Format:
@@ -59,23 +61,26 @@ _PLUS, _MINUS, _NAN = 1, 2, 4
 def exactly(folding: Folding) -> Folding:
     """Return a folding with exact sums; the same one if its operator does more than add floats component by component.
 
-    Components that are integers stay as they are.
+    Components that are integers stay as they are, and the parts of complex numbers are apart.
     """
     values = folding.values
     if not rounds(folding) or not _adds_components(folding.op, values):
         return folding
-    forms = [_FORMATS.get(dtype) for dtype in values]
-    if any(form is None and dtype.kind not in "biu" for form, dtype in zip(forms, values, strict=True)):
+    numbers = [number for dtype in values for number in _PARTS.get(dtype, (dtype,))]
+    forms = [_FORMATS.get(dtype) for dtype in numbers]
+    if any(form is None and dtype.kind not in "biu" for form, dtype in zip(forms, numbers, strict=True)):
         return folding
     parts = [1 if form is None else form.words + 1 for form in forms]
     dtypes: list[Dtype] = []
-    for form, dtype in zip(forms, values, strict=True):
+    for form, dtype in zip(forms, numbers, strict=True):
         dtypes += [dtype] if form is None else [_UINT64] * form.words + [_UINT32]
     given_to, count = arguments_of(folding.map), arguments_of(folding.finish)[-1]
 
     def load(*given: Any) -> Any:
-        split: list[Any] = []
-        for form, element in zip(forms, folding.map(*given), strict=True):
+        split, elements = list[Any](), list[Any]()
+        for dtype, element in zip(values, folding.map(*given), strict=True):
+            elements += [element.real, element.imag] if dtype in _PARTS else [element]
+        for form, element in zip(forms, elements, strict=True):
             split += [element] if form is None else _words_of(element, form)
         return tuple(split)
 
@@ -93,7 +98,9 @@ def exactly(folding: Folding) -> Folding:
             own = given[at : at + many]
             sums.append(own[0] if form is None else rounded_words(own[:-1], own[-1], form))
             at += many
-        return folding.finish(*sums, given[-1])
+        left = iter(sums)
+        whole = [complex_of(next(left), next(left)) if dtype in _PARTS else next(left) for dtype in values]
+        return folding.finish(*whole, given[-1])
 
     kinds = tuple(dtypes)
     return replace(

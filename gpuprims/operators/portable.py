@@ -17,15 +17,16 @@ from gpuprims.expressions.typing import Node
 from gpuprims.operators.dtypes import FLOAT32, FLOAT64, INT64
 from gpuprims.operators.folding import Folding
 
-_EXACT = frozenset((*SELECTIONS, "bits_of", "float_of", "left_shift", "right_shift"))
+_EXACT = frozenset((*SELECTIONS, "bits_of", "float_of", "real", "imag", "left_shift", "right_shift"))
 
 
 def is_portable(folding: Folding) -> bool:
     """Return True if all functions of a folding have the same bits on every device, but for NaN and signs of zeros."""
-    return all(_is_portable(function) for function in (folding.map, folding.op, folding.finish))
+    return all(is_portable_function(function) for function in (folding.map, folding.op, folding.finish))
 
 
-def _is_portable(function: TypedExpr) -> bool:
+def is_portable_function(function: TypedExpr) -> bool:
+    """Return True if a function has the same bits on every device, but for NaN and signs of zeros."""
     # A selection, like where, returns an operand as it is, and portable functions are made of exact operations.
     nodes = [replace(node, name="where") if _is_same(node) else node for node in function.nodes]
     # Narrow floats are float32 where they are read, and each part of a complex number is computed by itself.

@@ -15,9 +15,8 @@ from gpuprims.core.layout import VECTOR_BYTES, Form, contiguous, plan_layout, tu
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import MOST_GROUPS, Variant
 from gpuprims.expressions import TypedExpr
-from gpuprims.expressions.exact import is_exact
 from gpuprims.operators import Folding
-from gpuprims.operators.portable import adds, is_portable, rounds
+from gpuprims.operators.portable import adds, is_portable, is_portable_function, rounds
 from gpuprims.primitives.by_rows import FEWEST_FOLDED, by_rows
 from gpuprims.primitives.exact_sums import launch_exact
 from gpuprims.primitives.fixed_scans import FixedScanSpec
@@ -234,7 +233,7 @@ def plan_scan(
         words=words,
         rows=math.prod(by_row.kept) if by_row is not layout else 1,
         rounds=rounds(folding),
-        portable=is_portable(folding) and (place is None or is_exact(place)),
+        portable=is_portable(folding) and (place is None or is_portable_function(place)),
         grouped=grouped,
     )
 
