@@ -13,6 +13,7 @@ import gpuprims
 from gpuprims.errors import DtypeError, NoVariantError
 from gpuprims.primitives.logistic import logistic_gradient
 
+FIXED = ("fixed_point", "cpu_fixed_point")
 FEATURES = (1, 3, 4, 8, 12, 16, 31, 100)
 
 
@@ -29,7 +30,7 @@ def made(rng: np.random.Generator, n: int, k: int, dtype: Any = "int8") -> tuple
 
 def assert_near(kernel: Kernel, got: Any, X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:
     """Compare as floats are compared, or with the roundings of weights and residuals to 14 bits."""
-    if kernel.variant.name != "fixed_point":
+    if kernel.variant.name not in FIXED:
         assert_logistic(got, X, y, weights)
         return
     loss, gradient = got
@@ -45,7 +46,7 @@ def assert_near(kernel: Kernel, got: Any, X: np.ndarray, y: np.ndarray, weights:
 @pytest.mark.parametrize("dtype", ["int8", "int16"])
 @pytest.mark.parametrize("k", FEATURES)
 def test_samples_of_integers(integers_kernel: Kernel, k: int, dtype: str, rng: np.random.Generator) -> None:
-    if integers_kernel.variant.name == "fixed_point" and dtype == "int16":
+    if integers_kernel.variant.name in FIXED and dtype == "int16":
         with pytest.raises(NoVariantError, match=r"takes samples of int8 beside float32.*this call's are int16"):
             compute(integers_kernel, np.ones((9, k), dtype), np.ones(9, "f4"), np.ones(k, "f4"))
         return
@@ -83,7 +84,7 @@ def test_weights_of_zero(integers_kernel: Kernel, rng: np.random.Generator) -> N
 def test_sample_weights(integers_kernel: Kernel, rng: np.random.Generator) -> None:
     X, y, weights = made(rng, 50, 8)
     shares = rng.random(50).astype("f4")
-    if integers_kernel.variant.name == "fixed_point":
+    if integers_kernel.variant.name in FIXED:
         with pytest.raises(NoVariantError, match="without sample weights; this call's are int8 beside float32, with"):
             compute(integers_kernel, X[:50], y, weights, sample_weight=shares)
         return

@@ -98,6 +98,7 @@ def plan_call(
         vector_rows = _CPU_VECTOR // dtype.itemsize if _for_cpus(fitted) else 1
         shared = {"vector": vector, "lanes": lanes, "rows": rows, "vector_rows": vector_rows}
         shared |= {"by_columns": request, "others": int(request), "holds": chosen.word_items, "whole": whole == vector}
+        shared["runs"] = _for_cpus(fitted)
         spec = LogisticSpec.of(layout, len(forms), typed_loss(dtype), **shared)
         return _launch(fitted, spec, layout, n, device)
 

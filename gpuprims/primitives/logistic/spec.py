@@ -88,6 +88,7 @@ class LogisticSpec(SamplesSpec):
     by_columns: bool = False  # the last input has the samples by columns
     holds: bool = False  # lanes hold rows from their scores to the gradient
     whole: bool = True  # rows begin at whole vectors
+    runs: bool = False  # a CPU's threads take runs of rows
 
     own_headers: ClassVar[tuple[Path, ...]] = (_KERNELS / "logistic.h",)
 
@@ -104,6 +105,7 @@ class LogisticSpec(SamplesSpec):
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`; kernels that take integers have no use for functions of floats in memory."""
         names = ["held.h"] if self.holds else []
+        names += ["runs.h"] if self.runs else []
         names += ["grads.h"] if self.inputs[0].dtype == self.values[0] else ["fixed_point.h"]
         return (*super().headers(), *(_KERNELS / name for name in names))
 

@@ -59,6 +59,12 @@ VARIANTS = (
         geometry=Geometry(1, 256, 16),  # rows: cpu_fused
         refuse=lambda at: first_refusal(for_cpus, double_precision, gradient_fits),
     ),
+    _LOGISTIC.cpu(
+        "cpu_fixed_point",
+        rank=95,
+        geometry=Geometry(1, 256, 16),  # rows: cpu_fused, pairs
+        refuse=lambda at: first_refusal(for_cpus, double_precision, gradient_fits, samples_of_bytes),
+    ),
     *_LOGISTIC.gpu(
         "fused",
         rank=90,

@@ -5,14 +5,9 @@
  * out     OUTPUTS: y0 the loss, y1 the gradient
  * scratch partials: SUMS for each group; counters: one, zero before and after
  * launch  `parts` groups of one work-item, each for a run of rows
- * host    ROWS at once; LOSS_AND_RESIDUAL(z, y, s, loss, residual), gp_fold_groups (logistic.h)
+ * host    ROWS at once; gp_residuals_of_some, gp_add_some_rows, gp_leave_run (runs.h)
  * order   a row's features 16 side by side, then by halves; ROWS rows, then the rows of a run, then the runs
  */
-#define LOAD_ROWS(from) GP_JOINED(vload, VECTOR_ROWS)(0, from)
-#define STORE_ROWS(vector, to) GP_JOINED(vstore, VECTOR_ROWS)(vector, 0, to)
-/* ROWS, rounded up to whole vectors of VECTOR_ROWS. */
-#define PLACES ((ROWS + VECTOR_ROWS - 1) / VECTOR_ROWS * VECTOR_ROWS)
-
 /* The score of a row: features in vectors of 16, then of 8, 4, 2 and 1. */
 DEVICE value_t score(GLOBAL const SAMPLE_TYPE *row, GLOBAL const NUMBER *weights)
 {
@@ -41,76 +36,31 @@ DEVICE value_t score(GLOBAL const SAMPLE_TYPE *row, GLOBAL const NUMBER *weights
     return sum;
 }
 
-/* Add some rows to the gradient of `count` neighbouring features. */
-#define ADD_ROWS(count)                                                                                                \
-    {                                                                                                                  \
-        WIDE(count) sum = 0;                                                                                           \
-        for (int k = 0; k < rows; k++) sum += residuals[k] * SAMPLES_FROM(count, from + k * FEATURES + feature);       \
-        vstore##count(vload##count(0, gradient + feature) + sum, 0, gradient + feature);                               \
-        feature += count;                                                                                              \
-    }
-
-DEVICE void add_rows(GLOBAL const SAMPLE_TYPE *from, const int rows, const value_t *residuals, value_t *gradient)
-{
-    int feature = 0;
-    while (feature + 16 <= FEATURES) ADD_ROWS(16)
-#if FEATURES & 8
-    ADD_ROWS(8)
-#endif
-#if FEATURES & 4
-    ADD_ROWS(4)
-#endif
-#if FEATURES & 2
-    ADD_ROWS(2)
-#endif
-#if FEATURES & 1
-    for (int k = 0; k < rows; k++) gradient[feature] += residuals[k] * from[k * FEATURES + feature];
-#endif
-}
-
 __kernel WORK_GROUP(1)
 void logistic_cpu_fused(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 n,
                         const i64 parts)
 {
     __local value_t partial[BLOCK];
     const i64 part = get_group_id(0), run = (n + parts - 1) / parts, last = min((part + 1) * run, n);
-    value_t gradient[FEATURES], bias = 0, loss = 0, each[2][VECTOR_ROWS];
+    GLOBAL const NUMBER *weights = x2 + gp_at_x2(layout, 0, 0);
+    value_t gradient[FEATURES];
     rows_t biases = 0, losses = 0;
     for (int feature = 0; feature < FEATURES; feature++) gradient[feature] = 0;
 
     for (i64 row = part * run; row < last; row += ROWS) {
         const int rows = (int)min((i64)ROWS, last - row);
-        value_t scores[PLACES], labels[PLACES], sample_weights[PLACES], residuals[PLACES];
+        value_t scores[PLACES], residuals[PLACES];
 
         /* 1. Score the rows. */
-        for (int k = 0; k < rows; k++) scores[k] = score(SAMPLES(row + k), x2 + gp_at_x2(layout, 0, 0)) + INITIAL_SCORE;
-        for (int k = 0; k < rows; k++) labels[k] = LABEL(row + k);
-        for (int k = 0; k < rows; k++) sample_weights[k] = SAMPLE_WEIGHT(row + k);
-        for (int k = rows; k < PLACES; k++) scores[k] = labels[k] = sample_weights[k] = 0;
+        for (int k = 0; k < rows; k++) scores[k] = score(SAMPLES(row + k), weights) + INITIAL_SCORE;
 
-        /* 2. Compute their losses and residuals in vectors; missing rows have a sample weight of 0. */
-        rows_t lost = 0, residual_sum = 0;
-        for (int k = 0; k < PLACES; k += VECTOR_ROWS) {
-            rows_t one, residual;
-            LOSS_AND_RESIDUAL(LOAD_ROWS(scores + k), LOAD_ROWS(labels + k), LOAD_ROWS(sample_weights + k), &one, &residual);
-            STORE_ROWS(residual, residuals + k);
-            lost += one;
-            residual_sum += residual;
-        }
-        losses += lost;
-        biases += residual_sum;
+        /* 2. Compute their losses and residuals. */
+        gp_residuals_of_some(INPUT_NAMES, layout, row, rows, scores, residuals, &losses, &biases);
 
         /* 3. Add them to the gradient. */
-        add_rows(SAMPLES(row), rows, residuals, gradient);
+        gp_add_some_rows(SAMPLES(row), rows, residuals, gradient);
     }
 
-    STORE_ROWS(biases, each[0]);
-    STORE_ROWS(losses, each[1]);
-    for (int k = 0; k < VECTOR_ROWS; k++) bias += each[0][k], loss += each[1][k];
-
     /* 4. Leave the sums; the last work-item folds and stores all of them. */
-    for (int feature = 0; feature < FEATURES; feature++) gp_leave(partials, part * SUMS + feature, gradient[feature]);
-    gp_leave(partials, part * SUMS + BIAS, bias);
-    gp_leave(partials, part * SUMS + LOSS, loss);
-    if (gp_last_done(counters, parts)) gp_fold_groups(OUTPUT_NAMES, partials, layout, parts, partial, 0);
+    gp_leave_run(OUTPUT_NAMES, partials, counters, layout, part, parts, gradient, biases, losses, partial);
 }
