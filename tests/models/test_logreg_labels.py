@@ -133,3 +133,17 @@ def test_valid_parameters_are_checked_once() -> None:
     for wrong in ({"C": -1.0}, {"max_iter": 1.0}, {"tol": float("nan")}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             LogReg("reference", **wrong).fit(X, y)
+
+
+@pytest.mark.parametrize("how", [{}, {"class_weight": "balanced"}])
+def test_lists_of_strings_have_classes_of_strings(rng: np.random.Generator, how: dict[str, Any]) -> None:
+    X, y = rng.standard_normal((40, 2)), TEXTS[[0, 1, 3]][rng.integers(0, 3, 40)]
+    listed = LogReg("reference", **how).fit(X, y.tolist())
+    given = LogReg("reference", **how).fit(X, y)
+    assert listed.classes_.dtype.kind == "U"
+    np.testing.assert_array_equal(listed.classes_, given.classes_)
+    np.testing.assert_array_equal(listed.coef_, given.coef_)
+    np.testing.assert_array_equal(listed.predict(X), given.predict(X))
+    assert not encoding.is_list_of_strings(["a", 1])
+    mixed = LogReg("reference").fit(X, ["a", 1] * 20)
+    np.testing.assert_array_equal(mixed.classes_, ["1", "a"])

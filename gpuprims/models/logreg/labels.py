@@ -61,6 +61,11 @@ def surely_classes(labels: np.ndarray) -> bool:
     return labels.dtype.kind in "biuUO"
 
 
+def is_list_of_strings(labels: Any) -> bool:
+    """Return True for a list of Python's strings alone."""
+    return type(labels) is list and {*map(type, labels)} == {str}
+
+
 def _counted(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     """Return classes and codes of bools, or of integers of a small range, by counting; None for others."""
     if labels.dtype.kind not in "biu" or not labels.size:

@@ -22,7 +22,7 @@ from gpuprims.models.composed import composed
 from gpuprims.models.device_arrays import device_operands, to_host
 from gpuprims.models.features import Features, SparseFeatures
 from gpuprims.models.inputs import features_of
-from gpuprims.models.logreg.labels import encoded, encoded_on_device, surely_classes
+from gpuprims.models.logreg.labels import encoded, encoded_on_device, is_list_of_strings, surely_classes
 from gpuprims.primitives.map import map as map_elements
 
 # Fewest labels of the host that are encoded on a GPU: fewer are encoded before a launch ends.
@@ -90,6 +90,8 @@ def samples_of(
     operands, features = features_of(model, X, reset=reset)
     device, count, dtype = operands.device, features.shape[0], np.dtype(operands.natives[0].dtype)
     plain = classes is None and sample_weight is None and model.class_weight is None
+    listed = classes is None and is_list_of_strings(y)
+    y = np.array(y, object) if listed else y  # in a quarter of the time of an array of strings
     there = _labels_there(label, y, count, device) if plain else None
     found = None if there is None else encoded_on_device(there, device, dtype)
     if found is None:
@@ -98,7 +100,7 @@ def samples_of(
         found = values, device.asarray(np.ascontiguousarray(host_codes, dtype))
     values, codes = found
     if classes is None:
-        model.classes_ = values
+        model.classes_ = values.astype(str) if listed else values
         if len(values) < 2:
             raise ArgumentError(f"{label}: at least two classes; got one class, {values.tolist()[0]!r}")
     if model.feature_dtype is not None:

@@ -6,7 +6,7 @@
  * out     OUTPUTS: y0 the weights
  * scratch none: partials and counters are not touched
  * launch  one group of BLOCK, a multiple of FOLDED_LANES: ROWS teams of LANES, any numbers, then work-items that wait
- * host    `steps` samples in order, in stretches; gp_part_of_score, gp_change_part (turns.h), gp_butterfly; a number of
+ * host    `steps` samples in order, in stretches; share_t, gp_load_share, gp_part_of_score, gp_change_part (turns.h), gp_butterfly; a number of
  *         one or two WORDS
  * order   samples in order, each by the next team; warps' sums in any order, so results differ from run to run
  *
@@ -56,7 +56,9 @@ void sgd_warp_atomic(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters
     GLOBAL NUMBER *weights = &MOVED(0);
     value_t bias = INITIAL_SCORE;
     int now = 0;
-    i64 next = SAMPLE(0);
+    i64 next = steps > 0 ? SAMPLE(0) : 0, pace = 0, left = stretch;
+    share_t share;
+    if (team == 0) gp_load_share(SAMPLES(next), own, &share);
 
     /* 1. Copy the weights, and begin with sums of zero. */
     if (tid < 2 * SLOTS) scores[tid / SLOTS][tid % SLOTS] = 0;
@@ -64,12 +66,16 @@ void sgd_warp_atomic(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 
     for (i64 step = 0; step < steps; step++) {
-        const i64 number = next, pace = step / stretch;
+        /* What this step needs of its sample, and the next team's share, arrive while the score is computed. */
+        const i64 number = next;
+        const value_t label = LABEL(number), weight = RATE(pace) * SAMPLE_WEIGHT(number), keep = KEEP(pace);
+        const int after = now + 1 < ROWS ? now + 1 : 0;
         const int turn = team == now, side = step % 2;
-        if (step + 1 < steps) next = SAMPLE(step + 1); /* arrives while this step goes on */
+        if (step + 1 < steps) next = SAMPLE(step + 1);
+        if (ROWS > 1 && team == after) gp_load_share(SAMPLES(next), own, &share);
 
         /* 2. Multiply the parts of the sample. */
-        value_t sum = turn ? gp_part_of_score(SAMPLES(number), weights, own) : 0;
+        value_t sum = turn ? gp_part_of_score(SAMPLES(number), weights, own, &share) : 0;
 
         /* 3. Fold each warp; those with work-items of the team add their sum. */
         for (int stride = FOLDED_LANES / 2; stride > 0; stride /= 2) sum += gp_butterfly(sum, stride, partial, tid);
@@ -81,11 +87,13 @@ void sgd_warp_atomic(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters
         value_t score = bias;
 #pragma unroll
         for (int slot = 0; slot < SLOTS; slot++) score += number_in(scores[side][slot]);
-        const value_t move = RATE(pace) * SAMPLE_WEIGHT(number) * (SIGMOID(score) - LABEL(number));
+        const value_t move = weight * (SIGMOID(score) - label);
         if (tid < SLOTS) scores[1 - side][tid] = 0;
-        if (turn) gp_change_part(SAMPLES(number), weights, own, KEEP(pace), move);
+        if (turn) gp_change_part(SAMPLES(number), weights, own, keep, move, &share);
         if (INTERCEPT) bias -= move;
-        now = now + 1 < ROWS ? now + 1 : 0;
+        if (ROWS == 1 && turn) gp_load_share(SAMPLES(next), own, &share);
+        if (--left == 0) pace++, left = stretch;
+        now = after;
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     }
 
