@@ -65,6 +65,7 @@ CALLS = {
     "selection": "median({dtype}[{size}])",
     "selection/cpu_rows": "median({dtype}[{rows}, 16], axis=1)",
     "logistic": "logistic_gradient({dtype}[{rows}, 16], {dtype}[{rows}], {dtype}[16])",
+    "logistic/cpu_fixed_point": "logistic_gradient(int8[{rows}, 16], {dtype}[{rows}], {dtype}[16])",
     "logistic/fixed_point": "logistic_gradient(int8[{rows}, 16], {dtype}[{rows}], {dtype}[16])",
     "descent": "logistic_descent({dtype}[500, 8], {dtype}[500], {dtype}[9], rate=0.1, steps=3)",
     "newton": "logistic_newton({dtype}[9, 500, 8], {dtype}[9, 500])",

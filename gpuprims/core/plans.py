@@ -88,12 +88,12 @@ def _rooms() -> Sequence[Primitive]:
 
 
 def _unknown(primitive: Any) -> ArgumentError:
-    names, hint = _names(), did_you_mean(primitive, _names())
+    names, hint = planned_names(), did_you_mean(primitive, planned_names())
     others = f" and {len(names) - _SHOWN} others, which the guide of plans lists"
     return ArgumentError(f"plan: a primitive among {', '.join(names[:_SHOWN])}{others}; got {quoted(primitive)}{hint}")
 
 
-def _names() -> list[str]:
+def planned_names() -> list[str]:
     """Return the names of all functions that :func:`plan` takes."""
     rooms = _rooms()
     own = [room.name for room in rooms if room.bind]

@@ -12,6 +12,7 @@ import pytest
 from kernel_cases import assert_equal, need, on_device, on_host
 
 import gpuprims
+from gpuprims.core.plans import planned_names
 from gpuprims.errors import ArgumentError, GpuprimsError, IndicesError, UnknownKeywordError
 
 Arrays = tuple[np.ndarray, ...]
@@ -289,10 +290,7 @@ FUNCTIONS = {name for name in gpuprims.__all__ if name.islower()} - NO_CALLS - M
 
 
 def test_every_function_has_a_plan() -> None:
-    with pytest.raises(ArgumentError) as refused:
-        gpuprims.plan("turn", X)
-    named = {name for name in FUNCTIONS if f" {name}," in str(refused.value) or f" {name};" in str(refused.value)}
-    assert FUNCTIONS - named == set()
+    assert set(planned_names()) >= FUNCTIONS
 
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
