@@ -97,9 +97,11 @@ def _notes(found: tuple[Device, ...]) -> list[str]:
     if any(device.backend == "opencl" and device.driver.shares_host_memory for device in found):
         from gpuprims.backends.opencl.quick import HOST_CALLS
         from gpuprims.primitives.floats_by_numpy import FLOATS
+        from gpuprims.primitives.searchsorted.by_numpy import PLACES
         from gpuprims.primitives.segments.by_numpy import SEGMENT_FLOATS
 
         lines += ["", f"calls on small NumPy arrays that are like an earlier one run in {HOST_CALLS.said()}"]
         lines += ["", f"maps, sums and scans of few floats of NumPy arrays run in {FLOATS.said()}"]
         lines += ["", f"sums of few floats of NumPy arrays in segments run in {SEGMENT_FLOATS.said()}"]
+        lines += ["", f"searches of few keys in NumPy arrays run in {PLACES.said()}"]
     return lines

@@ -1,31 +1,46 @@
-"""Searches of few keys by NumPy, with the bits of the kernels."""
+"""Searches of few keys by NumPy or in C, with the bits of the kernels."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gpuprims.core.by_numpy import ByNumPy, Few
+from gpuprims.core.c_modules import CModule
 from gpuprims.core.device import Device
 from gpuprims.core.layout import Form
 
 Dtype = np.dtype[Any]
 # A search by NumPy waits for each comparison, unless the array is short.
 _FEW, _FEW_IN_SHORT, _SHORT = Few(near=2**9, woken=2**11), Few(near=2**12, woken=2**14), 2**5  # rows: by_numpy
+PLACES = CModule(Path(__file__).with_name("places.c"), lambda calls: None)
+_FEW_IN_C = Few(near=2**12, woken=2**12)  # rows: by_numpy-places
+_IN_C = frozenset(map(np.dtype, ("float32", "float64", "int32", "int64")))
 # Keys compared with each of some elements, and those looked up in a table; how many these elements are at most.
 _COMPARED, _IN_TABLE, _FEW_COMPARED = Few(near=2**15, woken=2**16), Few(near=2**15, woken=2**16), 8  # rows: members
 # Places of a table for each element and each key up to which one is made, as NumPy does.
 _MOST_EACH = 6
 
 
-def searches_by_numpy(elements: Form, keys: Dtype, side: str) -> ByNumPy | None:
-    """Return how NumPy finds the places of keys, if it does."""
+def searches_by_numpy(device: Device, elements: Form, keys: Dtype, side: str) -> ByNumPy | None:
+    """Return how NumPy, or C, finds the places of keys, if it does."""
+    if getattr(device.driver, "wakes_threads", None) is not None:
+        PLACES.ask()
+    if PLACES.calls is not None and elements.dtype == keys and keys in _IN_C:
+        return ByNumPy(partial(_placed, PLACES.calls.search, side == "right"), _FEW_IN_C)
     if {elements.dtype.kind, keys.kind} - set("iubf"):
         return None
     few = _FEW_IN_SHORT if elements.shape[0] <= _SHORT else _FEW
     return ByNumPy(partial(np.ndarray.searchsorted, side=side), few)
+
+
+def _placed(search: Callable[..., np.ndarray], right: bool, elements: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """Search in C, where both arrays lie together."""
+    return search(np.ascontiguousarray(elements), keys if keys.flags.c_contiguous else keys.copy(order="C"), right)
 
 
 def compares(device: Device, elements: Form, keys: Dtype) -> bool:

@@ -103,7 +103,7 @@ def plan_call(
         copied, sought = chain.flat(chain.given[0]), chain.given[1]
         chain.add(plan_call, request, copied, sought, into=[(0, target)], variant=variant)
         chained = chain.plan((result,), variant, first=1)
-        chained.by_numpy = _by_numpy(request, elements, keys.dtype)
+        chained.by_numpy = _by_numpy(device, request, elements, keys.dtype)
         return chained
     dtypes = common, elements.dtype, keys.dtype
     traits = SearchTraits(dtypes, n, value_bytes=common.itemsize, elements=size, element_bytes=elements.item, **MOVES)
@@ -124,13 +124,13 @@ def plan_call(
 
     inputs = range(2) if size else (1, 1)  # empty arrays have no memory, and kernels read no elements
     what = device, "searchsorted", traits, (result,), compiling
-    return LaunchPlan(*what, asked=variant, inputs=inputs, by_numpy=_by_numpy(request, elements, keys.dtype))
+    return LaunchPlan(*what, asked=variant, inputs=inputs, by_numpy=_by_numpy(device, request, elements, keys.dtype))
 
 
-def _by_numpy(request: SearchRequest, elements: Form, keys: np.dtype[Any]) -> ByNumPy | None:
+def _by_numpy(device: Device, request: SearchRequest, elements: Form, keys: np.dtype[Any]) -> ByNumPy | None:
     """Return how NumPy searches, if it does."""
     if request.member is None:
-        return searches_by_numpy(elements, keys, request.side)
+        return searches_by_numpy(device, elements, keys, request.side)
     return members_by_numpy(elements, keys, member=request.member)
 
 

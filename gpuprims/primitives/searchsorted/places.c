@@ -1,0 +1,96 @@
+/* Places of few keys of the host among sorted elements: binary searches of several keys at a time, without branches.
+ *
+ * NumPy's searches mispredict a branch in every second step. Without this module, NumPy or a kernel searches.
+ */
+#pragma GCC optimize("O3")
+#define PY_SSIZE_T_CLEAN
+#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
+#include <Python.h>
+#include <numpy/arrayobject.h>
+
+#define AT_ONCE 8 /* keys whose searches do not wait for each other */
+#define EACH(key, keys) for (int key = 0; key < (keys); key++)
+
+#define BELOW(a, b) ((a) < (b))
+#define UP_TO(a, b) ((a) <= (b))
+
+/* Define how to count the elements before each key: those BELOW it, or UP_TO it. NaN is above all, and equal to NaN. */
+#define DEFINE_SEARCH(name, type, BEFORE, nan_before)                                                                  \
+    static void name(const type *x, npy_intp size, const type *keys, const npy_intp count, npy_int64 *places) {        \
+        npy_intp n = size; /* elements that are not NaN */                                                             \
+        if (n && x[n - 1] != x[n - 1]) {                                                                               \
+            npy_intp low = 0;                                                                                          \
+            for (npy_intp left = n; left > 0;) {                                                                       \
+                const npy_intp half = left / 2;                                                                        \
+                const int is_number = x[low + half] == x[low + half];                                                  \
+                low += is_number ? half + 1 : 0;                                                                       \
+                left = is_number ? left - half - 1 : half;                                                             \
+            }                                                                                                          \
+            n = low;                                                                                                   \
+        }                                                                                                              \
+        for (npy_intp first = 0; first < count; first += AT_ONCE) {                                                    \
+            const int taken = count - first < AT_ONCE ? (int)(count - first) : AT_ONCE;                                \
+            type key[AT_ONCE] = {0};                                                                                   \
+            npy_intp at[AT_ONCE] = {0}, left = n;                                                                      \
+            EACH(k, taken) key[k] = keys[first + k];                                                                   \
+            for (; left > 1; left -= left / 2) {                                                                       \
+                const npy_intp half = left / 2;                                                                        \
+                EACH(k, AT_ONCE) at[k] += half & -(npy_intp)BEFORE(x[at[k] + half - 1], key[k]);                       \
+            }                                                                                                          \
+            if (n) EACH(k, AT_ONCE) at[k] += BEFORE(x[at[k]], key[k]);                                                 \
+            EACH(k, taken) places[first + k] = key[k] != key[k] ? (nan_before ? size : n) : at[k];                     \
+        }                                                                                                              \
+    }
+
+#define DEFINE_BOTH(name, type)                                                                                        \
+    DEFINE_SEARCH(name##_left, type, BELOW, 0)                                                                         \
+    DEFINE_SEARCH(name##_right, type, UP_TO, 1)
+
+DEFINE_BOTH(floats, npy_float32)
+DEFINE_BOTH(doubles, npy_float64)
+DEFINE_BOTH(ints, npy_int32)
+DEFINE_BOTH(longs, npy_int64)
+
+PyDoc_STRVAR(search_doc, "search(elements, keys, right): numpy.searchsorted of contiguous arrays of one dtype.");
+
+static PyObject *search(PyObject *module, PyObject *const *arguments, Py_ssize_t given) {
+    PyArrayObject *x = NULL, *keys = NULL;
+    if (given == 3 && PyArray_Check(arguments[0]) && PyArray_Check(arguments[1])) {
+        x = (PyArrayObject *)arguments[0];
+        keys = (PyArrayObject *)arguments[1];
+    }
+    if (!x || PyArray_TYPE(x) != PyArray_TYPE(keys) || PyArray_NDIM(x) != 1 || !PyArray_ISCARRAY_RO(x) ||
+        !PyArray_ISCARRAY_RO(keys)) {
+        PyErr_SetString(PyExc_TypeError, "search: contiguous arrays of one dtype, the first of one dimension, and True or False");
+        return NULL;
+    }
+    const int right = PyObject_IsTrue(arguments[2]);
+    if (right < 0) return NULL;
+    PyArrayObject *places = (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(keys), PyArray_DIMS(keys), NPY_INT64);
+    if (!places) return NULL;
+    const npy_intp n = PyArray_SIZE(x), count = PyArray_SIZE(keys);
+    npy_int64 *to = PyArray_DATA(places);
+    switch (PyArray_TYPE(x)) {
+    case NPY_FLOAT32: (right ? floats_right : floats_left)(PyArray_DATA(x), n, PyArray_DATA(keys), count, to); break;
+    case NPY_FLOAT64: (right ? doubles_right : doubles_left)(PyArray_DATA(x), n, PyArray_DATA(keys), count, to); break;
+    case NPY_INT32: (right ? ints_right : ints_left)(PyArray_DATA(x), n, PyArray_DATA(keys), count, to); break;
+    case NPY_INT64: (right ? longs_right : longs_left)(PyArray_DATA(x), n, PyArray_DATA(keys), count, to); break;
+    default:
+        Py_DECREF(places);
+        PyErr_SetString(PyExc_TypeError, "search: float32, float64, int32 or int64");
+        return NULL;
+    }
+    return (PyObject *)places;
+}
+
+static PyMethodDef METHODS[] = {
+    {"search", (PyCFunction)(void (*)(void))search, METH_FASTCALL, search_doc},
+    {NULL},
+};
+static struct PyModuleDef MODULE = {
+    PyModuleDef_HEAD_INIT, .m_name = "places", .m_doc = "Searches of few keys.", .m_size = -1, .m_methods = METHODS};
+
+PyMODINIT_FUNC PyInit_places(void) {
+    import_array();
+    return PyModule_Create(&MODULE);
+}

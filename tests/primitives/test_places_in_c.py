@@ -1,0 +1,73 @@
+"""Searches of few keys of the host in C, against NumPy's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpuprims
+from gpuprims.core import c_modules
+from gpuprims.core.launch_plan import LaunchPlan
+from gpuprims.core.program_cache import forget_calls
+from gpuprims.primitives.searchsorted.by_numpy import PLACES
+
+
+@pytest.fixture(scope="module")
+def module() -> Any:
+    """The module in C."""
+    if c_modules.why_not() is not None:
+        pytest.skip(str(c_modules.why_not()))
+    return c_modules.loaded("places", c_modules.compiled(PLACES.source))
+
+
+def drawn(rng: np.random.Generator, dtype: str, size: int) -> np.ndarray:
+    """Return numbers, many of them equal; floats with NaN, infinities and both zeros."""
+    found = rng.integers(-40, 40, size).astype(dtype)
+    if found.dtype.kind == "f":
+        for special in (np.nan, np.inf, -np.inf, -0.0, 0.0):
+            found[rng.random(size) < 0.05] = special
+    elif size:
+        found[0], found[-1] = np.iinfo(dtype).min, np.iinfo(dtype).max
+    return found
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
+def test_places_are_numpys(module: Any, rng: np.random.Generator, dtype: str) -> None:
+    for size in (0, 1, 2, 3, 7, 64, 100, 1000):
+        for count in (0, 1, 7, 8, 9, 300):
+            elements, keys = np.sort(drawn(rng, dtype, size)), drawn(rng, dtype, count)
+            for side in ("left", "right"):
+                found = module.search(elements, keys, side == "right")
+                assert found.dtype == np.int64
+                np.testing.assert_array_equal(found, np.searchsorted(elements, keys, side))
+
+
+def test_the_module_takes_nothing_else(module: Any) -> None:
+    x = np.arange(9.0)
+    others = (x[::2], x), (x, x[::2]), (x, x.astype("f4")), (x.reshape(3, 3), x), (x.astype("u1"), x.astype("u1"))
+    for elements, keys in others:
+        with pytest.raises(TypeError):
+            module.search(elements, keys, False)
+
+
+def test_calls_on_few_keys_run_in_c(
+    device: gpuprims.Device,
+    module: Any,
+    rng: np.random.Generator,
+    numpy_computes: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if getattr(device.driver, "wakes_threads", None) is None or not device.driver.shares_host_memory:
+        pytest.skip("kernels work in the host's memory on CPUs, by OpenCL")
+    monkeypatch.setattr(PLACES, "_asked", True)
+    monkeypatch.setattr(PLACES, "calls", module)
+    monkeypatch.setattr(LaunchPlan, "compiled", lambda self: pytest.fail("a kernel was compiled"))
+    forget_calls()
+    elements, keys = np.sort(drawn(rng, "float32", 999)), drawn(rng, "float32", 1200).reshape(30, 40)
+    for there, sought in ((elements, keys), (elements.repeat(2)[::2], keys.T), (elements, keys[:, ::3])):
+        for _ in range(2):
+            found = gpuprims.searchsorted(there, sought, "right", device=device)
+            np.testing.assert_array_equal(found, np.searchsorted(there, sought, "right"))
+    forget_calls()
