@@ -56,6 +56,7 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "compact, elements": (lambda x, **at: G.compact(x, "x", **at), REAL),
     "nonzero": (G.nonzero, ("bool", "float32")),
     "argwhere": (lambda x, **at: G.argwhere(x.ravel(), **at), ("float32",)),
+    "sums by key": (lambda x, **at: G.reduce(x.ravel(), by=np.arange(x.size) % 5, **at), ("int32",)),
     "run lengths": (G.run_length_encode, ("int16", "float32")),
     "bincount": (lambda x, **at: G.bincount(x.ravel(), minlength=9, **at), ("bool", "uint8", "uint16")),
     "median": (G.median, ("int32", "uint32", "int64", "uint64", *FLOATS)),

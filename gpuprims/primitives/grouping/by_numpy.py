@@ -12,6 +12,7 @@ from gpuprims.core.by_numpy import Compute, Few, noticed
 from gpuprims.core.layout import contiguous
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.warm_calls import Key, WarmCalls, computing
+from gpuprims.primitives.grouping.indices import index_dtype
 from gpuprims.primitives.sort.by_numpy import Wanted, sorts_by_numpy
 
 _FEW = Few(near=2**14, woken=2**16)  # rows: by_numpy
@@ -56,11 +57,38 @@ def runs_by_numpy(x: np.ndarray) -> Any:
     flat = x.ravel()
     if x.dtype.kind in "fc" and (flat != flat).any():
         return NotImplemented
+    first = _begins(flat).nonzero()[0]
+    return flat.take(first), np.diff(first, append=x.size)
+
+
+def few_runs(operands: Operands, elements: Any, asked: Sequence[bool]) -> list[Any] | None:
+    """Return the values, the offsets and the ranks of runs of few elements along one axis, None for each not asked for.
+
+    None if kernels are to find them: those of many elements, and of NaN, which may be equal to each other.
+    """
+    if not operands.in_place or not 0 < elements.size <= _FEW.most(operands.driver):
+        return None
+    if elements.dtype.kind in "fc" and (elements != elements).any():
+        return None
+    found: list[Any] = noticed(operands.driver, "runs", partial(_runs, asked))(elements)
+    return found
+
+
+def _runs(asked: Sequence[bool], x: np.ndarray) -> list[Any]:
+    """Return what :func:`few_runs` does."""
+    begins = _begins(x)
+    first, dtype = begins.nonzero()[0], index_dtype(x.size)
+    ranks = begins.cumsum(dtype=dtype) - 1 if asked[2] else None
+    values = x.take(first) if asked[0] else None
+    return [values, np.append(first, x.size).astype(dtype) if asked[1] else None, ranks]
+
+
+def _begins(x: np.ndarray) -> np.ndarray:
+    """Return True for each element that differs from the one before, and for the first."""
     begins = np.empty(x.size, np.bool_)
     begins[0] = True
-    np.not_equal(flat[1:], flat[:-1], begins[1:])
-    first = begins.nonzero()[0]
-    return flat.take(first), np.diff(first, append=x.size)
+    np.not_equal(x[1:], x[:-1], begins[1:])
+    return begins
 
 
 @lru_cache(maxsize=256)
@@ -80,9 +108,7 @@ def _distinct(x: np.ndarray, *, index: bool, inverse: bool, counts: bool) -> Any
     order, ordered = found, flat.take(found) if wanted == "indices" else found
     if ordered[-1] != ordered[-1]:  # NaN, which a call may take for equal
         return NotImplemented
-    begins = np.empty(x.size, np.bool_)
-    begins[0] = True
-    np.not_equal(ordered[1:], ordered[:-1], begins[1:])
+    begins = _begins(ordered)
     first = begins.nonzero()[0]
     results: list[Any] = [ordered.take(first)]
     if not (index or inverse or counts):

@@ -9,6 +9,7 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.operands import Operands
 from gpuprims.expressions import trace
+from gpuprims.primitives.grouping.by_numpy import few_runs
 from gpuprims.primitives.grouping.indices import numbers
 from gpuprims.primitives.grouping.marked_runs import MarkedRuns
 from gpuprims.primitives.grouping.scanned_runs import Wanted, scan_runs
@@ -51,6 +52,8 @@ def find_runs(operands: Operands, elements: Any, wanted: Wanted, *, equal_nan: b
     ``elements``, at least one along one axis, lie on the device of a call, or on a host whose memory it shares.
     """
     size, device = int(elements.shape[0]), operands.device
+    if (few := few_runs(operands, elements, wanted)) is not None:
+        return Runs(*few)
     found: tuple[Any, ...]
     if size == 1:
         found = (elements, *[numbers(length, elements, device) for length in (2, 1)])
