@@ -34,28 +34,35 @@ typedef struct { element_t low, flip; int exact; } bucket_t;
 #define REST_EXACT(element) ((element_t)(gp_sort_key(element) - bucket.low))
 #define REST_FLIPPED(element) ((element_t)(((element) ^ bucket.flip) - bucket.low))
 
-/* Count the lowest digit of a run. */
-#define COUNT_RUN(REST)                                                                                                \
-    UNROLLED                                                                                                           \
-    for (i64 j = 0; j < count; j++) counts[(u32)REST(from[j]) & mask]++
+/* Count the digits of a run. */
+#define COUNT_DIGIT(pass) counts[pass][(u32)(rest >> (pass) * width) & mask]++
 
-DEVICE void gp_count_run(GLOBAL const element_t *from, const i64 count, const bucket_t bucket, const u32 mask,
-                         place_t *counts)
+DEVICE void gp_count_run(GLOBAL const element_t *from, const i64 count, const bucket_t bucket, const u32 passes,
+                         const u32 width, place_t (*counts)[1 << WIDTH])
 {
-    if (bucket.exact) {
-        COUNT_RUN(REST_EXACT);
-    } else {
-        COUNT_RUN(REST_FLIPPED);
+    const u32 mask = (1u << width) - 1;
+    if (!bucket.exact && passes == 3) { /* as many as 32-bit keys have in most buckets */
+        UNROLLED
+        for (i64 j = 0; j < count; j++) {
+            const element_t rest = REST_FLIPPED(from[j]);
+            COUNT_DIGIT(0);
+            COUNT_DIGIT(1);
+            COUNT_DIGIT(2);
+        }
+        return;
+    }
+    for (i64 j = 0; j < count; j++) {
+        const element_t rest = bucket.exact ? REST_EXACT(from[j]) : REST_FLIPPED(from[j]);
+        for (u32 pass = 0; pass < passes; pass++) COUNT_DIGIT(pass);
     }
 }
 
-/* Move a run by a digit, and count the next one. */
-#define MOVE_RUN(REST, COUNTS_NEXT, WRITE)                                                                             \
+/* Move a run by a digit. */
+#define MOVE_RUN(REST, WRITE)                                                                                          \
     UNROLLED                                                                                                           \
     for (i64 j = 0; j < count; j++) {                                                                                  \
-        const element_t element = from[j], rest = REST(element);                                                       \
-        const place_t place = places[(u32)(rest >> shift) & mask]++;                                                   \
-        if (COUNTS_NEXT) next[(u32)(rest >> next_shift) & mask]++;                                                     \
+        const element_t element = from[j];                                                                             \
+        const place_t place = places[(u32)(REST(element) >> shift) & mask]++;                                          \
         WRITE;                                                                                                         \
     }
 #define WRITE_BETWEEN                                                                                                  \
@@ -66,17 +73,16 @@ DEVICE void gp_count_run(GLOBAL const element_t *from, const i64 count, const bu
     if (CARRIES) to.kept[place] = (kept_t)with[j]
 
 DEVICE void gp_move_run(GLOBAL const element_t *from, GLOBAL const carried_t *with, const i64 count, const sink_t to,
-                        const bucket_t bucket, const u32 shift, const u32 next_shift, const u32 mask, place_t *places,
-                        place_t *next)
+                        const bucket_t bucket, const u32 shift, const u32 mask, const int last, place_t *places)
 {
-    if (bucket.exact && next) {
-        MOVE_RUN(REST_EXACT, 1, WRITE_BETWEEN)
+    if (bucket.exact && last) {
+        MOVE_RUN(REST_EXACT, WRITE_RESULT)
     } else if (bucket.exact) {
-        MOVE_RUN(REST_EXACT, 0, WRITE_RESULT)
-    } else if (next) {
-        MOVE_RUN(REST_FLIPPED, 1, WRITE_BETWEEN)
+        MOVE_RUN(REST_EXACT, WRITE_BETWEEN)
+    } else if (last) {
+        MOVE_RUN(REST_FLIPPED, WRITE_RESULT)
     } else {
-        MOVE_RUN(REST_FLIPPED, 0, WRITE_RESULT)
+        MOVE_RUN(REST_FLIPPED, WRITE_BETWEEN)
     }
 }
 
@@ -178,12 +184,13 @@ void sort_cpu_chunks(GLOBAL const element_t *keys, GLOBAL const carried_t *value
         bucket.exact = ORDER_FLOATS && (low <= ZERO_KEY && high >= ZERO_KEY || (DESCENDING ? !low : !(element_t)~high));
         bucket.flip = FLIPPED(low);
 
-        /* 5. Count the lowest digit. */
-        place_t counts[2][1 << WIDTH];
-        for (int digit = 0; digit < 1 << WIDTH; digit++) counts[0][digit] = 0;
+        /* 5. Count the digits. */
+        place_t counts[KEY_BITS / WIDTH][1 << WIDTH];
+        for (u32 pass = 0; pass < passes; pass++)
+            for (int digit = 0; digit < 1 << WIDTH; digit++) counts[pass][digit] = 0;
         for (i64 part = 0; part < parts; part++) {
             GLOBAL const u32 *ends = begins + part * (BUCKETS + 1) + b;
-            gp_count_run(chunk_keys + part * chunk + ends[0], ends[1] - ends[0], bucket, mask, counts[0]);
+            gp_count_run(chunk_keys + part * chunk + ends[0], ends[1] - ends[0], bucket, passes, width, counts);
         }
 
         /* 6. Move elements by one digit after the other: from the chunks, between two sides, and to the result. */
@@ -206,24 +213,23 @@ void sort_cpu_chunks(GLOBAL const element_t *keys, GLOBAL const carried_t *value
         for (u32 pass = 0; pass < passes; pass++) {
             const int last = pass == passes - 1;
             const u32 shift = pass * width;
-            place_t *places = counts[pass & 1], *next = last ? 0 : counts[~pass & 1], total = 0;
+            place_t *places = counts[pass], total = 0;
             for (int digit = 0; digit < 1 << WIDTH; digit++) {
-                const place_t count = places[digit];
+                const place_t own = places[digit];
                 places[digit] = total;
-                total += count;
-                if (next) next[digit] = 0;
+                total += own;
             }
             const sink_t to = last ? result : sides[pass & 1];
             if (pass) {
                 const sink_t at = sides[~pass & 1];
-                gp_move_run(at.keys, at.values, size, to, bucket, shift, shift + width, mask, places, next);
+                gp_move_run(at.keys, at.values, size, to, bucket, shift, mask, last, places);
                 continue;
             }
             for (i64 part = 0; part < parts; part++) {
                 GLOBAL const u32 *ends = begins + part * (BUCKETS + 1) + b;
                 const i64 begin = part * chunk + ends[0];
                 gp_move_run(chunk_keys + begin, chunk_values + begin, ends[1] - ends[0], to, bucket, shift,
-                            shift + width, mask, places, next);
+                            mask, last, places);
             }
         }
     }
