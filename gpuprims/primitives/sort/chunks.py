@@ -9,14 +9,16 @@ from gpuprims.primitives.sort.work import Four, Passes, Work
 
 # Buckets of a row, and bytes of its plan: as in chunk_buckets.h.
 _BUCKETS, _PLAN = 256, 8 + 4 * 4 + 4096
-# Elements of the smallest chunk that is worth a group of its own, and groups that share work, for each unit.
-_LEAST, _GROUPS = 1 << 13, 4  # rows: cpu_chunks
+# Elements of the smallest chunk that is worth a group of its own; groups for each unit, which share work; and the most
+# such groups, because the sides of so many have room for all elements.
+_LEAST, _GROUPS, _MANY = 1 << 13, 4, 64  # rows: cpu_chunks
 
 
 def by_chunks(work: Work) -> Passes:
     """Move the elements of each chunk to buckets of near keys, and sort each bucket."""
     device, (many, n), chosen = work.device, work.rows, work.variant
-    groups = _GROUPS * device.capabilities.compute_units
+    units = device.capabilities.compute_units
+    groups = max(min(_GROUPS * units, _MANY), min(units, _BUCKETS))
     parts = max(-(-n // chosen.items), min(groups, n // _LEAST), 1)
     room = max(2 * n // _BUCKETS, 1)  # twice the elements of a bucket, if all have as many
     spare = work.rows.size if work.wanted == "indices" else 0  # kept keys have the result as a side
