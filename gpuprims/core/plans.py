@@ -100,8 +100,10 @@ def planned_names() -> list[str]:
     return own + [name for room in rooms for name in room.plans if name not in own]
 
 
-def _planner(name: str) -> Planner | None:
+def _planner(name: Any) -> Planner | None:
     """Return how the primitive of a function plans it, if its ``bind`` does not."""
+    if not isinstance(name, str):
+        return None
     room = REGISTRY.primitive(name)
     for one in _rooms() if room is None else [room]:
         if name in one.plans:
