@@ -125,7 +125,7 @@ class Lines(NamedTuple):
         if self.operands.driver.capabilities.kind != "cpu":
             return False
         form = next(form for form in self.operands.forms if form.shape)
-        return self.n > 1 and self.rows >= _SIDE_BY_SIDE and form.strides[self.along] != 1
+        return self.n > 1 and self.rows >= _SIDE_BY_SIDE and form.strides[self.along] != form.item
 
     def flat(self, array: Any) -> Any:
         """Return an array along one axis, row by row; a number as it is."""

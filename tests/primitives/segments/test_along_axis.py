@@ -13,8 +13,10 @@ from kernel_cases import AFFINE, assert_equal, need, on_device, on_host, random_
 from segments_cases import ACCUMULATE, randomly
 
 import gpuprims
+from gpuprims.core.operands import as_operands
 from gpuprims.errors import ArgumentError, AxisError, EmptyReductionError, ShapeError
 from gpuprims.primitives.segments import along
+from gpuprims.primitives.segments.along import Lines
 
 SHAPES = [(7,), (1, 1), (40, 301), (301, 40), (5, 33, 7), (3, 1, 9), (0, 4), (4, 0), (2, 0, 3)]
 FOLDS: dict[str, Callable[..., Any]] = {
@@ -158,3 +160,10 @@ def test_what_cannot_be_is_refused(device: gpuprims.Device, case: str) -> None:
     call, error, message = WRONG[case]
     with pytest.raises(error, match=re.escape(message)):
         call(device=device)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32"])
+def test_rows_whose_elements_lie_together_are_not_taken_apart(device: gpuprims.Device, dtype: str) -> None:
+    operands = as_operands("reduce", (on_device(device, np.zeros((40, 50), dtype)),), None)
+    assert not Lines.of(operands, (40, 50), 1).lie_apart
+    assert Lines.of(operands, (40, 50), 0).lie_apart == (operands.driver.capabilities.kind == "cpu")
