@@ -225,10 +225,12 @@ def test_the_level_device_has_the_same_bits_everywhere(
             assert got.tobytes() == expected.tobytes()
 
 
+@pytest.mark.parametrize("spec", ["reference", pytest.param(None, marks=pytest.mark.whole)])
 @pytest.mark.parametrize("outputs", [None, 3])
 def test_the_level_order_has_exact_sums_of_rounded_products(
-    device: gpuprims.Device, rng: np.random.Generator, outputs: int | None
+    device: gpuprims.Device, rng: np.random.Generator, outputs: int | None, spec: str | None
 ) -> None:
+    device = device if spec is None else gpuprims.Device(spec)
     if not device.capabilities.fp64:
         pytest.skip("exact sums need float64")
     A, B = rows_of(rng, rng.integers(0, 60, 30), 77, "float32"), beside(rng, 77, outputs, "float32")

@@ -160,15 +160,45 @@ def test_spreads_do_not_depend_on_the_order(device: gpuprims.Device, rng: np.ran
         assert np.asarray(got).dtype == np.float32
 
 
+# Exact sums take kernels of their own for each map, so the default run computes these on the reference.
+REFERENCE_FIRST = ["reference", pytest.param(None, marks=pytest.mark.whole)]
+
+
+def _chosen(spec: str | None, device: gpuprims.Device) -> gpuprims.Device:
+    chosen = device if spec is None else gpuprims.Device(spec)
+    if not chosen.capabilities.fp64:
+        pytest.skip("exact sums need float64")
+    return chosen
+
+
+@pytest.mark.parametrize("spec", REFERENCE_FIRST)
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_sums_of_complex_numbers_are_exact(
+    device: gpuprims.Device, rng: np.random.Generator, dtype: Any, spec: str | None
+) -> None:
+    device = _chosen(spec, device)
+    parts = rng.standard_normal((2, 900)) * 2.0 ** rng.integers(-60, 60, (2, 900))
+    x = (parts[0] + 1j * parts[1]).astype(dtype)
+    x[450:899] = -x[:449]  # cancels
+    expected = complex(*(float(nearest(np.ascontiguousarray(part))) for part in (x.real, x.imag)))
+    how: dict[str, Any] = {"device": device, "determinism": "order"}
+    for one in (x, rng.permutation(x)):
+        assert gpuprims.reduce(one, **how) == expected
+    assert gpuprims.reduce(x, segments=[0, 0, 900], **how).tolist() == [0, expected]
+    assert gpuprims.scan(x, **how)[-1] == expected
+    x[:2] = complex(np.inf, 1), complex(3, -np.inf)
+    assert gpuprims.reduce(x, **how) == complex(np.inf, -np.inf)
+
+
 @pytest.mark.filterwarnings(
     "ignore:Degrees of freedom:RuntimeWarning", "ignore:Mean of empty:RuntimeWarning", "ignore:invalid"
 )
+@pytest.mark.parametrize("spec", REFERENCE_FIRST)
 @pytest.mark.parametrize("op", ["nanvar", "nanstd", "var"])
 def test_spreads_leave_out_nan_and_what_a_mask_leaves_out(
-    device: gpuprims.Device, rng: np.random.Generator, op: str
+    device: gpuprims.Device, rng: np.random.Generator, op: str, spec: str | None
 ) -> None:
-    if not device.capabilities.fp64:
-        pytest.skip("exact sums need float64")
+    device = _chosen(spec, device)
     x = (1000 + rng.standard_normal((40, 70))).astype(np.float32)
     mask = rng.random(x.shape) < 0.6
     mask[0], mask[1, 1:] = False, False
