@@ -18,7 +18,7 @@ def add_parser(commands: Subparsers) -> None:
     """Add the command."""
     parser = add_command(
         commands, "fingerprint", "hash results that are the same on every device",
-        about="Some 280 calls and four fits run at the level of determinism `device`, on numbers made by `random`. The"
+        about="Some 250 calls and four fits run at the level of determinism `device`, on numbers made by `random`. The"
         " hash of each call is compared with that of this version, which all devices share. Needs gpuprims[models].",
         examples=[
             ("gpuprims fingerprint", "the value of all calls, and the calls that differ, if any"),
