@@ -3,8 +3,9 @@
 A row has 39 features of 2^20, which a hash of the row's number gives, so nothing is read from a disk. They are uniform:
 caches help less than with real ones. In each step every device computes the gradient of its rows by take, reduce and
 histogram, and ``all_reduce`` adds the gradients on every device, which keeps the weights. Nothing in a step waits for a
-device, so one thread starts the work of all (bincount would wait for the largest number). The first gradient is checked
-with NumPy before an epoch is timed. The time for 4.2 billion rows is computed from the rate, not measured.
+device, so one thread starts the work of all; bincount would wait for the largest number, and take for its check. The
+first gradient is checked with NumPy before an epoch is timed. The time for 4.2 billion rows is computed from the rate,
+not measured.
 """
 
 from __future__ import annotations
@@ -84,7 +85,9 @@ class Clicks:
         return self._sums(*given)
 
     def _sum(self, weights: Any, features: Any) -> Any:
-        return gpuprims.reduce(gpuprims.take(weights, features, device=self.device), axis=1, device=self.device)
+        return gpuprims.reduce(
+            gpuprims.take(weights, features, mode="clip", device=self.device), axis=1, device=self.device
+        )
 
 
 def gradient_by_numpy(weights: np.ndarray, truth: np.ndarray, rows: int, first: int) -> np.ndarray:
