@@ -25,6 +25,6 @@ def convergence(report: Report) -> Any:
     axes.set_xlabel("ms since the start of the fit")
     axes.set_ylabel("objective above the minimum, relative to it")
     axes.grid(alpha=0.3, which="both")
-    add_title(figure, f"Loss against time, {points[0]['rows']:,} x 100 float32", report)
+    add_title(figure, f"Loss against time, {points[0]['rows']:,} x 100 float32", report, "loss against time")
     add_legend(figure, [axes], 4)
     return figure

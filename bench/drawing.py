@@ -30,15 +30,17 @@ def new_figure(width: float, height: float) -> Any:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def on(report: Report) -> str:
+def on(report: Report, series: str | None = None) -> str:
+    """Say on what and when a report was measured, or one of its series, which may be newer."""
     device = report["device"]
+    date = report.get("series_dates", {}).get(series, report["date"])
     runtime = f", {device['platform'].split(',')[0]}" if device["kind"] == "cpu" else ""
-    return f"{device['name']}{runtime}, {device['backend']}, {report['date']}"
+    return f"{device['name']}{runtime}, {device['backend']}, {date}"
 
 
-def add_title(figure: Any, text: str, report: Report) -> None:
+def add_title(figure: Any, text: str, report: Report, series: str | None = None) -> None:
     """Write a title over the whole figure, in lines that fit: names of devices may be longer than the axes."""
-    lines = [line for part in (text, on(report)) for line in textwrap.wrap(part, 90)]
+    lines = [line for part in (text, on(report, series)) for line in textwrap.wrap(part, 90)]
     figure.suptitle("\n".join(lines), fontsize=10)
 
 

@@ -50,7 +50,7 @@ def new_report(device: gpuprims.Device, *, full: bool, commit: str | None = None
         "schema": SCHEMA,
         "gpuprims": gpuprims.__version__,
         "commit": commit or _commit(),
-        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "date": today(),
         "full": full,
         "device": described,
         "host": host,
@@ -59,7 +59,13 @@ def new_report(device: gpuprims.Device, *, full: bool, commit: str | None = None
         "limits": {},
         "rows": [],
         "series": {},
+        "series_dates": {},
     }
+
+
+def today() -> str:
+    """Return the date of what is measured now."""
+    return datetime.now(UTC).strftime("%Y-%m-%d")
 
 
 def _platform(device: gpuprims.Device) -> str:

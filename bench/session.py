@@ -54,7 +54,9 @@ class Session:
         self.path = options.out and options.out / f"{results.slug(self.report)}.json"
         if options.append and self.path and self.path.exists():
             old = results.load(self.path)
-            self.report |= {key: old[key] for key in ("rows", "series", "limits", "absent")}
+            # An old report's series are those of its date.
+            dates = dict.fromkeys(old["series"], old["date"]) | old.get("series_dates", {})
+            self.report |= {key: old[key] for key in ("rows", "series", "limits", "absent")} | {"series_dates": dates}
 
         self._last: tuple[str, Measured] | None = None
         self._limits: dict[str, Any] = {}
@@ -171,6 +173,7 @@ class Session:
     def add_series(self, name: str, points: Iterable[dict[str, Any]]) -> None:
         """Store the points of a figure in the report, in place of earlier ones."""
         self.report["series"][name] = list(points)
+        self.report.setdefault("series_dates", {})[name] = results.today()
         self.save()
 
     def save(self) -> None:

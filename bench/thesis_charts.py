@@ -57,7 +57,9 @@ def figure_8(report: Report) -> Any:
         times = [1e3 * point["seconds"] for point in points if point["timed_out"] == timed_out]
         axes.hist(times, bins=20, color=colour, label=f"{label}: {len(times)}")
     axes.set(xlabel="ms of a run until the test error is below 5 %", ylabel="runs")
-    add_title(figure, f"Spread of the times of {len(points)} shuffled runs (thesis, Figure 8)", report)
+    add_title(
+        figure, f"Spread of the times of {len(points)} shuffled runs (thesis, Figure 8)", report, "thesis, Figure 8"
+    )
     add_legend(figure, [axes], 2)
     return figure
 
@@ -78,7 +80,7 @@ def figure_9(report: Report) -> Any:
     axes.set_yscale("log")
     axes.set(xlabel="samples of a batch", ylabel="epochs until the error is below 5 %")
     axes.grid(alpha=0.3)
-    add_title(figure, "Batch size against time-outs of 100 epochs (thesis, Figure 9)", report)
+    add_title(figure, "Batch size against time-outs of 100 epochs (thesis, Figure 9)", report, "thesis, Figure 9")
     add_legend(figure, [axes], 2)
     return figure
 
@@ -97,7 +99,7 @@ def figure_10(report: Report) -> Any:
     axes.axvline(6.4, color=LIMIT, ls=":", label="the thesis' average, 6.4 %")
     axes.margins(x=0.15)
     axes.set_xlabel("test error in per cent, without time-outs")
-    add_title(figure, "Test error by optimiser (thesis, Figure 10)", report)
+    add_title(figure, "Test error by optimiser (thesis, Figure 10)", report, "thesis, Figure 10")
     add_legend(figure, [axes], 1)
     return figure
 
@@ -125,7 +127,9 @@ def figure_12(report: Report) -> Any:
     axes.set_yscale("log")
     axes.set(xlabel="threads requested: threads per datapoint x datapoints per block", ylabel="ms of an epoch")
     axes.grid(alpha=0.3, which="both")
-    add_title(figure, "Time of an epoch against threads, 4,500 x 1,024 (thesis, Figure 12)", report)
+    add_title(
+        figure, "Time of an epoch against threads, 4,500 x 1,024 (thesis, Figure 12)", report, "thesis, Figure 11"
+    )
     add_legend(figure, [axes], 3)
     return figure
 
@@ -144,7 +148,7 @@ def figure_13(report: Report) -> Any:
         axes.broken_barh(spans, (place - 0.35, 0.7), color="#d1a01f" if what == "copy" else OURS)
     axes.set_yticks(range(len(lanes)), lanes)
     axes.set_xlabel("ms since the first copy, in a profile: each launch is waited for")
-    add_title(figure, "Timeline of a training of 5 epochs (thesis, Figure 13)", report)
+    add_title(figure, "Timeline of a training of 5 epochs (thesis, Figure 13)", report, "thesis, Figure 13")
     return figure
 
 
@@ -173,7 +177,7 @@ def threads(report: Report) -> Any:
     axes.set_ylabel("ms of training")
     axes.grid(alpha=0.3, which="both")
     shape = f"{points[0]['rows']:,} x {points[0]['features']:,} generated mail, {_epochs(points[0]['epochs'])}"
-    add_title(figure, f"Stochastic gradient descent: {shape}", report)
+    add_title(figure, f"Stochastic gradient descent: {shape}", report, "threads")
     add_legend(figure, [axes], 3)
     return figure
 

@@ -37,8 +37,8 @@ _STYLE = {
     "font.family": "sans-serif",
 }
 _PAGES = {
-    "h200": ("cuda-nvidia-h200", ("ladder", "rungs", "threads", "histogram", "throughput", "latency")),
-    "cpu": ("opencl-amd-epyc-intel", ("ladder", "threads", "histogram", "throughput", "latency")),
+    "h200": ("cuda-nvidia-h200", ("ladder", "rungs", "two-kernels", "threads", "histogram", "throughput", "latency")),
+    "cpu": ("opencl-amd-epyc-intel", ("ladder", "threads", "histogram", "throughput", "latency", "figure-12")),
 }
 
 

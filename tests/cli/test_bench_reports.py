@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 import gpuprims
-from bench import charts, compare, results, speeds, tables, targets, thesis_charts
+from bench import charts, compare, drawing, results, speeds, tables, targets, thesis_charts
 from bench.caches import cache_bytes
 from bench.page import html, write_page
 from bench.said import said
+from bench.session import Options, Session
 from gpuprims.cli import main as cli
 from gpuprims.cli.terminal import text_of
 
@@ -285,3 +286,15 @@ def test_the_table_has_a_line_a_case(report: dict[str, Any]) -> None:
     (found,) = [line for line in lines if line.startswith("| map 2*x+1 |")]
     ours, peer = "53.7 GB/s", "numba 44.7 GB/s"
     assert found == f"| map 2*x+1 | 2^26 | {ours}, 50% | {ours}, 50% | {peer} | {ours} | {peer} |"
+
+
+def test_an_old_report_keeps_the_dates_of_its_series(tmp_path: Path) -> None:
+    made = results.new_report(REFERENCE, full=False, commit="abc1234")
+    made |= {"date": "2020-01-02", "series": {"ladder": [], "threads": []}, "series_dates": {"threads": "2019-05-06"}}
+    results.write(tmp_path / f"{results.slug(made)}.json", made)
+    run = Session(Options(device="reference", append=True, out=tmp_path))
+    run.add_series("two kernels", [])
+    today = results.today()
+    assert run.report["series_dates"] == {"ladder": "2020-01-02", "threads": "2019-05-06", "two kernels": today}
+    assert drawing.on(run.report, "ladder").endswith(", 2020-01-02")
+    assert drawing.on(run.report).endswith(f", {today}")

@@ -27,7 +27,7 @@ class SgdVariant(LogisticVariant):
 
 _SGD = Catalogue(SgdVariant, "sgd", Path(__file__).parent)
 # The thesis' fastest groups have 2 teams of 128 work-items.
-_TURNS: dict[str, Any] = {"geometry": Geometry(256, 1), "takes_turns": True}
+_TURNS: dict[str, Any] = {"geometry": Geometry(256, 1), "takes_turns": True}  # rows: slots
 
 
 def _asked(capabilities: Capabilities, call: CallTraits) -> str:
