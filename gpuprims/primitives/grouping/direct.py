@@ -7,15 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.driver import Launch
-from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.registry import REGISTRY
 from gpuprims.expressions import trace
-from gpuprims.operators import OPERATORS, Op, as_map, find_op, make_folding
+from gpuprims.operators import OPERATORS, Op
 from gpuprims.primitives.compact import compact
-from gpuprims.primitives.fold import plan_fold
 from gpuprims.primitives.grouping.groups import Groups
 from gpuprims.primitives.grouping.indices import numbers
 from gpuprims.primitives.histogram.binning import Table
@@ -32,7 +27,6 @@ _FEW, _ELEMENTS_EACH, _MOST = 1024, 8, 1 << 22  # rows: direct
 _FEWEST = {"cpu": 1 << 14, "gpu": 1 << 19}
 # Edges of bins are float64, which holds all integers up to this one.
 _EXACT = 2**53
-_INT64 = np.dtype(np.int64)
 
 
 def may_be_direct(size: int, dtype: np.dtype[Any], device: Device) -> bool:
@@ -88,30 +82,12 @@ def direct_sums(groups: Groups, op: Op, mapped: Any) -> Any:
     if values.dtype not in (np.float32, np.float64) or (found := Range.of(groups.given_keys, device)) is None:
         return None
     sums = found.sums(values)
-    # Of all keys of 8 bits, some are likely to be absent.
-    if groups.given_keys.dtype.itemsize > 1 and _count_nonzero(sums, device) == found.table.bins:
-        return sums  # each key occurs  # rows: direct-dense
+    if groups.given_keys.dtype.itemsize > 1:  # of all keys of 8 bits, some are likely to be absent
+        other = compact(sums, _OCCURS, device=device)
+        if other.shape[0] == found.table.bins:  # no sum is zero, so that each key occurs  # rows: direct-dense
+            return other
     occurs = map_arrays(_OCCURS, found.counts(), device=device)
     return compact(sums, occurs, device=device)
-
-
-def _count_nonzero(sums: Any, device: Device) -> int:
-    """Count the sums that are not zero; the host waits for the number."""
-    if isinstance(sums, np.ndarray):
-        return int(np.count_nonzero(sums))
-    operands = as_operands("reduce", (sums,), device)
-    (form, *_), (elements, *_) = operands.placed or operands.place()
-    report = device.driver.report()
-    _launch_of_count(form, operands.alignment, device, REGISTRY.generation)([elements, report.memory])
-    return report.read()
-
-
-@keeps_calls()
-def _launch_of_count(form: Form, alignment: int, device: Device, generation: int) -> Launch:
-    """Return a fold that stores the number of elements that are not zero."""
-    folding = make_folding(find_op("count_nonzero"), as_map("reduce", None, 1), (form.dtype,), None)
-    place = contiguous(_INT64, (), alignment)
-    return plan_fold(device, (form,), [place], folding, form.shape, (0,), commutative=True).compiled()
 
 
 def direct_distinct(elements: Any, device: Device, *, counted: bool) -> tuple[Any, ...] | None:
