@@ -22,8 +22,9 @@ _READ, _FEW_TAPS = 8, 512  # rows: dense-few
 _WAITS, _MOST_RESIDENT = 2, 4  # rows: dense-waits
 # Bytes of the place of a column in an array's rows.
 _PLACE = 4
-# Groups of strips may load this many times the elements that narrower groups would.
+# Groups may load this many times the elements that narrower groups would.
 IDLE = 1.2
+_IDLE_IN_STRIPS = 1.15  # rows: rolling-volumes
 # Fewest lanes that share a row of a tile: eight read 16 bytes each from all banks of local memory.
 _LEAST_LANES = 8
 # Narrower tiles load more rows. They are used if they cover less than this part of the columns that wide ones cover.
@@ -172,4 +173,4 @@ def group_along(length: int, items: int, most: int, beside: int) -> int:
     """Return the largest group, of whole warps, that loads few elements beyond the end of a row."""
     sizes = [most // parts for parts in (1, 2, 4) if most % (32 * parts) == 0] or [most]
     loaded = {size: -(-length // (size * items)) * (size * items + beside) for size in sizes}
-    return next(size for size in sizes if loaded[size] <= IDLE * min(loaded.values()))
+    return next(size for size in sizes if loaded[size] <= _IDLE_IN_STRIPS * min(loaded.values()))
