@@ -36,9 +36,10 @@ _STYLE = {
     "svg.hashsalt": "gpuprims",
     "font.family": "sans-serif",
 }
+_SWEEPS = ("histogram", "throughput", "latency")
 _PAGES = {
-    "h200": ("cuda-nvidia-h200", ("ladder", "rungs", "two-kernels", "threads", "histogram", "throughput", "latency")),
-    "cpu": ("opencl-amd-epyc-intel", ("ladder", "threads", "histogram", "throughput", "latency", "figure-12")),
+    "h200": ("cuda-nvidia-h200", ("ladder", "rungs", "two-kernels", "threads", "figure-12", *_SWEEPS)),
+    "cpu": ("opencl-amd-epyc-intel", ("ladder", "threads", "figure-12", *_SWEEPS)),
 }
 
 
