@@ -82,7 +82,8 @@ def heard(page: Any, site: str) -> list[str]:
     said: list[str] = []
 
     def on_message(message: Any) -> None:
-        if message.type in ("error", "warning"):
+        # Browsers ask for an icon by themselves, of the first page and when they have time.
+        if message.type in ("error", "warning") and message.location["url"] != f"{site}/favicon.ico":
             said.append(message.text)
 
     def on_request(request: Any) -> None:
