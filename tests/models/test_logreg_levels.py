@@ -52,9 +52,12 @@ def test_same_bits_on_every_device(device: gpuprims.Device, solver: str, form: s
     assert got.predict_proba(X).tobytes() == expected.predict_proba(X).tobytes()
 
 
-@pytest.mark.parametrize("solver", ["gd", "lbfgs", "newton-cholesky"])
-def test_the_order_of_samples_changes_no_bit(solver: str) -> None:
-    X, y = samples("two")
+@pytest.mark.parametrize(
+    ("solver", "form"),
+    [("gd", "two"), ("lbfgs", "two"), ("newton-cholesky", "two"), ("gd", "sparse"), ("lbfgs", "sparse")],
+)
+def test_the_order_of_samples_changes_no_bit(solver: str, form: str) -> None:
+    X, y = samples(form)
     weights = np.random.default_rng(2).uniform(0.5, 2, len(y))
     shuffled = np.random.default_rng(3).permutation(len(y))
     with gpuprims.use_determinism("order"):
