@@ -82,12 +82,6 @@ def _hillis_steele_fits(at: Geometry) -> Refusal:
     return first_refusal(group_fits(at.block), values_fit(2 * at.block))
 
 
-def _turns(at: Geometry) -> Refusal:
-    """Refuse devices without local memory for a word of each element of a tile."""
-    nbytes = 4 * at.block * (at.items + 1)
-    return lambda able, call: lacks_local(nbytes + at.block * call.value_bytes, able)
-
-
 _SCAN = Catalogue(ScanVariant, "scan", Path(__file__).parent)
 # Each work-item of a group reads the aggregates of another group. So a launch has no more groups than a group has
 # work-items, and smaller groups would leave compute units idle.
@@ -229,7 +223,7 @@ VARIANTS = (
         geometry=Geometry(TILE // RUN, RUN),
         vectors=True,
         scratch="levels",
-        refuse=lambda at: first_refusal(double_precision, group_fits(at.block), values_fit(at.block), _turns(at)),
+        refuse=lambda at: first_refusal(double_precision, group_fits(at.block), values_fit(at.block)),
     ),
     _SCAN.numpy(scan_numpy, scratch="levels", level="device", in_fixed_order=True),
 )

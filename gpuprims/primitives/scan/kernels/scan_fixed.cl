@@ -7,74 +7,25 @@
  * launch  any number of groups of BLOCK; each takes tiles of BLOCK runs, of ITEMS elements each, until none are left
  * host    gp_load_values, gp_store_values, gp_keep and gp_recall (scanning.h), OP(a, b), IDENTITY, INCLUSIVE
  * order   of fixed_scans.py, whatever the number of groups and VECTOR are
- *
- * Neighbouring work-items load and store neighbouring vectors. Local memory turns these into runs and back, a word of each
- * value at a time. A run is followed by an empty place, so that work-items that are at the same element of their runs use
- * different banks. For BLOCK = 4, VECTOR = 2, ITEMS = 4:
- *
- *     tid              0      1      2      3
- *     values[0], [1]   0  1   2  3   4  5   6  7      of vectors
- *     values[2], [3]   8  9  10 11  12 13  14 15
- *     values[0], [1]   0  1   4  5   8  9  12 13      of runs
- *     values[2], [3]   2  3   6  7  10 11  14 15
  */
-#define TURNS (WORDS <= 4) /* more words take too many registers */
-#define PLACES (BLOCK * (ITEMS + 1))
-#define OF_VECTORS(tid, item) ((item) / VECTOR * (VECTOR * BLOCK) + (tid) * VECTOR + (item) % VECTOR)
-#define OF_RUNS(tid, item) ((tid) * ITEMS + (item))
-#define PLACE(at) ((at) / ITEMS * (ITEMS + 1) + (at) % ITEMS)
-
-/* Exchange the values of all work-items: those of vectors for those of runs, or back. */
-#define EXCHANGE(places, values, tid, BEFORE, AFTER)                                                                   \
-    do {                                                                                                               \
-        u32 words[ITEMS][WORDS];                                                                                       \
-        _Pragma("unroll") for (int item = 0; item < ITEMS; item++) gp_split((values)[item], words[item]);              \
-        _Pragma("unroll") for (int word = 0; word < WORDS; word++)                                                     \
-        {                                                                                                              \
-            if (word) barrier(CLK_LOCAL_MEM_FENCE);                                                                    \
-            _Pragma("unroll") for (int item = 0; item < ITEMS; item++) places[PLACE(BEFORE(tid, item))] =              \
-                words[item][word];                                                                                     \
-            barrier(CLK_LOCAL_MEM_FENCE);                                                                              \
-            _Pragma("unroll") for (int item = 0; item < ITEMS; item++) words[item][word] =                             \
-                places[PLACE(AFTER(tid, item))];                                                                       \
-        }                                                                                                              \
-        _Pragma("unroll") for (int item = 0; item < ITEMS; item++) (values)[item] = gp_join(words[item]);              \
-    } while (0)
-
 __kernel WORK_GROUP(BLOCK)
 void scan_fixed(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout, const i64 outputs, const i64 n,
                 const i64 level, const i64 totals, const i64 folds)
 {
     __local value_t ends[BLOCK];
-#if TURNS
-    __local u32 places[PLACES];
-#endif
     const int tid = get_local_id(0);
     const i64 tiles = (n + TILE - 1) / TILE;
     const task_t step = gp_task_at(get_num_groups(0), tiles);
     value_t values[ITEMS];
 
     for (task_t task = gp_task_at(get_group_id(0), tiles); task.o < outputs; task = gp_task_after(task, step, tiles)) {
-        const i64 o = task.o, first = task.tile * TILE, base = first + tid * ITEMS;
+        const i64 o = task.o, base = task.tile * TILE + tid * ITEMS;
 
         /* 1. Load a run. What lies past the end changes no result. */
         if (level < 0) {
-#if TURNS
-            if (first + TILE <= n) { /* no branches between the loads */
-#pragma unroll
-                for (int item = 0; item < ITEMS; item += VECTOR)
-                    MAP_VECTOR(o, first + OF_VECTORS(tid, item), values + item);
-            } else {
-#pragma unroll
-                for (int item = 0; item < ITEMS; item += VECTOR)
-                    gp_load_values(INPUT_NAMES, layout, o, first + OF_VECTORS(tid, item), n, values + item);
-            }
-            EXCHANGE(places, values, tid, OF_VECTORS, OF_RUNS);
-#else
 #pragma unroll
             for (int item = 0; item < ITEMS; item += VECTOR)
                 gp_load_values(INPUT_NAMES, layout, o, base + item, n, values + item);
-#endif
         } else {
 #pragma unroll
             for (int item = 0; item < ITEMS; item++)
@@ -102,22 +53,9 @@ void scan_fixed(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout, co
             for (int item = ITEMS - 1; item >= 0; item--)
                 values[item] = inclusive ? OP(before, values[item]) : item ? OP(before, values[item ? item - 1 : 0]) : before;
             if (level < 0) {
-#if TURNS
-                EXCHANGE(places, values, tid, OF_RUNS, OF_VECTORS); /* a run's places were read by its work-item alone */
-                if (first + TILE <= n) {
-#pragma unroll
-                    for (int item = 0; item < ITEMS; item += VECTOR)
-                        STORE_VECTOR(o, first + OF_VECTORS(tid, item), values + item);
-                } else {
-#pragma unroll
-                    for (int item = 0; item < ITEMS; item += VECTOR)
-                        gp_store_values(INPUT_NAMES, OUTPUT_NAMES, layout, o, first + OF_VECTORS(tid, item), n, values + item);
-                }
-#else
 #pragma unroll
                 for (int item = 0; item < ITEMS; item += VECTOR)
                     gp_store_values(INPUT_NAMES, OUTPUT_NAMES, layout, o, base + item, n, values + item);
-#endif
             } else {
 #pragma unroll
                 for (int item = 0; item < ITEMS; item++)
