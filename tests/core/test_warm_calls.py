@@ -133,7 +133,7 @@ BY_NUMPY: dict[str, tuple[str, Words, tuple[int, int]]] = {
     "median": ("median", (NUMBERS,), (12, 22)),
     "quantile": ("quantile", (NUMBERS, 0.3), (20, 28)),
     "partition": ("partition", (NUMBERS, 500), (11, 18)),
-    "unique": ("unique", (NUMBERS,), (7, 17)),
+    "unique": ("unique", (NUMBERS,), (8, 17)),
 }
 
 

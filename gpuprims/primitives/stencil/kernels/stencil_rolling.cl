@@ -352,13 +352,11 @@ DEVICE void store_kept(GLOBAL result_t *to, LOCAL const result_t *row, const int
 #endif
 
 /* Fill a window with the rows around row `y`, wherever they lie. Two buffers of rows alternate, so one barrier a row is
- * enough: before a work-item writes to a buffer again, its readers have passed the other buffer's barrier. Rows move up
- * through the window, so that the loop needs no copy for each slot: it runs for few rows, and NVRTC took a third of its time for
- * these copies. */
+ * enough: before a work-item writes to a buffer again, its readers have passed the other buffer's barrier. */
 DEVICE void surround(slot_t *window, LOCAL number_t *shared, int *turn, GLOBAL const stored_t *plane,
                      const layout_t layout, const i64 y, const where_t where)
 {
-#pragma unroll 1
+#pragma unroll
     for (int k = 0; k < SPAN; k++) {
         LOCAL number_t *row = shared + *turn * ROWS_AT_ONCE * ROW;
         const index_t at = gp_within((index_t)y + LOW_Y + k, (index_t)ROWS);
@@ -367,9 +365,7 @@ DEVICE void surround(slot_t *window, LOCAL number_t *shared, int *turn, GLOBAL c
         load_rows(&loaded, from, layout, where, 1);
         hand_rows(row, &loaded, from, layout, where, 1, at < 0);
         barrier(CLK_LOCAL_MEM_FENCE);
-#pragma unroll
-        for (int slot = 0; slot < (SPAN - 1) * PITCH; slot++) window[slot] = window[slot + PITCH];
-        take_row(window + (SPAN - 1) * PITCH, row, where.tid);
+        take_row(window + k * PITCH, row, where.tid);
         *turn ^= 1;
     }
 }
@@ -380,16 +376,14 @@ DEVICE void lone_row(LOCAL number_t *shared, int *turn, GLOBAL const stored_t *p
 {
     slot_t window[SPAN * PITCH];
 #if TIMES > 1
-#pragma unroll 1
+#pragma unroll
     for (int k = 0; k < SPAN; k++) {
         slot_t before[SPAN * PITCH];
         result_t row[WIDENED];
         const index_t at = gp_within((index_t)y + LOW_Y + k, (index_t)ROWS);
         surround(before, shared, turn, plane, layout, max(at, (index_t)0), where);
         apply_row(layout, before, 0, WIDENED, row);
-#pragma unroll
-        for (int slot = 0; slot < (SPAN - 1) * PITCH; slot++) window[slot] = window[slot + PITCH];
-        take_results(window + (SPAN - 1) * PITCH, row, layout, where, 0, at < 0);
+        take_results(window + k * PITCH, row, layout, where, 0, at < 0);
     }
 #else
     surround(window, shared, turn, plane, layout, y, where);
