@@ -225,8 +225,10 @@ DEVICE void gp_store_tile(INPUTS, OUTPUTS, const layout_t layout, const i64 o, c
 #ifdef PLACED
     /* Whole vectors, then what there is of one more. Other paths for whole tiles would double the kernel, most of which
      * are stores at places of their own, and the time to compile it. */
-    value_t rest[VECTOR];
+    value_t rest[VECTOR]; /* written by every work-item: NVRTC may keep a value that some leave unwritten once a warp */
     i64 from = n;
+#pragma unroll
+    for (int k = 0; k < VECTOR; k++) rest[k] = values[k];
 #pragma unroll
     for (int item = 0; item < ITEMS; item += VECTOR) {
         const i64 j = base + gp_item_offset(tid, item);
