@@ -13,16 +13,14 @@ the difference between its logarithm and the exponent.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from gpuprims.expressions import trace, typed
 from gpuprims.expressions.bits import bits_of, float_of
 from gpuprims.operators.dtypes import FLOAT32, FLOAT64, Dtypes
-from gpuprims.operators.exact_words import added_words, arguments_of
+from gpuprims.operators.exact_words import added_words, through
 from gpuprims.operators.folding import Folding
 
 _UINT64, _UINT32 = np.dtype(np.uint64), np.dtype(np.uint32)
@@ -49,7 +47,6 @@ def multiplied_exactly(folding: Folding) -> Folding:
     if not multiplies(folding):
         return folding
     (value,) = folding.values
-    given_to, count = arguments_of(folding.map), arguments_of(folding.finish)[-1]
 
     def load(*given: Any) -> Any:
         (element,) = folding.map(*given)
@@ -62,15 +59,7 @@ def multiplied_exactly(folding: Folding) -> Folding:
     def finish(low: Any, high: Any, special: Any, sign: Any, number: Any) -> Any:
         return folding.finish(_power_of_two(low, high, special, sign).astype(value), number)
 
-    return replace(
-        folding,
-        values=_VALUES,
-        map=typed(trace(load, len(given_to)), given_to, _VALUES),
-        op=typed(trace(fold, 2 * len(_VALUES)), _VALUES * 2, _VALUES),
-        finish=typed(trace(finish, len(_VALUES) + 1), (*_VALUES, count), folding.outputs),
-        identity=tuple(dtype.type(0) for dtype in _VALUES),
-        better=None,
-    )
+    return through(folding, _VALUES, load, fold, finish)
 
 
 def _parts_of(x: Any) -> tuple[Any, Any, Any, Any]:

@@ -8,7 +8,7 @@ Integers add up the same in any order; the result is rounded once. Any kernel th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -74,7 +74,6 @@ def exactly(folding: Folding) -> Folding:
     dtypes: list[Dtype] = []
     for form, dtype in zip(forms, numbers, strict=True):
         dtypes += [dtype] if form is None else [_UINT64] * form.words + [_UINT32]
-    given_to, count = arguments_of(folding.map), arguments_of(folding.finish)[-1]
 
     def load(*given: Any) -> Any:
         split, elements = list[Any](), list[Any]()
@@ -102,19 +101,30 @@ def exactly(folding: Folding) -> Folding:
         whole = [complex_of(next(left), next(left)) if dtype in _PARTS else next(left) for dtype in values]
         return folding.finish(*whole, given[-1])
 
-    kinds = tuple(dtypes)
+    return through(folding, tuple(dtypes), load, fold, finish)
+
+
+def through(
+    folding: Folding,
+    values: Dtypes,
+    load: Callable[..., Any],
+    fold: Callable[..., Any],
+    finish: Callable[..., Any],
+) -> Folding:
+    """Return a folding of the same arguments and results, whose values between have other dtypes and begin as zeros."""
+    given_to, count = _arguments_of(folding.map), _arguments_of(folding.finish)[-1]
     return replace(
         folding,
-        values=kinds,
-        map=typed(trace(load, len(given_to)), given_to, kinds),
-        op=typed(trace(fold, 2 * len(kinds)), kinds * 2, kinds),
-        finish=typed(trace(finish, len(kinds) + 1), (*kinds, count), folding.outputs),
-        identity=tuple(dtype.type(0) for dtype in kinds),
+        values=values,
+        map=typed(trace(load, len(given_to)), given_to, values),
+        op=typed(trace(fold, 2 * len(values)), values * 2, values),
+        finish=typed(trace(finish, len(values) + 1), (*values, count), folding.outputs),
+        identity=tuple(dtype.type(0) for dtype in values),
         better=None,
     )
 
 
-def arguments_of(function: TypedExpr) -> Dtypes:
+def _arguments_of(function: TypedExpr) -> Dtypes:
     """Return the dtypes of a function's arguments; of those that it does not read, int64."""
     read = {int(node.value): node.dtype for node in function.nodes if node.name == "argument"}
     return tuple(read.get(k, INT64) for k in range(function.arity))
