@@ -64,7 +64,7 @@ def new_report(device: gpuprims.Device, *, full: bool, commit: str | None = None
 
 
 def today() -> str:
-    """Return the date of what is measured now."""
+    """Return today's date in UTC, as YYYY-MM-DD."""
     return datetime.now(UTC).strftime("%Y-%m-%d")
 
 

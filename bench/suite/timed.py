@@ -26,7 +26,7 @@ def kernels_of(primitive: str) -> Callable[[Test], Test]:
     """Give a test a parameter ``variant``: None, or the name of a kernel of a primitive."""
 
     def mark(test: Test) -> Test:
-        test.primitive = primitive  # type: ignore[attr-defined]
+        test.primitive = primitive  # type: ignore[attr-defined]  # pytest_generate_tests reads it
         return test
 
     return mark
