@@ -221,7 +221,7 @@ def test_what_raises_by_itself_is_refused_in_a_sentence(call: str, given: object
     with gpuprims.use_device("reference"), pytest.raises(errors.GpuprimsError) as raised:
         READERS[call](given)
     assert "; got " in str(raised.value)
-    assert len(str(raised.value)) < 500  # that of a plan names all functions
+    assert len(str(raised.value)) < 400
 
 
 @pytest.mark.parametrize(

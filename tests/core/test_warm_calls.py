@@ -88,7 +88,7 @@ HOST_CALLS: dict[str, tuple[str, Words, Words, dict[str, Any], Words, Words]] = 
     "compact": ("compact", (), ("x > 0.5",), {}, (1000,), (25, 25, 44, 44)),
     "histogram": ("histogram", (), (), {}, (1000,), (26, 22, 60, 44)),
     "histogram of a range": ("histogram", (), (256, (0, 1)), {}, (1000,), (9, 6, 34, 32)),
-    "bincount": ("bincount", (), (), {}, (1000,), (11, 10, 40, 40)),
+    "bincount": ("bincount", (), (), {}, (1000,), (8, 10, 38, 40)),
     "stencil": ("stencil", (), (WEIGHTS,), {}, IMAGE, (6, 5, 28, 26)),
     "blur": ("blur", (), (), {}, IMAGE, (10, 5, 34, 26)),
 }
@@ -129,11 +129,11 @@ BY_NUMPY: dict[str, tuple[str, Words, tuple[int, int]]] = {
     "isin": ("isin", (NUMBERS, NUMBERS[:3]), (9, 19)),
     "isin by a table": ("isin", (NUMBERS, NUMBERS[:30]), (12, 22)),
     "compact": ("compact", (NUMBERS, "x > 50"), (12, 18)),
-    "bincount": ("bincount", (NUMBERS,), (11, 15)),
+    "bincount": ("bincount", (NUMBERS,), (9, 15)),
     "median": ("median", (NUMBERS,), (12, 22)),
     "quantile": ("quantile", (NUMBERS, 0.3), (20, 28)),
     "partition": ("partition", (NUMBERS, 500), (11, 18)),
-    "unique": ("unique", (NUMBERS,), (8, 17)),
+    "unique": ("unique", (NUMBERS,), (7, 17)),
 }
 
 

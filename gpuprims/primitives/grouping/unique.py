@@ -120,7 +120,8 @@ def unique(
     """
     if unknown:
         refuse_keywords("unique", keywords_of(unique), unknown)
-    refuse_axis(axis)
+    if axis is not None:
+        refuse_axis(axis)
     wanted = return_index, return_inverse, return_counts
     key = None
     if (out is None or not any(wanted)) and type(return_index) is type(return_inverse) is type(return_counts) is bool:

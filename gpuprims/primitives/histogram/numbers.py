@@ -250,6 +250,8 @@ def _numbers(level: Level | None, *how: Any) -> Numbers:
 
 
 _warm: dict[tuple[Level | None, Key | None], tuple[Numbers, bool]] = {}
+# What counted the last arrays of a level and a key, and whether in place; it looks its launch plans up itself.
+find_warm = _warm.get
 _likely: dict[tuple[Numbers, int], Callable[[tuple[Any, ...]], Any]] = {}
 _quick: dict[tuple[Numbers, int, int], Any] = {}  # None where a call takes more than one launch
 forgets_calls(_likely.clear)
@@ -264,11 +266,6 @@ def numbers_of(
         raise ArgumentError(f"bincount: minlength= a non-negative integer; got {quoted(minlength)}")
     minlength = check_bins("bincount", int(minlength))
     return _numbers(asked_level(), operands.forms, axes, minlength, weighing, operands.device, variant)
-
-
-def find_warm(key: Key | None) -> tuple[Numbers, bool] | None:
-    """Return what counted the last arrays of a key, and whether in place; it looks its launch plans up itself."""
-    return _warm.get((asked_level(), key))
 
 
 def keep_warm(key: Key | None, numbers: Numbers, operands: Operands) -> None:
