@@ -15,6 +15,7 @@ from kernel_cases import need
 import gpuprims
 from gpuprims.backends.opencl import BACKEND
 from gpuprims.backends.opencl.quick import HOST_CALLS as HOST
+from gpuprims.core.determinism import Asked
 from gpuprims.core.quick_keys import KEYS
 
 WEIGHTS = np.array([[1, 2, 1], [2, 3, 2], [1, 1, 2]]) / np.float32(16)
@@ -39,6 +40,12 @@ CALLS: dict[str, tuple[int, Callable[[Any], Any]]] = {
     # By a scan, after a launch that fills the results of empty segments.
     "segments": (205, lambda x: gpuprims.reduce(x, segments=OFFSETS, variant="blelloch")),
 }
+
+
+@pytest.fixture(autouse=True)
+def a_level_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Count the functions of a process that once asked for a level of determinism, whatever ran before."""
+    monkeypatch.setattr(Asked, "ever", True)
 
 
 def count_calls(call: Callable[[], Any]) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.core.determinism import Asked, asked_level
+from gpuprims.core.determinism import CHOSEN, Asked, asked_level
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import check_flags
 from gpuprims.core.lazy import call_by_chunks
@@ -102,7 +102,9 @@ def bincount_here(
     arrays, key = (x,) if weights is None else (x, weights), None
     if variant is None and type(minlength) is int and type(axis) in AS_GIVEN:
         key = WarmCalls.key_of((minlength, axis, bool(deterministic)), arrays, device)
-        if (warm := find_warm((asked_level() if Asked.ever else None, key))) is not None:
+        # Spelled out, as in warm_calls.py.
+        leveled = Asked.ever and (CHOSEN.here.get() or CHOSEN.choices)
+        if (warm := find_warm((asked_level() if leveled else None, key))) is not None:
             numbers, on_host = warm
             return numbers.run(arrays, on_host=on_host)
     try:
