@@ -20,8 +20,8 @@ import numpy as np
 
 from gpuprims.expressions.bits import bits_of, float_of
 from gpuprims.operators.dtypes import FLOAT32, FLOAT64, Dtypes
-from gpuprims.operators.exact_words import added_words, through
-from gpuprims.operators.folding import Folding
+from gpuprims.operators.exact_words import added_words
+from gpuprims.operators.folding import Folding, through
 
 _UINT64, _UINT32 = np.dtype(np.uint64), np.dtype(np.uint32)
 _VALUES: Dtypes = (_UINT64, _UINT64, _UINT32, _UINT32)

@@ -8,17 +8,16 @@ Integers add up the same in any order; the result is rounded once. Any kernel th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpuprims.expressions import TypedExpr, trace, typed
+from gpuprims.expressions import TypedExpr
 from gpuprims.expressions.bits import bits_of, complex_of, float_of
-from gpuprims.operators.dtypes import FLOAT32, FLOAT64, INT64, Dtype, Dtypes
-from gpuprims.operators.folding import Folding
+from gpuprims.operators.dtypes import FLOAT32, FLOAT64, Dtype, Dtypes
+from gpuprims.operators.folding import Folding, through
 from gpuprims.operators.portable import rounds
 
 _UINT64, _UINT32 = np.dtype(np.uint64), np.dtype(np.uint32)
@@ -102,32 +101,6 @@ def exactly(folding: Folding) -> Folding:
         return folding.finish(*whole, given[-1])
 
     return through(folding, tuple(dtypes), load, fold, finish)
-
-
-def through(
-    folding: Folding,
-    values: Dtypes,
-    load: Callable[..., Any],
-    fold: Callable[..., Any],
-    finish: Callable[..., Any],
-) -> Folding:
-    """Return a folding of the same arguments and results, whose values between have other dtypes and begin as zeros."""
-    given_to, count = _arguments_of(folding.map), _arguments_of(folding.finish)[-1]
-    return replace(
-        folding,
-        values=values,
-        map=typed(trace(load, len(given_to)), given_to, values),
-        op=typed(trace(fold, 2 * len(values)), values * 2, values),
-        finish=typed(trace(finish, len(values) + 1), (*values, count), folding.outputs),
-        identity=tuple(dtype.type(0) for dtype in values),
-        better=None,
-    )
-
-
-def _arguments_of(function: TypedExpr) -> Dtypes:
-    """Return the dtypes of a function's arguments; of those that it does not read, int64."""
-    read = {int(node.value): node.dtype for node in function.nodes if node.name == "argument"}
-    return tuple(read.get(k, INT64) for k in range(function.arity))
 
 
 def _adds_components(op: TypedExpr, values: Dtypes) -> bool:

@@ -112,8 +112,8 @@ def _finish(op: Op, values: Dtypes) -> Callable[..., Any]:
 
 def counting(plain: Folding, arrays: Dtypes, kept: Callable[..., Any] = lambda *given: True) -> Folding:
     """Return a folding that also counts, for results that need the number of elements so far, or of those ``kept``."""
-    count = plain.finish.nodes[len(plain.values)].dtype
-    values, n = (count, *plain.values), len(arrays)
+    count = _arguments_of(plain.finish)[-1]
+    values = (count, *plain.values)
 
     def load(*given: Any) -> Any:
         return np.where(kept(*given), 1, 0), *plain.map(*given)
@@ -125,15 +125,41 @@ def counting(plain: Folding, arrays: Dtypes, kept: Callable[..., Any] = lambda *
     def finish(*given: Any) -> Any:
         return plain.finish(*given[1:-1], given[0])
 
+    identity = (count.type(0), *plain.identity)
+    return through(plain, values, load, fold, finish, given=(*arrays, INT64), identity=identity)
+
+
+def through(
+    folding: Folding,
+    values: Dtypes,
+    load: Callable[..., Any],
+    fold: Callable[..., Any],
+    finish: Callable[..., Any],
+    *,
+    given: Dtypes | None = None,
+    identity: tuple[Any, ...] | None = None,
+) -> Folding:
+    """Return a folding of the same arguments and results, whose values between have other dtypes.
+
+    ``given`` are the dtypes of the arguments where ``load`` reads more of them than the folding's map; values begin as
+    zeros, or as ``identity``.
+    """
+    given, count = given or _arguments_of(folding.map), _arguments_of(folding.finish)[-1]
     return replace(
-        plain,
+        folding,
         values=values,
-        map=typed(trace(load, n + 1), (*arrays, INT64), values),
+        map=typed(trace(load, len(given)), given, values),
         op=typed(trace(fold, 2 * len(values)), values * 2, values),
-        finish=typed(trace(finish, len(values) + 1), (*values, count), plain.outputs),
-        identity=(count.type(0), *plain.identity),
+        finish=typed(trace(finish, len(values) + 1), (*values, count), folding.outputs),
+        identity=identity or tuple(dtype.type(0) for dtype in values),
         better=None,
     )
+
+
+def _arguments_of(function: TypedExpr) -> Dtypes:
+    """Return the dtypes of a function's arguments; of those that it does not read, int64."""
+    read = {int(node.value): node.dtype for node in function.nodes if node.name == "argument"}
+    return tuple(read.get(k, INT64) for k in range(function.arity))
 
 
 class Stages(NamedTuple):
