@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,15 +13,18 @@ from gpuprims.core.layout import contiguous
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.warm_calls import Key, WarmCalls, computing
 from gpuprims.primitives.grouping.indices import index_dtype
-from gpuprims.primitives.sort.by_numpy import Wanted, sorts_by_numpy
+from gpuprims.primitives.sort.by_numpy import sorts_by_numpy
 
 _FEW = Few(near=2**14, woken=2**16)  # rows: by_numpy
+_MOST_REPEATED = 2**18  # elements that NumPy repeats: rows: by_numpy-runs
 
 
 def takes_few(operands: Operands) -> bool:
-    """Return True if NumPy computes a call on an array of so few elements."""
-    (x,) = operands.natives
-    return operands.in_place and bool(x.shape) and 0 < x.size <= _FEW.most(operands.driver)
+    """Return True if NumPy computes a call on arrays of so few elements."""
+    if not operands.in_place:
+        return False
+    most = _FEW.most(operands.driver)
+    return all(bool(x.shape) and 0 < x.size <= most for x in operands.natives)
 
 
 def computed_by_numpy(
@@ -42,9 +45,14 @@ def computed_by_numpy(
     return compute(*operands.natives)
 
 
-def distinct_by_numpy(*, index: bool, inverse: bool, counts: bool) -> Compute:
-    """Return how NumPy finds the distinct elements, and what is wanted beside them."""
-    return partial(_distinct, index=index, inverse=inverse, counts=counts)
+def distinct_by_numpy(operands: Operands, *, index: bool, inverse: bool, counts: bool) -> Compute:
+    """Return how NumPy finds the distinct elements of a call, and what is wanted beside them."""
+    (x,), indices = operands.natives, index or inverse
+    form = contiguous(x.dtype, (x.size,), 1)
+    sorts = sorts_by_numpy(operands.device, "indices" if indices else "keys", -1, False, (form,))
+    if sorts is None:
+        return lambda x: NotImplemented
+    return partial(_distinct, sorts.compute, indices=indices, index=index, inverse=inverse, counts=counts)
 
 
 def places_by_numpy(x: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -52,13 +60,33 @@ def places_by_numpy(x: np.ndarray) -> tuple[np.ndarray, ...]:
     return tuple(map(np.ascontiguousarray, x.nonzero()))
 
 
-def runs_by_numpy(x: np.ndarray) -> Any:
-    """Return the values and lengths of runs; NotImplemented with NaN, which are equal to each other."""
+def consecutive_by_numpy(*, inverse: bool, counts: bool) -> Compute:
+    """Return how NumPy finds the values of runs, and what is wanted beside them."""
+    return partial(_consecutive, inverse=inverse, counts=counts)
+
+
+def _consecutive(x: np.ndarray, *, inverse: bool, counts: bool) -> Any:
+    """Return the values of runs, in a tuple if more is wanted beside them; NotImplemented with NaN."""
     flat = x.ravel()
     if x.dtype.kind in "fc" and (flat != flat).any():
         return NotImplemented
-    first = _begins(flat).nonzero()[0]
-    return flat.take(first), np.diff(first, append=x.size)
+    begins = _begins(flat)
+    first = begins.nonzero()[0]
+    values = flat.take(first)
+    if not (inverse or counts):
+        return values
+    ranks = [(begins.cumsum() - 1).reshape(x.shape)] if inverse else []
+    return (values, *ranks, *([_lengths(first, x.size)] if counts else []))
+
+
+def repeated_by_numpy(values: np.ndarray, lengths: np.ndarray) -> Any:
+    """Return values, each as often as its length says; NotImplemented for lengths that a call refuses, and many."""
+    if lengths.dtype.kind not in "iu" or values.ndim != 1 or lengths.shape != values.shape:
+        return NotImplemented
+    if np.minimum.reduce(lengths) < 0 or np.maximum.reduce(lengths) > _MOST_REPEATED:
+        return NotImplemented
+    repeats = lengths.astype(np.int64, copy=False)
+    return values.repeat(repeats) if np.add.reduce(repeats) <= _MOST_REPEATED else NotImplemented
 
 
 def few_runs(operands: Operands, elements: Any, asked: Sequence[bool]) -> list[Any] | None:
@@ -83,6 +111,14 @@ def _runs(asked: Sequence[bool], x: np.ndarray) -> list[Any]:
     return [values, np.append(first, x.size).astype(dtype) if asked[1] else None, ranks]
 
 
+def _lengths(first: np.ndarray, size: int) -> np.ndarray:
+    """Return the lengths of runs of so many elements from where they begin; np.diff takes 6 us more."""
+    lengths = np.empty_like(first)
+    np.subtract(first[1:], first[:-1], lengths[:-1])
+    lengths[-1] = size - first[-1]
+    return lengths
+
+
 def _begins(x: np.ndarray) -> np.ndarray:
     """Return True for each element that differs from the one before, and for the first."""
     begins = np.empty(x.size, np.bool_)
@@ -91,21 +127,13 @@ def _begins(x: np.ndarray) -> np.ndarray:
     return begins
 
 
-@lru_cache(maxsize=256)
-def _sorting(wanted: Wanted, dtype: np.dtype[Any], size: int) -> Compute | None:
-    """Return how NumPy sorts so many elements, or finds their order, if it does."""
-    found = sorts_by_numpy(wanted, -1, False, (contiguous(dtype, (size,), 1),))
-    return found and found.compute
-
-
-def _distinct(x: np.ndarray, *, index: bool, inverse: bool, counts: bool) -> Any:
+def _distinct(sorts: Compute, x: np.ndarray, *, indices: bool, index: bool, inverse: bool, counts: bool) -> Any:
     """Return the distinct elements, in a tuple if more is wanted beside them; NotImplemented if bits may differ."""
-    wanted: Wanted = "indices" if index or inverse else "keys"
-    sorts, flat = _sorting(wanted, x.dtype, x.size), x.ravel()
-    found: Any = NotImplemented if sorts is None else sorts(flat)
+    flat = x.ravel()
+    found: Any = sorts(flat)
     if found is NotImplemented:
         return NotImplemented
-    order, ordered = found, flat.take(found) if wanted == "indices" else found
+    order, ordered = found, flat.take(found) if indices else found
     if ordered[-1] != ordered[-1]:  # NaN, which a call may take for equal
         return NotImplemented
     begins = _begins(ordered)
@@ -120,5 +148,5 @@ def _distinct(x: np.ndarray, *, index: bool, inverse: bool, counts: bool) -> Any
         ranks[order] = begins.cumsum() - 1
         results.append(ranks.reshape(x.shape))
     if counts:
-        results.append(np.diff(first, append=x.size))
+        results.append(_lengths(first, x.size))
     return tuple(results)

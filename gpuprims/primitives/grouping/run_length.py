@@ -14,7 +14,12 @@ from gpuprims.core.warm_calls import Key, WarmCalls
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError
 from gpuprims.expressions import trace
 from gpuprims.primitives.beginnings import to_out
-from gpuprims.primitives.grouping.by_numpy import computed_by_numpy, runs_by_numpy, takes_few
+from gpuprims.primitives.grouping.by_numpy import (
+    computed_by_numpy,
+    consecutive_by_numpy,
+    repeated_by_numpy,
+    takes_few,
+)
 from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.grouping.indices import index_dtype, numbers, scatter
 from gpuprims.primitives.grouping.runs import find_runs
@@ -26,7 +31,8 @@ from gpuprims.primitives.signatures import Array, Host, HostArray, Written
 from gpuprims.primitives.take import take
 
 _INT64 = np.dtype(np.int64)
-_WARM = WarmCalls()
+_WARM, _DECODING = WarmCalls(), WarmCalls()
+_RUNS = consecutive_by_numpy(inverse=False, counts=True)
 # Where a run begins, by its end and its length; nowhere if it is empty.
 _BEGIN = trace(lambda end, length: np.where(length > 0, end - length.astype(np.int64), -1), 2)
 
@@ -87,7 +93,7 @@ def run_length_encode(x: Any, *, out: Any = None, device: str | Device | None = 
 def encoded(operands: Operands, out: Out | None, key: Key | None = None) -> tuple[Any, ...]:
     """Return the values and the lengths of runs; keep how, by a key."""
     if takes_few(operands):
-        found = computed_by_numpy(operands, runs_by_numpy, _by_kernels, _WARM, key)
+        found = computed_by_numpy(operands, _RUNS, _by_kernels, _WARM, key)
         if found is not NotImplemented:
             return to_out(operands, found, out, (0, 0))
     return _by_kernels(operands, out)
@@ -153,12 +159,25 @@ def run_length_decode(
     """
     if unknown:
         refuse_keywords("run_length_decode", keywords_of(run_length_decode), unknown)
+    key = None
+    if out is None:
+        key, given, run = _DECODING.find_into("run_length_decode", (values, lengths), None, device)
+        if run is not None:
+            return run(given)
     operands = as_operands("run_length_decode", (values, lengths), device)
-    return decoded(operands, as_out(operands, out))
+    return decoded(operands, as_out(operands, out), key)
 
 
-def decoded(operands: Operands, out: Out | None) -> Any:
-    """Return values, each as often as its length says."""
+def decoded(operands: Operands, out: Out | None, key: Key | None = None) -> Any:
+    """Return values, each as often as its length says; keep how, by a key."""
+    if takes_few(operands):
+        found = computed_by_numpy(operands, repeated_by_numpy, _decoded_by_kernels, _DECODING, key)
+        if found is not NotImplemented:
+            return to_out(operands, (found,), out, (0,))[0]
+    return _decoded_by_kernels(operands, out)
+
+
+def _decoded_by_kernels(operands: Operands, out: Out | None = None) -> Any:
     given, repeats = _checked(operands)
     runs, on = int(given.shape[0]), operands.device
     total = _item(operands, reduce(repeats, dtype=_INT64, device=on)) if runs else 0

@@ -146,7 +146,7 @@ def distinct(
     wanted = return_index, return_inverse, return_counts
     kernels = partial(_by_kernels, *wanted, equal_nan)
     if takes_few(operands):
-        compute = distinct_by_numpy(index=return_index, inverse=return_inverse, counts=return_counts)
+        compute = distinct_by_numpy(operands, index=return_index, inverse=return_inverse, counts=return_counts)
         kept = key if out is None else None
         if (found := computed_by_numpy(operands, compute, kernels, _WARM, kept)) is not NotImplemented:
             several = found if type(found) is tuple else (found,)

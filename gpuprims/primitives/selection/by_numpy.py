@@ -9,12 +9,14 @@ from typing import Any, Literal
 import numpy as np
 
 from gpuprims.core.by_numpy import ByNumPy, Few
+from gpuprims.core.device import Device
 from gpuprims.core.layout import Form
+from gpuprims.primitives.few_orders import MOST_PIVOTS, orders_in_c, rows_back, rows_last
 
 # What a quantile is: the mean of two elements, an element, or a number between two at a part of their distance.
 Way = Literal["mean", "element", "between"]
 _NARROWEST = 4  # bytes of an element: NumPy computes between floats of 16 bits in another way
-_FEW, _FEW_PARTED = Few(near=2**13, woken=2**14), Few(near=2**15, woken=2**15)  # rows: by_numpy
+_FEW, _FEW_PARTED = Few(near=2**13, woken=2**14), Few(near=2**15, woken=2**15)  # rows: by_numpy, by_numpy-parts
 
 
 def quantiles_by_numpy(
@@ -56,11 +58,31 @@ def _quantiles(
         return function(*[end.reshape(shape) for end in given], *parts)
 
 
-def parts_by_numpy(form: Form, axis: int | None, *, places: bool) -> ByNumPy | None:
-    """Return how NumPy partitions elements along one axis, if it does; or their ``places``."""
-    if not form.shape or (axis is not None and len(form.shape) != 1):
+def parts_by_numpy(device: Device, form: Form, axis: int | None, number: int, *, places: bool) -> ByNumPy | None:
+    """Return how NumPy partitions elements along one axis by a ``number`` of ranks, if it does; or their ``places``."""
+    if not form.shape:
+        return None
+    calls = orders_in_c(device, form.dtype) if number <= MOST_PIVOTS else None
+    if calls is not None:
+        return ByNumPy(partial(_parts_in_c, calls.parts, axis=axis, places=places), _FEW_PARTED)
+    if axis is not None and len(form.shape) != 1:
         return None
     return ByNumPy(partial(_parts, places=places), _FEW_PARTED)
+
+
+def _parts_in_c(
+    parts: Callable[..., np.ndarray], x: np.ndarray, ranks: np.ndarray, *, axis: int | None, places: bool
+) -> np.ndarray:
+    """Return the partition by the elements of the ranks, which NumPy finds."""
+    rows = rows_last(x, axis)
+    ordered = rows.copy()
+    ordered.partition(ranks)
+    order = parts(rows, ordered.take(ranks, -1))
+    if not places:
+        if rows.ndim > 1:  # places in all rows
+            order += np.arange(0, rows.size, rows.shape[-1]).reshape(*rows.shape[:-1], 1)
+        order = rows.ravel().take(order)
+    return rows_back(order, axis)
 
 
 def _parts(x: np.ndarray, ranks: np.ndarray, *, places: bool) -> Any:

@@ -74,7 +74,7 @@ def plan_call(
             plan_moves, MoveRequest(axis, request.places), found[0], pivot, *counted, *found[1:], into=last
         )
     plan = chain.plan(results, variant, first=selected)
-    plan.by_numpy = parts_by_numpy(forms[0], request.axis, places=request.places)
+    plan.by_numpy = parts_by_numpy(device, forms[0], request.axis, request.number, places=request.places)
     return plan
 
 

@@ -1,19 +1,23 @@
-"""Sorts of few elements by NumPy, with the bits of the kernels.
+"""Sorts of few elements by NumPy or in C, with the bits of the kernels.
 
-NumPy's fastest sort is not stable, and may write other zeros than it read, or other NaN. So it sorts numbers whose
-equals have the same bits. For indices of stable sorts it sorts integers that have a key above and its index below.
+NumPy's fastest sort is not stable, and may write other zeros than it read, or other NaN; these are written anew.
+Indices of stable sorts are found in C, else by a sort of integers that have a key above and its index below.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any, Literal
 
 import numpy as np
 
 from gpuprims.core.by_numpy import ByNumPy, Few
+from gpuprims.core.device import Device
 from gpuprims.core.layout import Form
+from gpuprims.primitives.few_orders import orders_in_c, rows_back, rows_last
+from gpuprims.primitives.floats_by_numpy import has_nan
 
 # What a sort returns: sorted keys, their indices, or keys and the values beside them.
 Wanted = Literal["keys", "indices", "pairs"]
@@ -25,70 +29,147 @@ _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 _KEYS = Few(near=2**15, woken=2**16)  # rows: by_numpy
 _INDICES = Few(near=2**13, woken=2**15)  # rows: by_numpy
 _STABLE_INDICES = Few(near=2**10, woken=2**11)  # rows: by_numpy
-_FEW_FIRSTS, _FEW_STABLE_FIRSTS = Few(near=0, woken=2**14), Few(near=0, woken=2**10)  # rows: by_numpy-firsts
+_FEW_FIRSTS, _FEW_STABLE_FIRSTS = Few(near=0, woken=2**13), Few(near=0, woken=2**10)  # rows: by_numpy-firsts
+# The same in C, for at most 2^16 elements of a row.
+_INDICES_IN_C, _FIRSTS_IN_C = Few(near=2**14, woken=2**16), Few(near=2**10, woken=2**12)  # rows: by_numpy-orders
+# From keys to the indices of their stable sort; NotImplemented if the bits may differ.
+Indices = Callable[[np.ndarray], Any]
 
 
-def sorts_by_numpy(wanted: Wanted, axis: int | None, descending: bool, forms: tuple[Form, ...]) -> ByNumPy | None:
+def sorts_by_numpy(
+    device: Device, wanted: Wanted, axis: int | None, descending: bool, forms: tuple[Form, ...]
+) -> ByNumPy | None:
     """Return how NumPy sorts real keys without a comparison of the caller's own, if it does."""
     form, flat = forms[0], len(forms[0].shape) == 1
-    if not form.shape:
-        return None
-    if form.dtype.kind not in "iub" and form.dtype not in _FLOATS:
+    if not form.shape or not _is_ordered(form):
         return None
     if wanted == "keys":
         sorts = _sorted_floats if form.dtype.kind == "f" else _sorted
         return ByNumPy(partial(sorts, axis=axis, descending=descending), _KEYS)
-    if not flat or form.shape[0] > 1 << _INDEX_BITS:
+    length = math.prod(form.shape) if axis is None else form.shape[axis]
+    in_c = orders_in_c(device, form.dtype) is not None
+    if length > 1 << _INDEX_BITS or not (flat or (in_c and wanted == "indices")):
         return None
-    indices = _indices_of(form.dtype, descending=descending)
-    few = _STABLE_INDICES if form.dtype == np.float64 else _INDICES
+    indices = indices_by_numpy(device, form.dtype, axis, descending=descending)
+    few = _INDICES_IN_C if in_c else _STABLE_INDICES if form.dtype == np.float64 else _INDICES
     return ByNumPy(indices if wanted == "indices" else partial(_pairs, indices), few)
+
+
+def _is_ordered(form: Form) -> bool:
+    return form.dtype.kind in "iub" or form.dtype in _FLOATS
+
+
+def lexsorts_by_numpy(device: Device, rows: bool, forms: tuple[Form, ...]) -> ByNumPy | None:
+    """Return how NumPy sorts by several keys, the last one first, if it does; ``rows`` if an array has them."""
+    if not all(_is_ordered(form) and form.shape[-1] <= 1 << _INDEX_BITS for form in forms):
+        return None
+    each = [indices_by_numpy(device, form.dtype, -1, descending=False) for form in forms]
+    in_c = all(orders_in_c(device, form.dtype) is not None for form in forms)
+
+    def compute(*arrays: np.ndarray) -> Any:
+        keys = [*arrays[0]] if rows else arrays
+        return _by_several(keys, each * len(keys) if rows else each)
+
+    return ByNumPy(compute, _INDICES_IN_C if in_c else _STABLE_INDICES)
+
+
+def _by_several(keys: Sequence[np.ndarray], each: Sequence[Indices]) -> Any:
+    """Return the indices of a sort by several keys, the last one first; ``each`` sorts by one."""
+    order: Any = None
+    for key, indices in zip(keys, each, strict=True):
+        found = indices(key if order is None else key.take(order))
+        if found is NotImplemented:
+            return found
+        order = found if order is None else order.take(found)
+    return order
+
+
+def complex_by_numpy(wanted: Wanted, axis: int | None, descending: bool, forms: tuple[Form, ...]) -> ByNumPy | None:
+    """Return how NumPy sorts complex keys in ascending order, if it does."""
+    if descending or wanted == "pairs" or not forms[0].shape:
+        return None
+    return ByNumPy(partial(_sorted_complex, axis=axis, places=wanted == "indices"), _STABLE_INDICES)
+
+
+def _sorted_complex(x: np.ndarray, *, axis: int | None, places: bool) -> np.ndarray:
+    """Return sorted elements, or their indices, by NumPy's stable sort, which moves whole elements."""
+    given, along = (x.ravel(), -1) if axis is None else (x, axis)
+    if places:
+        return np.ascontiguousarray(given.argsort(along, "stable"))
+    ordered = given.copy()
+    ordered.sort(along, "stable")
+    return ordered
 
 
 def _sorted(x: np.ndarray, *, axis: int | None, descending: bool) -> np.ndarray:
     """Return sorted integers; NumPy sorts narrow ones faster by digits, which is its stable way."""
     ordered, along = (x.flatten(), -1) if axis is None else (x.copy(), axis)
     ordered.sort(along, "stable" if x.itemsize <= 2 else None)
-    return np.flip(ordered, along).copy() if descending else ordered
+    return _turned(ordered, along) if descending else ordered
+
+
+def _turned(ordered: np.ndarray, axis: int) -> np.ndarray:
+    """Return elements in the other order along an axis."""
+    return (ordered[::-1] if ordered.ndim == 1 else np.flip(ordered, axis)).copy()
 
 
 def _sorted_floats(x: np.ndarray, *, axis: int | None, descending: bool) -> Any:
-    """Return sorted floats; NotImplemented with NaN, or zeros of both signs."""
+    """Return sorted floats; NotImplemented for rows with NaN, or zeros of both signs."""
     ordered = _sorted(x, axis=axis, descending=False)
     along = -1 if axis is None else axis
     if ordered.ndim == 1:
-        low, high = ordered[0], ordered[-1]
-        sure = low > 0 or high < 0
-        ordinary = low <= high
-    else:
-        sure, ordinary = False, not np.isnan(ordered.take(-1, along)).any()
-    if not ordinary or not (sure or _have_one_sign(x[x == 0])):
+        _write_equals(x.ravel(), ordered, descending=descending)
+    elif _has_negative_zero(x) or has_nan(ordered.take(-1, along)):
         return NotImplemented
-    return np.flip(ordered, along).copy() if descending else ordered
+    return _turned(ordered, along) if descending else ordered
 
 
-def _have_one_sign(zeros: np.ndarray) -> bool:
-    signs = np.signbit(zeros)
-    return not signs.any() or bool(signs.all())
+def _write_equals(x: np.ndarray, ordered: np.ndarray, *, descending: bool) -> None:
+    """Write NaN and zeros of a sort anew, in the order of the input; against it if the sort is to be turned round."""
+    step = -1 if descending else 1
+    if ordered[-1] != ordered[-1]:
+        nan = x[x != x]
+        ordered[len(x) - len(nan) :] = nan[::step]
+    if not (ordered[0] > 0 or ordered[-1] < 0) and _has_negative_zero(x):
+        zeros, begin = x[x == 0], ordered.searchsorted(0)
+        ordered[begin : begin + len(zeros)] = zeros[::step]
 
 
-def _pairs(indices: Callable[[np.ndarray], Any], keys: np.ndarray, values: np.ndarray) -> Any:
+def _has_negative_zero(x: np.ndarray) -> bool:
+    """Return True for floats one of which is -0.0, whose bits are the least integer's."""
+    bits, least = (np.int32, -(2**31)) if x.itemsize == 4 else (np.int64, -(2**63))
+    return int(np.minimum.reduce(x.view(bits), None)) == least
+
+
+def _pairs(indices: Indices, keys: np.ndarray, values: np.ndarray) -> Any:
     order = indices(keys)
     return NotImplemented if order is NotImplemented else (keys.take(order), values.take(order))
 
 
-def firsts_by_numpy(form: Form, most: int, *, descending: bool) -> ByNumPy | None:
+def firsts_by_numpy(device: Device, form: Form, most: int, *, descending: bool) -> ByNumPy | None:
     """Return how NumPy finds the ``most`` first of sorted elements along one axis, and their indices, if it does."""
-    if len(form.shape) != 1 or form.shape[0] > 1 << _INDEX_BITS or not most:
+    if len(form.shape) != 1 or form.shape[0] > 1 << _INDEX_BITS or not most or not _is_ordered(form):
         return None
-    if form.dtype.kind not in "iub" and form.dtype not in _FLOATS:
-        return None
-    indices = _indices_of(form.dtype, descending=descending, most=most)
+    in_c = orders_in_c(device, form.dtype) is not None and form.shape[0] <= _FIRSTS_IN_C.woken
+    if in_c:
+        indices = indices_by_numpy(device, form.dtype, -1, descending=descending)
+        return ByNumPy(partial(_firsts_of_all, indices, most), _FIRSTS_IN_C)
+    indices = _packed_indices(form.dtype, descending=descending, most=most)
     stable = form.dtype.itemsize <= 2 or form.dtype == np.float64
     return ByNumPy(partial(_firsts, indices), _FEW_STABLE_FIRSTS if stable else _FEW_FIRSTS)
 
 
-def _firsts(indices: Callable[[np.ndarray], Any], keys: np.ndarray) -> Any:
+def _firsts_of_all(indices: Indices, most: int, keys: np.ndarray) -> Any:
+    """Return elements and their indices; NotImplemented with NaN, which is at an end of the order."""
+    order = indices(keys)
+    first, last = keys[order[0]], keys[order[-1]]
+    if first != first or last != last:
+        return NotImplemented
+    found = order[:most].copy()
+    return keys.take(found), found
+
+
+def _firsts(indices: Indices, keys: np.ndarray) -> Any:
     """Return elements and their indices; NotImplemented with NaN."""
     order = indices(keys)
     if order is NotImplemented:
@@ -98,7 +179,16 @@ def _firsts(indices: Callable[[np.ndarray], Any], keys: np.ndarray) -> Any:
     return keys.take(order), order
 
 
-def _indices_of(dtype: np.dtype[Any], *, descending: bool, most: int | None = None) -> Callable[[np.ndarray], Any]:
+def indices_by_numpy(device: Device, dtype: np.dtype[Any], axis: int | None, *, descending: bool) -> Indices:
+    """Return the function from keys to the indices of their stable sort; without C, from keys of one axis."""
+    calls = orders_in_c(device, dtype)
+    if calls is None:
+        return _packed_indices(dtype, descending=descending, most=None)
+    indices = calls.indices
+    return lambda keys: rows_back(indices(rows_last(keys, axis), descending), axis)
+
+
+def _packed_indices(dtype: np.dtype[Any], *, descending: bool, most: int | None) -> Indices:
     """Return the function from keys along one axis to the indices of their stable sort, or to the ``most`` first."""
     if dtype == np.float32:
         return partial(_by_packed_floats, descending=descending, most=most)

@@ -124,7 +124,7 @@ def plan_rows(
         return _through(device, sources, sinks, passes)
 
     wanted, axis, descending, _ = request
-    by_numpy = None if request.less else sorts_by_numpy(wanted, axis, descending, forms)
+    by_numpy = None if request.less else sorts_by_numpy(device, wanted, axis, descending, forms)
     what = device, "sort", traits, results, compiling
     return LaunchPlan(*what, asked=variant, inputs=range(len(forms)), by_numpy=by_numpy)
 

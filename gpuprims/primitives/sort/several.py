@@ -20,6 +20,7 @@ from gpuprims.primitives.chain import Chain, Operand
 from gpuprims.primitives.grouping.indices import plan_numbers
 from gpuprims.primitives.map.plan import MapRequest
 from gpuprims.primitives.map.plan import plan_call as plan_map
+from gpuprims.primitives.sort.by_numpy import complex_by_numpy, lexsorts_by_numpy
 from gpuprims.primitives.sort.keys import WIDEST
 from gpuprims.primitives.sort.plan import SortRequest, plan_rows
 from gpuprims.primitives.take.plan import TakeRequest
@@ -64,7 +65,10 @@ def plan_call(
         places = _in_whole(chain, indices, order.axis)
         for array, place in zip(chain.given, into, strict=True):
             chain.add(plan_take, _TAKE, array, places, into=[place])
-    return chain.plan(results, variant, first=int(in_parts))
+    plan = chain.plan(results, variant, first=int(in_parts))
+    if in_parts:
+        plan.by_numpy = complex_by_numpy(request.wanted, request.axis, request.descending, forms)
+    return plan
 
 
 @keeps_calls()
@@ -85,7 +89,9 @@ def plan_lexsort(
     results = (contiguous(_INT64, keys[0].form.shape, alignment),)
     (target,) = result_forms("lexsort", results, written)
     _last_first(chain, keys, SortRequest("indices", 0), variant, (0, target))
-    return chain.plan(results, variant)
+    plan = chain.plan(results, variant)
+    plan.by_numpy = lexsorts_by_numpy(device, rows, forms)
+    return plan
 
 
 def _are_moved(request: SortRequest, forms: Sequence[Form]) -> bool:

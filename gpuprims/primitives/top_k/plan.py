@@ -133,7 +133,8 @@ def plan_call(
         )
         return LAUNCHES[able.way](device, able, device.kernel(able, spec), layout, rows)
 
-    by_numpy = None if request.segments is not None else firsts_by_numpy(forms[0], k, descending=request.largest)
+    whole = request.segments is None
+    by_numpy = firsts_by_numpy(device, forms[0], k, descending=request.largest) if whole else None
     what = device, "top_k", traits, results, compiling
     return LaunchPlan(*what, asked=variant, inputs=range(len(forms)), by_numpy=by_numpy)
 

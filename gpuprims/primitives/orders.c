@@ -1,0 +1,253 @@
+/* Orders of few elements of the host: the indices of stable sorts, and partitions that keep the order of elements.
+ *
+ * Elements are compared as unsigned integers in NumPy's order, as in order.h: NaN last and equal to each other, -0.0
+ * equal to 0.0. Without this module, NumPy or kernels do the same.
+ */
+#pragma GCC optimize("O3")
+#define PY_SSIZE_T_CLEAN
+#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
+#include <Python.h>
+#include <numpy/arrayobject.h>
+
+#define SHORT 48            /* elements that are inserted one by one */
+#define MOST_ROW 65536      /* elements of a row */
+#define MOST_PIVOTS 16      /* of a row */
+#define FEW 2048            /* elements whose digits have 8 bits, those of more have MOST_BITS */
+#define MOST_BITS 11
+#define BITS_OF(word) (64 - __builtin_clzll(word))
+
+typedef npy_uint64 word_t;
+
+static inline word_t bool_word(npy_uint8 x) { return x != 0; }
+static inline word_t u8_word(npy_uint8 x) { return x; }
+static inline word_t u16_word(npy_uint16 x) { return x; }
+static inline word_t u32_word(npy_uint32 x) { return x; }
+static inline word_t u64_word(npy_uint64 x) { return x; }
+static inline word_t i8_word(npy_int8 x) { return (npy_uint8)x ^ 0x80u; }
+static inline word_t i16_word(npy_int16 x) { return (npy_uint16)x ^ 0x8000u; }
+static inline word_t i32_word(npy_int32 x) { return (npy_uint32)x ^ 0x80000000u; }
+static inline word_t i64_word(npy_int64 x) { return (npy_uint64)x ^ ((npy_uint64)1 << 63); }
+
+static inline word_t f32_word(npy_uint32 bits) {
+    const npy_uint32 magnitude = bits & 0x7FFFFFFFu, sign = (npy_uint32)((npy_int32)bits >> 31);
+    const npy_uint32 ordered = (magnitude ^ sign) + 0x80000000u - sign; /* -0.0 becomes 0.0 */
+    return magnitude > 0x7F800000u ? 0xFFFFFFFFu : ordered;
+}
+
+static inline word_t f64_word(npy_uint64 bits) {
+    const npy_uint64 magnitude = bits & ~((npy_uint64)1 << 63), sign = (npy_uint64)((npy_int64)bits >> 63);
+    const npy_uint64 ordered = (magnitude ^ sign) + ((npy_uint64)1 << 63) - sign;
+    return magnitude > (npy_uint64)0x7FF << 52 ? ~(npy_uint64)0 : ordered;
+}
+
+/* Write the words of a row; those of elements that come first when descending are the least ones. */
+#define DEFINE_WORDS(name, type)                                                                                       \
+    static void name##_words(const void *row, const npy_intp n, const word_t flip, word_t *words) {                    \
+        const type *x = row;                                                                                           \
+        for (npy_intp i = 0; i < n; i++) words[i] = name##_word(x[i]) ^ flip;                                          \
+    }
+
+DEFINE_WORDS(bool, npy_uint8)
+DEFINE_WORDS(u8, npy_uint8)
+DEFINE_WORDS(u16, npy_uint16)
+DEFINE_WORDS(u32, npy_uint32)
+DEFINE_WORDS(u64, npy_uint64)
+DEFINE_WORDS(i8, npy_int8)
+DEFINE_WORDS(i16, npy_int16)
+DEFINE_WORDS(i32, npy_int32)
+DEFINE_WORDS(i64, npy_int64)
+DEFINE_WORDS(f32, npy_uint32)
+DEFINE_WORDS(f64, npy_uint64)
+
+typedef void (*words_t)(const void *, npy_intp, word_t, word_t *);
+
+static words_t words_of(PyArrayObject *x) {
+    switch (PyArray_TYPE(x)) {
+    case NPY_BOOL: return bool_words;
+    case NPY_FLOAT32: return f32_words;
+    case NPY_FLOAT64: return f64_words;
+    }
+    const int is_signed = PyArray_ISSIGNED(x);
+    if (!PyArray_ISINTEGER(x)) return NULL;
+    switch (PyArray_ITEMSIZE(x)) {
+    case 1: return is_signed ? i8_words : u8_words;
+    case 2: return is_signed ? i16_words : u16_words;
+    case 4: return is_signed ? i32_words : u32_words;
+    default: return is_signed ? i64_words : u64_words;
+    }
+}
+
+/* Insert few indices one by one, each behind those whose words are not above its own. */
+static void insert(const word_t *words, npy_uint32 *order, const npy_intp n) {
+    for (npy_intp i = 1; i < n; i++) {
+        const npy_uint32 own = order[i];
+        npy_intp at = i;
+        for (; at > 0 && words[order[at - 1]] > words[own]; at--) order[at] = order[at - 1];
+        order[at] = own;
+    }
+}
+
+/* Move pairs by a digit of their upper halves, from ``counts`` of each value on. */
+static void move(const word_t *pairs, word_t *moved, const npy_intp n, const int shift, const int bits, npy_uint32 *counts) {
+    npy_uint32 before = 0;
+    for (int value = 0; value < 1 << bits; value++) {
+        const npy_uint32 own = counts[value];
+        counts[value] = before;
+        before += own;
+    }
+    const word_t digits = ((word_t)1 << bits) - 1;
+    for (npy_intp i = 0; i < n; i++) moved[counts[pairs[i] >> shift & digits]++] = pairs[i];
+}
+
+/* Sort indices by their words: by two digits of the highest bits in which these differ, then each group that is alike so
+ * far. Room is for 2 n pairs of digits, above, and an index. */
+static void sort_indices(const word_t *words, npy_uint32 *order, const npy_intp n, word_t *room) {
+    if (n <= SHORT) {
+        insert(words, order, n);
+        return;
+    }
+    word_t varying = 0, *const moved = room + n;
+    for (npy_intp i = 0; i < n; i++) varying |= words[order[i]] ^ words[order[0]];
+    if (!varying) return;
+    npy_uint32 counts[2][1 << MOST_BITS];
+    const int bits = n <= FEW ? 8 : MOST_BITS, all = BITS_OF(varying), below = all > 2 * bits ? all - 2 * bits : 0;
+    const word_t digits = ((word_t)1 << bits) - 1;
+    memset(counts[0], 0, sizeof(npy_uint32) << bits);
+    memset(counts[1], 0, sizeof(npy_uint32) << bits);
+    for (npy_intp i = 0; i < n; i++) {
+        const word_t word = words[order[i]] >> below, low = word & digits, high = word >> bits & digits;
+        room[i] = (high << bits | low) << 32 | order[i];
+        counts[0][low]++;
+        if (all > bits) counts[1][high]++;
+    }
+    move(room, moved, n, 32, bits, counts[0]);
+    const word_t *sorted = moved;
+    if (all > bits) {
+        move(moved, room, n, 32 + bits, bits, counts[1]);
+        sorted = room;
+    }
+    for (npy_intp i = 0; i < n; i++) order[i] = (npy_uint32)sorted[i];
+    for (npy_intp begin = 0, end = 0; below && begin < n; begin = end) {
+        for (end = begin + 1; end < n && !((words[order[end]] ^ words[order[begin]]) >> below);) end++;
+        if (end - begin > 1) sort_indices(words, order + begin, end - begin, room);
+    }
+}
+
+/* Write the indices of the elements before, at and behind a pivot, each in order; counts in registers take no turns. */
+static void part_row_by_one(const word_t *words, const npy_intp n, const word_t pivot, npy_int64 *found) {
+    npy_intp below = 0, up_to = 0;
+    for (npy_intp i = 0; i < n; i++) {
+        below += words[i] < pivot;
+        up_to += words[i] <= pivot;
+    }
+    npy_intp first = 0, second = below, third = up_to;
+    for (npy_intp i = 0; i < n; i++) {
+        const npy_intp before = words[i] < pivot, behind = words[i] > pivot;
+        npy_intp at = second;
+        at = before ? first : at;
+        at = behind ? third : at;
+        found[at] = i;
+        first += before;
+        second += 1 - before - behind;
+        third += behind;
+    }
+}
+
+/* The same for several pivots, which ascend. */
+static void part_row(const word_t *words, const npy_intp n, const word_t *pivots, const int count, npy_uint8 *classes,
+                     npy_int64 *found) {
+    npy_intp begins[2 * MOST_PIVOTS + 2] = {0};
+    for (npy_intp i = 0; i < n; i++) {
+        int own = 0;
+        for (int k = 0; k < count; k++) own += (words[i] >= pivots[k]) + (words[i] > pivots[k]);
+        classes[i] = (npy_uint8)own;
+        begins[own + 1]++;
+    }
+    for (int k = 0; k < 2 * count; k++) begins[k + 1] += begins[k];
+    for (npy_intp i = 0; i < n; i++) found[begins[classes[i]]++] = i;
+}
+
+/* Return contiguous elements whose rows are not too long, or raise. */
+static PyArrayObject *elements_of(PyObject *given) {
+    PyArrayObject *x = PyArray_Check(given) ? (PyArrayObject *)given : NULL;
+    if (x && PyArray_NDIM(x) && PyArray_ISCARRAY_RO(x) && words_of(x) && PyArray_DIM(x, PyArray_NDIM(x) - 1) <= MOST_ROW)
+        return x;
+    PyErr_SetString(PyExc_TypeError, "contiguous arrays of bools, integers, float32 or float64, with short rows");
+    return NULL;
+}
+
+PyDoc_STRVAR(indices_doc, "indices(keys, descending): the indices of a stable sort of each row.");
+
+static PyObject *indices(PyObject *module, PyObject *const *arguments, Py_ssize_t given) {
+    PyArrayObject *x = given == 2 ? elements_of(arguments[0]) : NULL;
+    if (!x) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "indices: keys, and True or False");
+        return NULL;
+    }
+    const int descending = PyObject_IsTrue(arguments[1]);
+    if (descending < 0) return NULL;
+    const npy_intp n = PyArray_DIM(x, PyArray_NDIM(x) - 1), size = PyArray_SIZE(x);
+    PyArrayObject *found = (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(x), PyArray_DIMS(x), NPY_INT64);
+    word_t *const words = found ? PyMem_RawMalloc(4 * n * sizeof(word_t) + 1) : NULL;
+    if (!words) {
+        Py_XDECREF(found);
+        return PyErr_NoMemory();
+    }
+    npy_uint32 *const order = (npy_uint32 *)(words + 3 * n);
+    const words_t fill = words_of(x);
+    for (npy_intp begin = 0; begin < size; begin += n) {
+        fill(PyArray_BYTES(x) + begin * PyArray_ITEMSIZE(x), n, descending ? ~(word_t)0 : 0, words);
+        for (npy_intp i = 0; i < n; i++) order[i] = (npy_uint32)i;
+        sort_indices(words, order, n, words + n);
+        npy_int64 *const to = (npy_int64 *)PyArray_DATA(found) + begin;
+        for (npy_intp i = 0; i < n; i++) to[i] = order[i];
+    }
+    PyMem_RawFree(words);
+    return (PyObject *)found;
+}
+
+PyDoc_STRVAR(parts_doc, "parts(elements, pivots): for each row, the indices of elements before, at and behind its pivots, "
+                        "which ascend; elements of a class keep their order.");
+
+static PyObject *parts(PyObject *module, PyObject *const *arguments, Py_ssize_t given) {
+    PyArrayObject *x = given == 2 ? elements_of(arguments[0]) : NULL, *pivots = x ? elements_of(arguments[1]) : NULL;
+    const int last = x ? PyArray_NDIM(x) - 1 : 0;
+    const npy_intp n = x ? PyArray_DIM(x, last) : 0, count = pivots ? PyArray_DIM(pivots, PyArray_NDIM(pivots) - 1) : 0;
+    if (!pivots || PyArray_TYPE(x) != PyArray_TYPE(pivots) || !count || count > MOST_PIVOTS ||
+        PyArray_SIZE(pivots) * n != PyArray_SIZE(x) * count) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "parts: rows, and up to 16 pivots of each");
+        return NULL;
+    }
+    PyArrayObject *found = (PyArrayObject *)PyArray_SimpleNew(last + 1, PyArray_DIMS(x), NPY_INT64);
+    word_t *const words = found ? PyMem_RawMalloc((2 * n + MOST_PIVOTS) * sizeof(word_t)) : NULL;
+    if (!words) {
+        Py_XDECREF(found);
+        return PyErr_NoMemory();
+    }
+    const words_t fill = words_of(x);
+    const npy_intp size = PyArray_SIZE(x), item = PyArray_ITEMSIZE(x);
+    for (npy_intp begin = 0, row = 0; begin < size; begin += n, row++) {
+        fill(PyArray_BYTES(x) + begin * item, n, 0, words);
+        fill(PyArray_BYTES(pivots) + row * count * item, count, 0, words + n);
+        npy_int64 *const to = (npy_int64 *)PyArray_DATA(found) + begin;
+        if (count == 1)
+            part_row_by_one(words, n, words[n], to);
+        else
+            part_row(words, n, words + n, (int)count, (npy_uint8 *)(words + n + MOST_PIVOTS), to);
+    }
+    PyMem_RawFree(words);
+    return (PyObject *)found;
+}
+
+static PyMethodDef METHODS[] = {
+    {"indices", (PyCFunction)(void (*)(void))indices, METH_FASTCALL, indices_doc},
+    {"parts", (PyCFunction)(void (*)(void))parts, METH_FASTCALL, parts_doc},
+    {NULL},
+};
+static struct PyModuleDef MODULE = {
+    PyModuleDef_HEAD_INIT, .m_name = "orders", .m_doc = "Orders of few elements.", .m_size = -1, .m_methods = METHODS};
+
+PyMODINIT_FUNC PyInit_orders(void) {
+    import_array();
+    return PyModule_Create(&MODULE);
+}
