@@ -74,6 +74,8 @@ def _fold_of(op: str, dtype: Dtype, axes: tuple[int, ...] | None, keepdims: bool
     how: dict[str, Any] = {"axis": axes, "keepdims": keepdims}
     if op in TRUTHS:
         return partial(TRUTHS[op].reduce, **how)
+    if op == "count_nonzero" and axes is None and not keepdims:
+        return lambda x: result.type(np.count_nonzero(x))
     if op == "count_nonzero":
         return lambda x: np.add.reduce(x != 0, dtype=result, **how)
     if op in _PLACES:
@@ -120,7 +122,11 @@ def extreme_of_floats(fold: Compute, *arrays: np.ndarray) -> Any:
 
 def _place_of_float(find: Callable[..., Any], how: dict[str, Any], x: np.ndarray) -> Any:
     """Return the places of extremes; NotImplemented with NaN."""
-    return NotImplemented if np.isnan(x).any() else find(x, **how)
+    if how["axis"] is not None or how["keepdims"]:
+        return NotImplemented if np.isnan(x).any() else find(x, **how)
+    place = find(x)  # that of a NaN, if there is one
+    found = x.item(place)
+    return place if found == found else NotImplemented
 
 
 def scans_by_numpy(

@@ -59,7 +59,7 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "compact, mask": (lambda x, **at: G.compact(x, x != x.ravel()[0], **at), (*REAL, "float16", "complex64")),
     "compact, elements": (lambda x, **at: G.compact(x, "x", **at), REAL),
     "nonzero": (G.nonzero, ("bool", "float32")),
-    "argwhere": (lambda x, **at: G.argwhere(x.ravel(), **at), ("float32",)),
+    "argwhere": (G.argwhere, ("bool", "float32")),
     "sums by key": (lambda x, **at: G.reduce(x.ravel(), by=np.arange(x.size) % 5, **at), ("int32",)),
     "run lengths": (G.run_length_encode, ("int16", "float32")),
     "runs": (lambda x, **at: G.unique_consecutive(x, True, True, **at), ("bool", "int16", "float32")),

@@ -21,7 +21,7 @@ from gpuprims.expressions import Expr, trace
 from gpuprims.primitives.beginnings import to_out
 from gpuprims.primitives.compact import compact
 from gpuprims.primitives.compact.plan import CompactRequest, plan_call
-from gpuprims.primitives.grouping.by_numpy import computed_by_numpy, places_by_numpy, takes_few
+from gpuprims.primitives.grouping.by_numpy import computed_by_numpy, places_by_numpy, rows_by_numpy, takes_few
 from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.grouping.indices import index_dtype
 from gpuprims.primitives.map import map as map_arrays
@@ -31,7 +31,7 @@ from gpuprims.primitives.steps import steps_planner
 
 _INT64 = np.dtype(np.int64)
 _IS_SET = trace(lambda x: x != 0, 1)
-_WARM, _WHOLE = WarmCalls(), WarmCalls()  # of places, and of whole calls of nonzero
+_WARM, _WHOLE, _ROWS = WarmCalls(), WarmCalls(), WarmCalls()  # of places, and of whole calls of nonzero and argwhere
 
 
 @named_keywords
@@ -198,11 +198,23 @@ def argwhere(a: Any, *, out: Any = None, device: str | Device | None = None, **u
     """
     if unknown:
         refuse_keywords("argwhere", keywords_of(argwhere), unknown)
+    key = None
+    if out is None:
+        key, given, run = _ROWS.find_into("argwhere", (a,), None, device)
+        if run is not None:
+            return run(given)
     operands = as_operands("argwhere", (a,), device)
-    return _argwhere(None, operands, as_out(operands, out))
+    return _argwhere(key, operands, as_out(operands, out))
 
 
-def _argwhere(_: Any, operands: Operands, out: Out | None) -> Any:
+def _argwhere(key: Any, operands: Operands, out: Out | None) -> Any:
+    if takes_few(operands):
+        found = computed_by_numpy(operands, rows_by_numpy, _argwhere_by_kernels, _ROWS, key)
+        return to_out(operands, (found,), out, (0,))[0]
+    return _argwhere_by_kernels(operands, out)
+
+
+def _argwhere_by_kernels(operands: Operands, out: Out | None = None) -> Any:
     places, shape = _places(operands), tuple(operands.natives[0].shape)
     count, axes = int(places.shape[0]), len(shape)
     if not count or not axes:

@@ -60,6 +60,15 @@ def places_by_numpy(x: np.ndarray) -> tuple[np.ndarray, ...]:
     return tuple(map(np.ascontiguousarray, x.nonzero()))
 
 
+def rows_by_numpy(x: np.ndarray) -> np.ndarray:
+    """Return a row of indices for each element that is not zero."""
+    places = x.nonzero()
+    rows = np.empty((len(places[0]), x.ndim), np.int64)
+    for axis, one in enumerate(places):
+        rows[:, axis] = one
+    return rows
+
+
 def consecutive_by_numpy(*, inverse: bool, counts: bool) -> Compute:
     """Return how NumPy finds the values of runs, and what is wanted beside them."""
     return partial(_consecutive, inverse=inverse, counts=counts)

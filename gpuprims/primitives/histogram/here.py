@@ -44,8 +44,8 @@ def histogram_here(
     arrays, key = (x,) if weights is None else (x, weights), None
     if density is not None:
         check_flags("histogram", density=density)
-    if device is None and variant is None and segments is None and not density:
-        key = warm_key(arrays, bins, range, axis, deterministic)
+    if variant is None and segments is None and not density:
+        key = warm_key(arrays, bins, range, axis, deterministic, device)
         if (run := _WARM.find(key)) is not None:
             counts, edges = run(arrays)
             return counts, edges

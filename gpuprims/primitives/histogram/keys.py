@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gpuprims.core.device import Device
 from gpuprims.core.operands import Operands
 from gpuprims.core.warm_calls import AS_GIVEN, Key, Run, WarmCalls
 from gpuprims.primitives.histogram.bins import is_plain_range
@@ -41,7 +42,9 @@ class WarmTables:
             self._large.keep(key, plan, operands)
 
 
-def warm_key(arrays: tuple[Any, ...], bins: Any, limits: Any, axis: Any, deterministic: Any) -> Key | None:
+def warm_key(
+    arrays: tuple[Any, ...], bins: Any, limits: Any, axis: Any, deterministic: Any, device: str | Device | None
+) -> Key | None:
     """Return the key of a call; None if its arguments need a check."""
     if type(axis) not in AS_GIVEN or type(deterministic) is not bool:
         return None
@@ -57,4 +60,4 @@ def warm_key(arrays: tuple[Any, ...], bins: Any, limits: Any, axis: Any, determi
         asked = (bins.dtype, bins.tobytes())
     else:
         return None
-    return WarmCalls.key_of((asked, axis, deterministic), arrays)
+    return WarmCalls.key_of((asked, axis, deterministic), arrays, device)

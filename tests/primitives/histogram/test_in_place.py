@@ -10,7 +10,7 @@ from kernel_cases import assert_equal, need
 
 import gpuprims
 from gpuprims.errors import ArgumentError
-from gpuprims.primitives.histogram import in_place
+from gpuprims.primitives.histogram import calls, here, in_place
 
 BINS: dict[str, Any] = {"few": 10, "many": 300, "edges": np.array([-2, -0.5, 0, 1, 1.5])}
 
@@ -114,3 +114,19 @@ def test_short_calls_take_the_short_way(device: gpuprims.Device, rng: np.random.
             gpuprims.histogram(x, 11, (0, 2))
             gpuprims.bincount(numbers)
     assert sorted(seen) == ["counting", "counting", "run_between"]
+
+
+def test_calls_with_a_device_find_earlier_ones(device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.float32([0.5, 0.1, 0.6, 0.1])
+    for given in (x, device.asarray(x)):
+        described = []
+
+        def weighed(*call: Any, described: list[Any] = described) -> Any:
+            described.append(call)
+            return calls.weighed(*call)
+
+        monkeypatch.setattr(here, "weighed", weighed)
+        for _ in range(6):  # earlier ones are forgotten once a module in C is there
+            counts, _ = gpuprims.histogram(given, 4, (0, 1), device=device)
+            np.testing.assert_array_equal(device.to_host(counts), [2, 0, 2, 0])
+        assert len(described) < 6
