@@ -22,6 +22,8 @@ def tricky(rng: np.random.Generator, n: int, dtype: Any = "float32") -> dict[str
         "equal": np.full(n, 3),
         "two values": rng.integers(0, 2, n) * min(greatest, 1_000_000),
         "organ pipe": np.minimum(ramp, ramp[::-1]),
+        "plateaus": np.minimum(ramp, ramp[::-1]) // 4,
+        "often one": np.where(rng.random(n) < 0.6, noise[n // 2], noise),
         "skewed": np.floor(rng.exponential(1, n) ** 4).clip(0, min(greatest, 2**53)),
         "planted": planted,
         "hidden": hidden,
@@ -34,6 +36,7 @@ def _floats(rng: np.random.Generator, n: int, dtype: np.dtype[Any]) -> dict[str,
     tiny = np.finfo(dtype).smallest_subnormal
     return {
         "NaN": np.where(rng.random(n) < 0.7, np.nan, rng.standard_normal(n)),
+        "often zero": np.where(rng.random(n) < 0.9, 0, rng.standard_normal(n)),
         "nothing but NaN": np.full(n, np.nan),
         "zeros": np.where(rng.random(n) < 0.5, 0.0, -0.0),
         "denormals": rng.integers(-9, 9, n).astype(dtype) * tiny,

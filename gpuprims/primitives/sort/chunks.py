@@ -8,7 +8,7 @@ from gpuprims.core.memory import section
 from gpuprims.primitives.sort.work import Four, Passes, Work
 
 # Buckets of a row, and bytes of its plan: as in chunk_buckets.h.
-_BUCKETS, _PLAN = 256, 8 + 4 * 4 + 4096
+_BUCKETS, _PLAN = 256, 2 * 8 + 4 * 4 + 4096
 # Elements of the smallest chunk that is worth a group of its own; groups for each unit, which share work; and the most
 # such groups, because the sides of so many have room for all elements.
 _LEAST, _GROUPS, _MANY = 1 << 13, 4, 64  # rows: cpu_chunks

@@ -86,19 +86,57 @@ DEVICE void gp_move_run(GLOBAL const element_t *from, GLOBAL const carried_t *wi
     }
 }
 
-/* Write a bucket of equal keys. */
+/* Write a bucket that is in order: the parts of a group, of `groups` that share it. */
 DEVICE void gp_copy_bucket(GLOBAL const u32 *begins, GLOBAL const element_t *keys, GLOBAL const carried_t *values,
-                           const i64 parts, const i64 chunk, GLOBAL element_t *sorted, GLOBAL kept_t *kept)
+                           const i64 parts, const i64 chunk, const i64 own, const i64 groups,
+                           GLOBAL element_t *sorted, GLOBAL kept_t *kept)
 {
     for (i64 part = 0; part < parts; part++) {
         GLOBAL const u32 *ends = begins + part * (BUCKETS + 1);
         const i64 from = part * chunk + ends[0], count = ends[1] - ends[0];
-        for (i64 j = 0; j < count; j++) {
+        for (i64 j = 0; j < count && part % groups == own; j++) {
             if (KEEPS_KEYS) sorted[j] = keys[from + j];
             if (CARRIES) kept[j] = (kept_t)values[from + j];
         }
         sorted += count;
         kept += count;
+    }
+}
+
+/* Return how many elements of a bucket rise before the others fall, none of which are equal; 0 if they do not. */
+DEVICE i64 gp_rising(GLOBAL const u32 *begins, GLOBAL const element_t *keys, const i64 parts, const i64 chunk)
+{
+    i64 rising = 0;
+    element_t before = 0;
+    int falls = 0;
+    for (i64 part = 0; part < parts; part++) {
+        GLOBAL const u32 *ends = begins + part * (BUCKETS + 1);
+        for (u32 j = ends[0]; j < ends[1]; j++) {
+            const element_t key = gp_sort_key(keys[part * chunk + j]);
+            falls = falls || key < before;
+            if (!falls) rising++;
+            else if (key >= before) return 0;
+            before = key;
+        }
+    }
+    return rising;
+}
+
+/* Merge a bucket whose elements rise and then fall, from both ends. */
+DEVICE void gp_merge_ends(GLOBAL const u32 *begins, GLOBAL const element_t *keys, GLOBAL const carried_t *values,
+                          const i64 parts, const i64 chunk, const i64 size, GLOBAL element_t *sorted,
+                          GLOBAL kept_t *kept)
+{
+    i64 first = 0, last = parts - 1, front = begins[0], back = (i64)begins[last * (BUCKETS + 1) + 1] - 1;
+    for (i64 j = 0; j < size; j++) {
+        while (front == begins[first * (BUCKETS + 1) + 1]) front = begins[++first * (BUCKETS + 1)];
+        while (back < begins[last * (BUCKETS + 1)]) back = (i64)begins[--last * (BUCKETS + 1) + 1] - 1;
+        const element_t low = keys[first * chunk + front], high = keys[last * chunk + back];
+        const int rises = gp_sort_key(low) <= gp_sort_key(high);
+        if (KEEPS_KEYS) sorted[j] = rises ? low : high;
+        if (CARRIES) kept[j] = (kept_t)values[rises ? first * chunk + front : last * chunk + back];
+        front += rises;
+        back -= !rises;
     }
 }
 
@@ -144,10 +182,13 @@ void sort_cpu_chunks(GLOBAL const element_t *keys, GLOBAL const carried_t *value
         before += size;
     }
 
+    if (plan->alone)
+        gp_copy_bucket(begins + plan->alone, chunk_keys, chunk_values, parts, chunk, own, groups,
+                       sorted + sorted_at + row * n + firsts[plan->alone], kept + kept_at + row * n + firsts[plan->alone]);
     const int buckets = (int)plan->buckets;
     for (int b = (int)own; b < buckets; b += (int)groups) {
         const i64 first = row * n + firsts[b], size = firsts[b + 1] - firsts[b];
-        if (!size) continue;
+        if (!size || plan->alone && b == (int)plan->alone) continue;
         if (BYTES_ALONE) {
             GLOBAL element_t *to = sorted + sorted_at + first;
             const element_t element = (element_t)b ^ FLIPPED((element_t)b);
@@ -155,7 +196,13 @@ void sort_cpu_chunks(GLOBAL const element_t *keys, GLOBAL const carried_t *value
             continue;
         }
 
-        /* 4. Find the bits in which keys of the bucket may differ. */
+        /* 4. Write a bucket that rises and then falls; else find the bits in which its keys may differ. */
+        const i64 rising = gp_rising(begins + b, chunk_keys, parts, chunk);
+        if (rising && rising < size) {
+            gp_merge_ends(begins + b, chunk_keys, chunk_values, parts, chunk, size, sorted + sorted_at + first,
+                          kept + kept_at + first);
+            continue;
+        }
         element_t low = (element_t)((element_t)plan->base + ((element_t)b << plan->shift)), high;
         if (plan->direct && b > 0 && b < buckets - 1) {
             high = (element_t)(low + (((element_t)1 << plan->shift) - 1));
@@ -172,8 +219,8 @@ void sort_cpu_chunks(GLOBAL const element_t *keys, GLOBAL const carried_t *value
                 }
             }
         }
-        if (high == low) {
-            gp_copy_bucket(begins + b, chunk_keys, chunk_values, parts, chunk, sorted + sorted_at + first,
+        if (high == low || rising == size) {
+            gp_copy_bucket(begins + b, chunk_keys, chunk_values, parts, chunk, 0, 1, sorted + sorted_at + first,
                            kept + kept_at + first);
             continue;
         }
