@@ -35,11 +35,13 @@ from gpuprims.primitives.reduce import reduce
 
 # bincount first tries this many bins, to read small numbers once.
 _TRIED = 1024
+# It later tries as many as it has found, but not fewer than so many: another kernel would add up those of CPU threads.
+_LEAST_TRIED = 16
 # It tries up to this many counts for any number of elements.
 _ALWAYS_TRIED = 2**16
 # On a device of its own memory, it tries up to this many: with more, the search for the largest number runs first, and
-# the host waits for that alone. On a GPU so it does for arrays of up to so many bytes too, once it knows a likely
-# length: the host launches the count while the search runs.
+# the host waits for that alone. On a GPU so it does for arrays of up to so many bytes too: once it knows a likely
+# length, the host launches the count while the search runs.
 _MOST_TRIED, _SHORT = 2**13, 2**26
 _INT64, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
 _MOST_KEPT = 1024
@@ -72,6 +74,8 @@ class Numbers:
         plain = self._counts and len(shape) == 1 and variant is None and dtype != np.uint64
         self._few = _FEW if plain and self._size else _NONE
         self._searches = device.capabilities.kind == "gpu" and self._size * dtype.itemsize <= _SHORT
+        # Many rows have no room for the first trial, and then later calls search too: they have the kernels for that.
+        self._trying = self._tries(max(minlength, self._first_tried))
         self._last = 0
 
     @property
@@ -106,7 +110,7 @@ class Numbers:
 
     def _counted_quickly(self, arrays: tuple[Any, ...]) -> Any:
         """Return the counts of an array of the host that is likely as long as the last; None if it is not."""
-        tried = max(self.minlength, self._last)
+        tried = max(self.minlength, self._last, _LEAST_TRIED)
         key = self, tried, REGISTRY.generation
         if (count := _quick.get(key, _quick)) is _quick:
             if len(_quick) >= _MOST_KEPT:
@@ -145,10 +149,11 @@ class Numbers:
             return self._counted(operands, minlength, _INT64).sums
         if self.bounded:
             return self._counted(operands, minlength, self._dtype).sums
-        tried = max(minlength, last or self._first_tried)
-        tries = self._tries(tried)
-        # Of a long array, more are tried if only numbers above them count: the host then waits for two counts.
-        few = (tried <= _MOST_TRIED and not (last and self._searches)) or (tried == minlength and not self._searches)
+        tried = max(minlength, max(last, _LEAST_TRIED) if last else self._first_tried)
+        tries = self._trying and self._tries(tried)
+        # Of a long array, more are tried if only numbers above them count: the host then waits for two counts. What
+        # searches does so from the first call on, which compiles what later calls run.
+        few = not self._searches and (tried <= _MOST_TRIED or tried == minlength)
         if tries and (operands.in_place or few):
             counted = self._counted(operands, tried, None, outside=True, reports=not operands.in_place)
             end = _end(operands, counted, tried if tried == minlength else 0)
