@@ -85,11 +85,12 @@ def cached_by_level(most: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
     return decorate
 
 
-def refuse_levels(label: str, what: str, reached: Level = "run") -> None:
-    """Raise if a level was asked for that a way of computing, ``what``, does not reach."""
+def refuse_levels(label: str, what: str, reached: Level = "run", instead: str = "") -> None:
+    """Raise if a level was asked for that a way of computing, ``what``, does not reach; say what does ``instead``."""
     level = asked_level()
     if level is not None and not reaches(reached, level):
-        raise NoVariantError(f"{label}: a level of determinism that {what} reach; got {level!r}")
+        advice = f"determinism={reached!r}{instead and f', or {instead}'}"
+        raise NoVariantError(f"{label}: a level of determinism that {what} reach; got {level!r} ({advice})")
 
 
 class use_determinism(Scope):  # noqa: N801 - called like a function, as use_device is

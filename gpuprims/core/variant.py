@@ -119,7 +119,11 @@ class Variant:
         why = (
             " here, because functions of this call have other bits on other devices" if self.level == call.level else ""
         )
-        return f"reaches the level {level!r} of determinism{why}; the call asks for {call.level!r}"
+        ordered = (
+            "roundings depend on the order of the elements; " if (level, call.level) == ("device", "order") else ""
+        )
+        asked = f"the call asks for {call.level!r} ({ordered}determinism={level!r} runs it)"
+        return f"reaches the level {level!r} of determinism{why}; {asked}"
 
     @property
     def block(self) -> int:

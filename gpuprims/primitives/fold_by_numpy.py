@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.by_numpy import ByNumPy, Compute, Few
-from gpuprims.core.determinism import asked_level
 from gpuprims.core.device import Device
 from gpuprims.core.layout import Form, is_contiguous
 from gpuprims.primitives.floats_by_numpy import FEWEST_BY_LANES, few_floats, fold_floats, scan_floats
+from gpuprims.primitives.levels import adds_words
 
 Dtype = np.dtype[Any]
 # NumPy takes some 20 ns for each row: more than a launch by the calling thread, and than one that wakes threads.
@@ -37,11 +37,6 @@ _IDENTITIES = {"sum": 0.0, "prod": 1.0, "mean": 0.0}
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
-def _adds_words() -> bool:
-    """Return True at the level "order", where that kernel adds the words of exact sums and products."""
-    return asked_level() == "order"
-
-
 def folds_by_numpy(
     device: Device, few: Few, op: object, form: Form, axes: tuple[int, ...], keepdims: bool, result: Dtype
 ) -> ByNumPy | None:
@@ -55,7 +50,7 @@ def folds_by_numpy(
         return None
     if form.dtype in FLOATS and op in _IDENTITIES:
         flat = not kept and is_contiguous(form) and result == form.dtype and math.prod(form.shape) > FEWEST_BY_LANES
-        flat = flat and not _adds_words()
+        flat = flat and not adds_words()
         shape = (1,) * len(form.shape) if keepdims else ()
         return ByNumPy(partial(_fold_floats, op, shape), few_floats(device), _IN_ORDER) if flat else None
     if op in TRUTHS and form.dtype.kind == "b" and not kept and is_contiguous(form):
@@ -138,7 +133,7 @@ def scans_by_numpy(
     if not isinstance(op, str) or op not in FOLDS or not form.shape:
         return None
     if op == "sum" and form.dtype in FLOATS and form.dtype == result and flat and inclusive and is_contiguous(form):
-        return None if _adds_words() else ByNumPy(_scan_floats, few_floats(device), _IN_ORDER)
+        return None if adds_words() else ByNumPy(_scan_floats, few_floats(device), _IN_ORDER)
     if not integers:
         return None
     if not flat and not is_contiguous(form):

@@ -8,10 +8,13 @@ from gpuprims.operators.exact_products import multiplied_exactly
 from gpuprims.operators.exact_words import exactly
 from gpuprims.operators.portable import settled
 
+# What folds of parts whose number depends on the device may ask for.
+IN_SLABS = 'determinism="order" for sums and products'
+
 
 def at_level(folding: Folding) -> Folding:
     """Return a folding whose sums and products of floats have no order, if calls here ask for the level "order"."""
-    return multiplied_exactly(exactly(folding)) if asked_level() == "order" else folding
+    return multiplied_exactly(exactly(folding)) if adds_words() else folding
 
 
 def settled_here(folding: Folding) -> Folding:
@@ -20,3 +23,8 @@ def settled_here(folding: Folding) -> Folding:
     Its functions cannot be traced again.
     """
     return settled(folding) if asks_for_device() else folding
+
+
+def adds_words() -> bool:
+    """Return True at the level "order", where kernels that fold in order add the words of exact sums and products."""
+    return asked_level() == "order"

@@ -76,12 +76,16 @@ def test_the_order_of_samples_changes_no_bit(solver: str, form: str) -> None:
         ({"l1_ratio": 0.5}, "device"),
         ({"solver": "hogwild"}, "device"),
         ({"solver": "sgd"}, "order"),
+        ({"solver": "minibatch"}, "order"),
     ],
 )
 def test_what_cannot_have_the_level_raises(how: dict[str, Any], level: str) -> None:
-    with pytest.raises(NoVariantError, match="level"):
+    below = "run" if level == "device" else "device"
+    advice = f"got '{level}' .determinism='{below}', or (l1_ratio=0|solver=\"gd\")"
+    with pytest.raises(NoVariantError, match=advice):
         fitted("reference", "two", determinism=level, **how)
-    with gpuprims.use_determinism("device"), pytest.raises(NoVariantError, match="level"):
+    fitted("reference", "two", determinism=below, **how)
+    with gpuprims.use_determinism("device"), pytest.raises(NoVariantError, match="or a fit for each C"):
         LogReg("reference").path(*samples("two"), Cs=[1.0, 2.0])
 
 

@@ -91,7 +91,8 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
         Fit by the primitives map, reduce and csr alone; not for "sgd" or "hogwild", which are kernels of their own.
     determinism : {"none", "run", "device", "order"}, optional
         The level of fits and predictions; see :func:`gpuprims.use_determinism`. At "device" and "order", fits are
-        composed, and "auto" is "lbfgs"; not for a penalty on magnitudes or "hogwild".
+        composed, and "auto" is "lbfgs"; not for a penalty on magnitudes or "hogwild". "sgd" and "minibatch" take
+        samples in an order, so they reach "device".
     tf32 : bool, default False
         Begin a fit of several classes, or by "newton-cholesky", with products in TF32 on an NVIDIA GPU; end in float32.
 

@@ -49,7 +49,7 @@ def fit_path(
     Two classes without a penalty on magnitudes are fitted side by side. What this leaves, and others, starts from the
     fit before; second derivatives of one fit then serve the next ones too, for as long as their steps converge fast.
     """
-    refuse_levels(type(model).__name__, "fits of several penalties")
+    refuse_levels(type(model).__name__, "fits of several penalties", instead="a fit for each C")
     outputs, features = 1 if len(model.classes_) == 2 else len(model.classes_), samples.features.shape[1]
     known = _side_by_side(model, samples, sorted(set(map(float, Cs))), l1_ratio, settings)
     curvature, flat = None, start

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from gpuprims.core.determinism import refuse_levels
+from gpuprims.core.determinism import Level, refuse_levels
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.models.logreg import descent, device_lbfgs, newton, one_launch, proximal, screening
 from gpuprims.models.logreg.progress import Solver
@@ -24,6 +24,14 @@ SOLVERS = SMOOTH_SOLVERS | L1_SOLVERS
 _BY_VARIANT = ("gd", "sgd", "hogwild")
 # Solvers by single samples: for two classes and features in their own dtype.
 _SAMPLE_SOLVERS = ("sgd", "hogwild")
+# Levels that solvers reach whose steps take some of the samples, and why no higher ones; the others reach every level.
+_PLACES = "whose steps take samples in an order that random_state draws over their places,"
+_REACHED: dict[str, tuple[Level, str]] = {
+    "sgd": ("device", _PLACES),
+    "minibatch": ("device", _PLACES),
+    "hogwild": ("run", "which change the weights as soon as a work-item knows how,"),
+}
+_OF_ALL = 'solver="gd", "lbfgs" or "newton-cholesky", which add up all samples'
 
 
 class Strengths(NamedTuple):
@@ -47,7 +55,7 @@ def solver_of(model: Any, strengths: Strengths, *, classes: int, features: int) 
     """Return the solver that a model asks for; raise ArgumentError for one that cannot fit these samples."""
     sparse = strengths.l1 > 0
     if sparse:
-        refuse_levels("LogReg", "fits with a penalty on magnitudes")
+        refuse_levels("LogReg", "fits with a penalty on magnitudes", instead="l1_ratio=0, which reaches every level")
     if model.variant is not None and model.solver not in _BY_VARIANT:
         rule = f"variant= with solver= one of {', '.join(map(repr, _BY_VARIANT))}"
         raise ArgumentError(f"LogReg: {rule}; got {quoted(model.variant)} with {model.solver!r}")
@@ -61,6 +69,9 @@ def solver_of(model: Any, strengths: Strengths, *, classes: int, features: int) 
         rule, got = ("l1_ratio=0", "a penalty on magnitudes") if sparse else (rule, got)
         others = ", ".join(map(repr, ["auto", *(L1_SOLVERS if sparse else SMOOTH_SOLVERS)]))
         raise ArgumentError(f"LogReg: {rule} with solver={model.solver!r}; got {got} (use {others})")
+    if model.solver in _REACHED:
+        reached, why = _REACHED[model.solver]
+        refuse_levels("LogReg", f"fits by {model.solver!r}, {why}", reached, _OF_ALL)
     if model.solver in _SAMPLE_SOLVERS:
         others = ", ".join(repr(name) for name in SMOOTH_SOLVERS if name not in _SAMPLE_SOLVERS)
         if classes > 2:

@@ -61,7 +61,7 @@ def refuse_tf32(model: Any, method: str) -> None:
 
 def _check(model: Any, samples: Samples) -> None:
     """Raise ArgumentError for a fit that has no products in TF32."""
-    refuse_levels("LogReg", "fits that begin in TF32")
+    refuse_levels("LogReg", "fits that begin in TF32", instead="tf32=False")
     device, classes = samples.device, len(model.classes_)
     if getattr(device.driver, "matmul_tf32", None) is None:
         raise ArgumentError(f"LogReg: tf32=False on a device without tensor cores or cuBLAS; got True on {device.spec}")

@@ -43,7 +43,7 @@ from gpuprims.operators.portable import rounds
 from gpuprims.primitives.axes import as_axis, axes_of, in_fortran_order
 from gpuprims.primitives.fold import plan_fold, sample_rows
 from gpuprims.primitives.fold_by_numpy import folds_by_numpy
-from gpuprims.primitives.levels import at_level
+from gpuprims.primitives.levels import IN_SLABS, at_level
 from gpuprims.primitives.map import plan as map_plan
 from gpuprims.primitives.masking import check_mask, refuse_function
 from gpuprims.primitives.segments.offsets import Segments, across_rows
@@ -215,7 +215,7 @@ def run_in_slabs(request: ReduceRequest, operands: Operands, out: Out | None, va
     dtypes = tuple(a.dtype for a in operands.natives)
     whole = at_level(make_folding(operator, function, dtypes, request.dtype))
     if rounds(whole):
-        refuse_levels("reduce", "folds of arrays larger than the device's memory")
+        refuse_levels("reduce", "folds of arrays larger than the device's memory", instead=IN_SLABS)
     stages = make_stages(whole, dtypes)
     slabs = FoldSlabs(operands.device, stages, axes, variant, operator.commutative, slab_bytes(operands.device))
     results = slabs.run([np.broadcast_to(native, shape) for native in operands.natives])

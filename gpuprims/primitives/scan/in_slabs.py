@@ -19,6 +19,7 @@ from gpuprims.core.shapes import broadcast_shapes
 from gpuprims.core.variant import Variant
 from gpuprims.operators.portable import rounds
 from gpuprims.primitives.axes import axes_of
+from gpuprims.primitives.levels import IN_SLABS
 from gpuprims.primitives.pipeline import Box, Slab, boxes, compute_slabs, most_elements, whole_box
 from gpuprims.primitives.scan.plan import ScanRequest, carrying, plan_call, plan_totals
 
@@ -41,7 +42,7 @@ def run_in_slabs(request: ScanRequest, operands: Operands, out: Out | None, vari
         request = request._replace(reverse=False, last=last)
     folding = carrying(request, tuple([native.dtype for native in natives]))
     if rounds(folding):
-        refuse_levels("scan", "scans of arrays larger than the device's memory")
+        refuse_levels("scan", "scans of arrays larger than the device's memory", instead=IN_SLABS)
     if axis is None and (not request.inclusive or all(array.flags.c_contiguous for array in arrays)):
         arrays = [np.ascontiguousarray(array).reshape(-1) for array in arrays]
     kept = (math.prod(shape),) if axis is None else shape

@@ -20,6 +20,7 @@ from gpuprims.core.layout import Form, is_contiguous
 from gpuprims.operators import OPERATORS, Op
 from gpuprims.primitives.floats_by_numpy import has_nan
 from gpuprims.primitives.fold_by_numpy import FLOATS, FOLDS, TRUTHS, extreme_of_floats
+from gpuprims.primitives.levels import adds_words
 
 Dtype = np.dtype[Any]
 # Elements of folds; of extremes of floats, which are searched for zeros and NaN; and of scans.
@@ -51,7 +52,7 @@ def _in_c(device: Device, multiplies: bool, form: Form, result: Dtype) -> ByNumP
     """Return how C folds floats in segments, if the module is there; if it may be soon, ask for it."""
     if getattr(device.driver, "wakes_threads", None) is not None:
         SEGMENT_FLOATS.ask()
-    if SEGMENT_FLOATS.calls is None or form.dtype != result or not is_contiguous(form):
+    if SEGMENT_FLOATS.calls is None or adds_words() or form.dtype != result or not is_contiguous(form):
         return None
     return ByNumPy(partial(_fold_floats, SEGMENT_FLOATS.calls.fold, multiplies), _FEW_IN_C, _IN_ORDER)
 

@@ -82,6 +82,20 @@ def test_other_floats_in_segments_run_by_the_kernel(host: gpuprims.Device, rng: 
         np.testing.assert_array_equal(gpuprims.reduce(one, **how), gpuprims.reduce(one, variant="cpu_runs", **how))
 
 
+@pytest.mark.parametrize("op", ["sum", pytest.param("prod", marks=pytest.mark.whole)])
+def test_levels_decide_what_computes(host: gpuprims.Device, rng: np.random.Generator, op: str) -> None:
+    """At "order" the kernel adds words of exact sums, in another order than C adds floats."""
+    need(host, "float64")
+    x = (1 + rng.standard_normal(600) / 7).astype(np.float32)
+    if op == "sum":
+        x *= np.float32(2.0) ** rng.integers(-40, 40, 600)
+        x[250:499] = -x[:249]  # cancels, but for one
+    how: dict[str, Any] = {"op": op, "segments": [0, 500, 600]}
+    for level in ("order", "device"):
+        expected = gpuprims.reduce(x, device="reference", determinism=level, **how)
+        same(gpuprims.reduce(x, device=host, determinism=level, **how), expected)
+
+
 def test_offsets_that_fall_are_refused(host: gpuprims.Device) -> None:
     x = np.ones(10, np.float32)
     for wrong in ([0, 7, 3, 10], [0, 11], [-1, 10]):
