@@ -94,6 +94,8 @@ def histogram_exactly(histogram: partial[Any], x: Any, weights: Any, device: Any
 def bincount_exactly(bincount: partial[Any], x: Any, weights: Any, device: Any) -> Any:
     """Return exact sums of float weights; ``bincount`` counts as it is asked to."""
     operands = weighed("bincount", x, weights, device)
+    if not operands.natives[0].shape[0]:
+        return bincount(weights=None)  # of integers, as NumPy's
     if found := _at_once(operands.device, partial(bincount, weights=weights)):
         return found[0]
 
@@ -104,11 +106,8 @@ def bincount_exactly(bincount: partial[Any], x: Any, weights: Any, device: Any) 
 
 
 def _at_once(device: Device, count: partial[Any]) -> tuple[Any] | None:
-    """Return exact sums by a kernel that has room for all bits of a group's sums; None if there is none.
-
-    CPUs have no such kernel that is fast, but run one that is asked for by name.
-    """
-    if device.capabilities.kind != "gpu" and count.keywords["variant"] is None:
+    """Return exact sums by a kernel that has room for all bits of a group's sums; None if there is none."""
+    if device.capabilities.kind == "reference" and count.keywords["variant"] is None:
         return None
     with suppress(NoVariantError):
         return (count(),)

@@ -154,20 +154,21 @@ class Reader(NamedTuple):
         vector = min(layout.vector_width(), chosen.items) if chosen.vectors else 1
         weight = values[-1] if len(values) > self.keys.arrays else None
         dtype = sum_dtype(sums, outputs * size if chosen.shares_histograms else 0)
-        digits = digits_of(sums, weight) if histograms in ("cached", "local", "split") else 1
-        planes, private = planes_of(sums, weight), histograms == "private"
+        digits = digits_of(sums, weight) if histograms in ("cached", "local", "split", "digits") else 1
+        planes, private, words = planes_of(sums, weight), histograms == "private", histograms == "digits"
         room = self._room(chosen, digits, dtype)
         ranges = -(-width // room.copies) if histograms == "split" else 1
-        least = chosen.tile if private else chosen.block * vector * (_LEAST_VECTORS if sums == "counts" else 1)
+        here = private or words  # work-items are threads
+        least = chosen.tile if here else chosen.block * vector * (_LEAST_VECTORS if sums == "counts" else 1)
         if not chosen.shares_histograms:
             least = max(least, int(digits * width * _PER_DIGIT.get(sums, 1)))
         parts = self._parts(chosen, outputs * ranges, least, room.local)
         parts = max(parts, -(-size // (_MOST_CARRIED if sums == "relative" else MOST_COUNTED)))
         rows = parts * (room.copies if private else 1)
         totals = outputs * planes * width
-        stores = histograms in ("local", "bytes") and target.dtype in STORED
-        final, reports = stores and sums not in ("floats", "relative"), reports and outputs == 1
-        merged = final and (parts > 1 or reports) and able.int64_atomics and totals <= _MOST_MERGED
+        stores = histograms in ("local", "bytes", "digits") and target.dtype in STORED
+        final, reports = stores and sums not in ("floats", "relative"), reports and outputs == 1 and not words
+        merged = final and (parts > 1 or reports or words) and able.int64_atomics and totals <= _MOST_MERGED
         if merged and planes > 1:
             merged = totals // outputs * _TOTAL <= able.asked_local_memory
         final = final and (merged or parts == 1)
@@ -175,7 +176,7 @@ class Reader(NamedTuple):
         widened = sums == "counts" and outputs == rows == 1 and not whole
         left_dtype = _INT64 if widened or (digits > 1 and dtype != _FLOAT64) else dtype
         total = target.dtype if final else left_dtype
-        local = max(room.local, totals // outputs * _TOTAL) if merged and planes > 1 else room.local
+        local = max(room.local, totals // outputs * _TOTAL) if merged and planes > 1 and not words else room.local
         spec = HistogramSpec(
             layout.accesses,
             (),
@@ -187,7 +188,7 @@ class Reader(NamedTuple):
             group_dtype=total if private else _UINT32 if digits > 1 or sums == "counts" else dtype,
             dtype=total,
             local_guide=room.near,
-            fused=not private,
+            fused=not here,
             digits=digits if digits > 1 else 0,
             final=final,
             merged=HistogramSpec.rows_of_totals(totals, parts) if merged else 0,
@@ -203,14 +204,17 @@ class Reader(NamedTuple):
             lambda: None if is_target else self.fold(left, op, target, beside),
             lambda: device.kernel(chosen, spec),
         )
-        stored = [target.shape[1], target.strides[0] // target.item] if histograms in ("local", "bytes") else []
+        result = target.shape[1], target.strides[0] // target.item
+        stored = result if histograms in ("local", "bytes", "digits") else ()
         copies = [room.copies] if histograms in ("local", "private", "cached", "split") else []
         numbers = outputs, size, width - 2, parts, *stored, *copies
         groups = chosen.groups(outputs * parts * ranges, able)
         launch = kernel.prepare(groups, layout.pack(0), *numbers, local=local)
         folded = math.prod(target.shape) * target.item
         if final:
-            counters = (outputs + 1) // 2 * 2 + 2 * totals * spec.merged + 2 * outputs * (planes > 1) if merged else 0
+            copies_of = parts if words else spec.merged  # each has a row of totals
+            spans = outputs * (parts if words else planes > 1)
+            counters = (outputs + 1) // 2 * 2 + 2 * totals * copies_of + 2 * spans if merged else 0
             return Reading(launch, folded, planes, False, None, folded, 0, counters, edges, spec.reports)
         nbytes = math.prod(left.shape) * left.item
         return Reading(launch, nbytes, planes, whole, fold, folded, 2 * is_target, 0, edges)
@@ -236,7 +240,7 @@ class Reader(NamedTuple):
         if chosen.histograms == "private":
             few = width > _SMALL or self.call.size < max(16 * width, _FEWEST_REPLICATED)
             return _Room(1 if few else CPU_REPLICAS)
-        if chosen.histograms in ("shared", "bytes"):
+        if chosen.histograms in ("shared", "bytes", "digits"):
             return _Room(1)
         each = digits * _DIGIT if digits > 1 else dtype.itemsize
         if chosen.histograms == "cached":

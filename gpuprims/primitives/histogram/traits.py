@@ -148,3 +148,12 @@ def sums_add_atomically(capabilities: Capabilities, call: CallTraits) -> str | N
 def entries_of_sums(capabilities: Capabilities, call: CallTraits) -> str | None:
     """Refuse devices whose groups cannot read 64 bits that others write."""
     return None if capabilities.int64_atomics else f"needs atomics on 64 bits, which {capabilities.name} lacks"
+
+
+def floats_with_all_bits(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse counts, integer weights, and more bins than there is room for, with all bits of the sums."""
+    if not call.rounds:
+        return "adds float weights; this call has none"
+    if (traits := HistogramTraits.of(call)).exact:
+        return None
+    return f"is for sums that repeat, of so few bins that all bits fit; this call has {traits.bins} bins"

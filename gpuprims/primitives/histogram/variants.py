@@ -17,6 +17,7 @@ from gpuprims.primitives.histogram.traits import (
     HistogramTraits,
     counted_bytes,
     entries_of_sums,
+    floats_with_all_bits,
     histogram_fits,
     ranges_fit,
     sorted_fit,
@@ -31,14 +32,14 @@ class HistogramVariant(Variant):
 
     Parameters
     ----------
-    histograms : {"shared", "cached", "local", "split", "partitioned", "bytes", "private"}
+    histograms : {"shared", "cached", "local", "split", "partitioned", "bytes", "private", "digits"}
         Where a group counts. In global memory: one histogram of all groups ("shared"), the same with some bins in local
-        memory ("cached"), or one for each work-item, in order ("private"). In local memory: histograms of its own
-        ("local"), a range of one ("split"), the same of elements sorted by ranges ("partitioned"), or the values of a
-        byte ("bytes").
+        memory ("cached"), one for each work-item, in order ("private"), or one of exact sums for each work-item
+        ("digits"). In local memory: histograms of its own ("local"), a range of one ("split"), the same of elements
+        sorted by ranges ("partitioned"), or the values of a byte ("bytes").
     """
 
-    histograms: Literal["shared", "cached", "local", "split", "partitioned", "bytes", "private"] = "shared"
+    histograms: Literal["shared", "cached", "local", "split", "partitioned", "bytes", "private", "digits"] = "shared"
 
     @property
     def shares_histograms(self) -> bool:
@@ -47,7 +48,7 @@ class HistogramVariant(Variant):
 
     def adds_exactly(self, call: CallTraits) -> bool:
         """Return True if sums of float weights have all bits, and are rounded once."""
-        return self.histograms == "local" and HistogramTraits.of(call).exact
+        return self.histograms in ("local", "digits") and HistogramTraits.of(call).exact
 
     def level_for(self, call: CallTraits) -> Level:
         """See :class:`Variant`."""
@@ -80,6 +81,13 @@ VARIANTS = (
         histograms="private",
         refuse=lambda at: first_refusal(for_cpus, double_precision),
         tunable=Tunable(geometries((1,), tuple(2**k for k in range(12, 19)), THREAD_GROUPS), work_item_fits),
+    ),
+    _HISTOGRAM.cpu(
+        "cpu_exact",
+        rank=38,
+        geometry=Geometry(1, 16384, 4),  # rows: cpu_private, cpu_exact
+        histograms="digits",
+        refuse=lambda at: first_refusal(for_cpus, double_precision, floats_with_all_bits),
     ),
     *_HISTOGRAM.gpu(
         "bytes",
