@@ -82,7 +82,8 @@ def launch_fixed(
     if chosen.by_rows and len(folding.values) == 1:
         read = sum([form.item for form in layout.forms[: len(layout.forms) - len(folding.outputs)]]) * outputs * count
         groups = groups_near(groups, read, folding.map, folding.op)
-    parts, shift = shares(count, groups // outputs, lanes_of(value_bytes(folding.values)))
+    strips = -(-outputs // chosen.outputs_per_group)
+    parts, shift = shares(count, groups // strips, lanes_of(value_bytes(folding.values)))
     spec = FixedSpec.of(folding, layout, commutative=commutative, vector=vector)
     launch = device.kernel(chosen, spec).prepare(
         min(groups, outputs * parts), layout.pack(counted), outputs, count, parts, shift

@@ -168,6 +168,17 @@ VARIANTS = (
         refuse=lambda at: first_refusal(double_precision, one_atomic, group_fits(at.block), values_fit(at.block)),
     ),
     _REDUCE.cpu(
+        "cpu_fixed_columns",
+        by_rows=True,
+        rank=6,
+        level="device",
+        folds="fixed tree",
+        geometry=Geometry(1, 32768, 8),  # rows: cpu_parts, cpu_fixed_columns
+        outputs_per_group=256,
+        # rows: cpu_columns-narrow
+        refuse=lambda at: first_refusal(for_cpus, columns(6), double_precision),
+    ),
+    _REDUCE.cpu(
         "cpu_fixed",
         by_rows=True,
         rank=4,

@@ -1,0 +1,151 @@
+/* reduce/cpu_fixed_columns: each work-item folds outputs side by side by a tree that is the same on every device, for
+ * devices whose work-items are CPU threads.
+ *
+ * in      INPUTS: n elements for each of `outputs` outputs, neighbouring outputs next to each other in memory
+ * out     OUTPUTS: one value for each
+ * scratch partials: WORDS for each part of each output; counters: one for each output, zero before and after
+ * launch  any number of groups of one work-item; each takes neighbouring outputs and a part of 2^shift blocks of their
+ *         elements until none are left
+ * host    BESIDE(o, j), BESIDE_LENGTH(outputs), MAP_BESIDE(row, o), STORE(o, j, value), STORE_BESIDE(row, o, value), OP(a, b),
+ *         IDENTITY, VALUES, VALUE, SET_VALUE, COMMUTATIVE, TREE_LANES, TREE_RUN
+ * order   of fixed_trees.py, whatever `parts` is
+ *
+ * Nodes wait in a slot for each level, until the neighbour that they fold with is there. Lanes i and i + lanes / 2 fold first, so
+ * lanes come in the order of their reversed bits: few slots suffice, and all stay in the cache. Of 8 lanes:
+ *
+ *     lanes        0 4   2 6   1 5   3 7
+ *     slot 0       0+4         1+5
+ *     slot 1           0+4+2+6
+ */
+#define WIDTH 256 /* outputs_per_group */
+#define LINE 64   /* outputs that share a cache line at least */
+#define EACH_COLUMN _Pragma("clang loop unroll(disable)") for (int column = 0; column < live; column++)
+/* Slots of nodes inside of a block, of pairs of lanes and of what is above, and of blocks. */
+#define INSIDE 10
+#define SLOTS (INSIDE + 30)
+#define SLOT(slot) VALUE(nodes, [(slot)*WIDTH + column])
+#define SET_SLOT(slot, value) SET_VALUE(nodes, [(slot)*WIDTH + column], value)
+#define ELEMENT(k) MAP_BESIDE(row##k, o + column)
+
+/* Fold elements of a lane, `apart` rows from each other, by fours. */
+#define SET_FOUR(to, four)                                                                                             \
+    if (at == from)                                                                                                    \
+        EACH_COLUMN SET_SLOT(to, four);                                                                                \
+    else                                                                                                               \
+        EACH_COLUMN SET_SLOT(to, OP(SLOT(to), four));
+#define FOLD_LANE(to, start, stop, apart)                                                                              \
+    do {                                                                                                               \
+        const i64 from = start;                                                                                        \
+        for (i64 at = from; at < (stop); at += 4 * (apart)) {                                                          \
+            const i64 most = (stop)-1;                                                                                 \
+            const row_t row0 = BESIDE(o, at), row1 = BESIDE(o, min(at + (apart), most));                               \
+            const row_t row2 = BESIDE(o, min(at + 2 * (apart), most)), row3 = BESIDE(o, min(at + 3 * (apart), most));  \
+            if (at + 3 * (apart) < (stop)) {                                                                           \
+                SET_FOUR(to, FIRST_4(ELEMENT))                                                                         \
+            } else if (at + 2 * (apart) < (stop)) {                                                                    \
+                SET_FOUR(to, FIRST_3(ELEMENT))                                                                         \
+            } else if (at + (apart) < (stop)) {                                                                        \
+                SET_FOUR(to, FIRST_2(ELEMENT))                                                                         \
+            } else {                                                                                                   \
+                SET_FOUR(to, FIRST_1(ELEMENT))                                                                         \
+            }                                                                                                          \
+        }                                                                                                              \
+    } while (0)
+
+/* Fold the node in slot `from`, number `count` of its level, with those that wait from slot `base` on; slot `from` lies elsewhere. */
+#define PUSH(from, base, count)                                                                                        \
+    do {                                                                                                               \
+        int level = 0;                                                                                                 \
+        for (; (count) >> level & 1; level++) EACH_COLUMN SET_SLOT(from, OP(SLOT((base) + level), SLOT(from)));        \
+        EACH_COLUMN SET_SLOT((base) + level, SLOT(from));                                                              \
+    } while (0)
+
+/* The lowest `bits` bits of a number, the last one first. */
+DEVICE int gp_reversed(const int number, const int bits)
+{
+    int reversed = 0;
+    for (int bit = 0; bit < bits; bit++) reversed |= (number >> bit & 1) << (bits - 1 - bit);
+    return reversed;
+}
+
+__kernel WORK_GROUP(1)
+void reduce_cpu_fixed_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout,
+                              const i64 outputs, const i64 n, const i64 parts, const i64 shift)
+{
+    const i64 length = BESIDE_LENGTH(outputs), groups = get_num_groups(0), most = (length + WIDTH - 1) / WIDTH;
+    const i64 even = parts == 1 ? (most + groups - 1) / groups * groups : most; /* as many strips for each group */
+    const i64 width = min(((length + even - 1) / even + LINE - 1) / LINE * LINE, (i64)WIDTH);
+    const i64 across = (length + width - 1) / width, strips = outputs / length * across;
+    const int own = SLOTS, other = SLOTS + 1;
+    VALUES(nodes, [(SLOTS + 2) * WIDTH]);
+
+    for (i64 task = get_group_id(0); task < strips * parts; task += groups) {
+        const i64 strip = task / parts, part = task % parts, o = strip / across * length + strip % across * width;
+        const i64 first = (part << shift) * FIXED_BLOCK, end = min(first + (FIXED_BLOCK << shift), n);
+        const int live = (int)min(width, length - strip % across * width);
+        i64 count = 0;
+
+#if COMMUTATIVE
+        for (i64 base = first; base < end; base += FIXED_BLOCK) {
+            /* 1. Fold lanes, and each with the one half of them further on. The last ones may lack it. */
+            const i64 stop = min(base + FIXED_BLOCK, end);
+            const int have = (int)min(stop - base, (i64)TREE_LANES);
+            int bits = 0;
+            while (1 << bits < have) bits++;
+            const int half_of = (1 << bits) / 2, pairs = max(half_of, 1);
+            for (int pair = 0; pair < pairs; pair++) {
+                const int lane = gp_reversed(pair, bits - 1);
+                FOLD_LANE(own, base + lane, stop, TREE_LANES);
+                if (half_of && lane + half_of < have) {
+                    FOLD_LANE(other, base + lane + half_of, stop, TREE_LANES);
+                    EACH_COLUMN SET_SLOT(own, OP(SLOT(own), SLOT(other)));
+                }
+                PUSH(own, 0, pair);
+            }
+
+            /* 2. Fold neighbouring blocks. */
+            const int top = max(bits - 1, 0);
+            EACH_COLUMN SET_SLOT(own, SLOT(top));
+            PUSH(own, INSIDE, count);
+            count++;
+        }
+#else
+        /* 1. Fold runs of elements in order, and the runs as a binary counter; blocks have a power of two of them. */
+        for (i64 base = first; base < end; base += TREE_RUN) {
+            const i64 stop = min(base + TREE_RUN, end);
+            FOLD_LANE(own, base, stop, 1);
+            PUSH(own, 0, count);
+            count++;
+        }
+#endif
+
+        /* 3. Fold the nodes that still wait, the last ones first. */
+        const int bottom = COMMUTATIVE ? INSIDE : 0;
+        if (count) {
+            int level = 0;
+            while (!(count >> level & 1)) level++;
+            EACH_COLUMN SET_SLOT(own, SLOT(bottom + level));
+            for (level++; count >> level; level++)
+                if (count >> level & 1) EACH_COLUMN SET_SLOT(own, OP(SLOT(bottom + level), SLOT(own)));
+        } else {
+            EACH_COLUMN SET_SLOT(own, IDENTITY);
+        }
+
+        /* 4. If there are several parts, leave the values; the last part folds all of them. */
+        if (parts > 1) {
+            EACH_COLUMN gp_leave(partials, (o + column) * parts + part, SLOT(own));
+            if (!gp_last_done(counters + o, parts)) continue;
+            for (int column = 0; column < live; column++) {
+                value_t levels[FIXED_LEVELS];
+                for (i64 left = 0; left < parts; left++) gp_push(levels, left, gp_collect(partials, (o + column) * parts + left));
+                SET_SLOT(own, gp_fold_levels(levels, parts));
+            }
+        }
+
+        /* 5. Store. Of a single output, which is at no stride, Intel's compiler (2026.2) would store a lane that is not live. */
+        const row_t there = BESIDE(o, 0);
+        const int column = 0;
+        if (live == 1) STORE(o, 0, SLOT(own));
+        else EACH_COLUMN STORE_BESIDE(there, o + column, SLOT(own));
+    }
+}
