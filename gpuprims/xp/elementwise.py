@@ -7,6 +7,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from gpuprims.core.keywords import refusing_keywords
 from gpuprims.expressions import expression
 from gpuprims.expressions.functions import ALIASES
@@ -67,8 +69,11 @@ less_equal, logical_and = _of_two("less_equal"), _of_two("logical_and")
 logical_or, logical_xor, maximum = _of_two("logical_or"), _of_two("logical_xor"), _of_two("maximum")
 minimum, multiply, not_equal = _of_two("minimum"), _of_two("multiply"), _of_two("not_equal")
 pow, remainder, subtract = _of_two("pow"), _of_two("remainder"), _of_two("subtract")
-# Of equal infinities, the difference is NaN.
-logaddexp = _of_two("logaddexp", f"where(x == y, x + {math.log(2)!r}, maximum(x, y) + log1p(exp(-abs(x - y))))")
+# copysign makes NumPy's floats of integers, and refuses complex numbers. Of equal infinities, the difference is NaN.
+_X, _Y, _BOTH = "copysign(x, x)", "copysign(y, y)", "copysign(x, y)"
+logaddexp = _of_two(
+    "logaddexp", f"where(x == y, {_BOTH} + {math.log(2)!r}, maximum({_X}, {_Y}) + log1p(exp(-abs({_X} - {_Y}))))"
+)
 
 
 def round(x: Any, /) -> Any:
@@ -81,7 +86,9 @@ def round(x: Any, /) -> Any:
     ...     gpuprims.xp.round(np.array([1.5, 2.5, -0.2])).tolist()
     [2.0, 2.0, -0.0]
     """
-    return map_elements("trunc(x)" if "int" in str(x.dtype) else "rint(x)", x)  # NumPy's rint of integers is a float
+    dtype = getattr(x, "dtype", None) or np.asarray(x).dtype
+    whole = "int" in getattr(dtype, "name", str(dtype))  # of torch, a dtype has no name
+    return map_elements("trunc(x)" if whole else "rint(x)", x)  # NumPy's rint of integers is a float
 
 
 @refusing_keywords

@@ -95,6 +95,12 @@ def test_keys_of_any_shape(searchsorted_kernel: Kernel, rng: np.random.Generator
         assert_equal(search(searchsorted_kernel, a, key), np.searchsorted(a, key))
 
 
+@pytest.mark.parametrize("dtypes", [("int32", "int8"), ("float32", "int64")])
+def test_a_sorted_array_of_nothing(dtypes: tuple[str, str]) -> None:
+    a, v = np.empty(0, dtypes[0]), np.arange(3, dtype=dtypes[1])
+    assert_equal(gpuprims.searchsorted(a, v, device="reference"), np.zeros(3, np.int64))
+
+
 def test_a_number_is_compared_in_its_own_dtype() -> None:
     x = np.float32([0.1])
     for side in SIDES:
@@ -202,6 +208,13 @@ def test_isin_at_the_ends_of_ranges(device: gpuprims.Device) -> None:
             for kind in ("sort", "table"):
                 found = np.array(among, dtype)
                 assert_equal(gpuprims.isin(x, found, kind=kind, device=device), np.isin(x, found))
+
+
+def test_isin_of_integers_among_bools() -> None:
+    for dtype in ("uint64", "int8"):
+        x = np.arange(4, dtype=dtype)
+        for among in ([True], [True, False], [False] * 9):
+            assert_equal(gpuprims.isin(x, np.array(among), device="reference"), np.isin(x, np.array(among)))
 
 
 def test_warm_isin_sees_the_elements_of_each_call(device: gpuprims.Device, rng: np.random.Generator) -> None:

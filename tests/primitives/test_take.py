@@ -72,6 +72,13 @@ def test_every_dtype_of_indices(take_kernel: Kernel, rng: np.random.Generator, d
     assert_equal(take(take_kernel, x, near), np.take(x, near.astype(np.int64)))
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_an_axis_longer_than_the_dtype_of_indices_counts(mode: Any, dtype: str) -> None:
+    x, indices = np.arange(341), np.array([3, 100, -2 if dtype == "int8" else 250]).astype(dtype)
+    assert_equal(gpuprims.take(x, indices, mode=mode, device="reference"), np.take(x, indices, mode=mode))
+
+
 def test_elements_and_indices_that_are_hard(take_kernel: Kernel, rng: np.random.Generator) -> None:
     elements = tricky(rng, 9001).values()
     for indices in tricky(rng, 20_001, "int32").values():

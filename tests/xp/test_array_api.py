@@ -114,6 +114,25 @@ def test_functions_of_two_elements(rng: np.random.Generator, name: str, dtype: s
         _holds(getattr(xp, name)(x, y), expected, exact=False)
 
 
+@pytest.mark.parametrize("dtypes", ["bool int8", "int8 uint16", "uint32 uint64", "float32 int16"])
+def test_logaddexp_of_integers_is_that_of_numpy(dtypes: str) -> None:
+    x, y = (
+        np.array(row).astype(dtype) for row, dtype in zip([[5, 3, 0, 1], [2, 7, 0, 1]], dtypes.split(), strict=True)
+    )
+    with gpuprims.use_device("reference"):
+        got, expected = xp.logaddexp(x, y), np.logaddexp(x, y)
+    assert got.dtype == expected.dtype
+    np.testing.assert_allclose(got, expected, rtol=2e-3 if got.dtype == np.float16 else 1e-6)
+
+
+def test_round_of_integers_keeps_their_dtype() -> None:
+    with gpuprims.use_device("reference"):
+        for x in (np.array([3, -4], ">i4"), [3, -4], 3):
+            got = xp.round(x)
+            assert np.asarray(got).dtype == np.asarray(x).dtype.newbyteorder("=")
+            np.testing.assert_array_equal(got, x)
+
+
 FOLDS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "sum": lambda m, x, axis: m.sum(x, axis=axis),
     "sum as float64": lambda m, x, axis: m.sum(x, axis=axis, dtype=m.float64 if m is strict else np.float64),

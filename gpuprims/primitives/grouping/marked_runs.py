@@ -44,7 +44,7 @@ class MarkedRuns:
         for end in (0, n):
             map_arrays(_TRUE, cut(self.elements, 0, (1,)), out=cut(marks, end, (1,)), device=device)
         differ = "a != b"
-        if self.elements.dtype.kind == "f" and self._equal_nan:
+        if self.elements.dtype.kind in "fc" and self._equal_nan:
             differ = "(a != b) & ((a == a) | (b == b))"
         neighbours = cut(self.elements, 0, (n - 1,)), cut(self.elements, 1, (n - 1,))
         map_arrays(differ, *neighbours, out=cut(marks, 1, (n - 1,)), device=device)

@@ -119,7 +119,7 @@ def _counting(
     wanted, last, index = request.wanted, request.size - 2, index_dtype(request.size)
 
     def differ(a: Any, b: Any) -> Any:
-        return (a != b) & ((a == a) | (b == b)) if dtype.kind == "f" and request.equal_nan else a != b
+        return (a != b) & ((a == a) | (b == b)) if dtype.kind in "fc" and request.equal_nan else a != b
 
     def results(before: Any, j: Any, a: Any, b: Any) -> Any:
         """Return what each output of the scan is; ``before`` counts the earlier pairs that differ."""

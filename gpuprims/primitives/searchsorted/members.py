@@ -244,6 +244,7 @@ def _table(operands: Operands, among: np.ndarray, *, member: bool) -> tuple[int,
         if dtype.kind not in "iub":
             raise DtypeError(f"isin: {name} of integers or bools with kind='table'; got dtype {dtype}")
     least, most = (0, 1) if x.dtype.kind == "b" else (int(np.iinfo(x.dtype).min), int(np.iinfo(x.dtype).max))
+    among = among.view(np.uint8) if among.dtype.kind == "b" else among  # comparable with any integer
     among = among[(among >= least) & (among <= most)]
     low, high = _range(among)
     if high - low >= _MOST:

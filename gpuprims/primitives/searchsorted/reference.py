@@ -14,7 +14,9 @@ def search_numpy(spec: Any, memories: Sequence[np.ndarray], layout: np.ndarray, 
     """Search a sorted array."""
     places = Places(spec, memories, layout)
     keys, found = places.see(1)[..., 0], places.see(2)[..., 0]
-    elements = memories[0].reshape(-1).view(spec.inputs[0].dtype)[:size]  # of scratch memory, bytes
+    elements = np.empty(0, spec.inputs[0].dtype)
+    if size:  # in scratch memory, bytes; that of nothing has an odd number of them
+        elements = memories[0].reshape(-1).view(elements.dtype)[:size]
     if spec.member is not None:
         found[...] = np.isin(keys, elements) == spec.member
     else:

@@ -27,7 +27,7 @@ def quantiles_by_numpy(
     ``function`` makes them of the elements behind them, of those before them, and of the parts of their distances, as
     far as their ``way`` needs these; of numbers, if there is one quantile without axes.
     """
-    if folded != len(form.shape) or not folded or form.dtype.itemsize < _NARROWEST:
+    if folded != len(form.shape) or not folded or not number or form.dtype.itemsize < _NARROWEST:
         return None
     ends = 1 if way == "element" else 2
     compute = partial(_quantiles, number=number, ends=ends, shape=shape, function=function)

@@ -55,14 +55,14 @@ def plan_call(
     """
     chain, count = Chain(device, forms, generation), request.number
     x, ranks, *parts = chain.given
-    own, every = x.form.dtype, ranks.form.shape[0]
+    own, ends = x.form.dtype, 1 if request.way == "element" else 2
     results = (contiguous(request.dtype, request.shape, alignment),)
     (target,) = result_forms("quantile", results, written)
-    selecting = SelectionRequest(request.axes, every // count, nan_wins=True)
+    selecting = SelectionRequest(request.axes, ends, nan_wins=True)
     (found,) = chain.add(plan_selection, selecting, x, ranks, variant=variant)
     arrays = [found.part(0, count).reshaped(request.shape)]
-    if request.way != "element":
-        arrays += [found.part(every - count, every).reshaped(request.shape), *parts]
+    if ends == 2:
+        arrays += [found.part(count, 2 * count).reshaped(request.shape), *parts]
     function = {"mean": _mean, "element": _element, "between": _between}[request.way](own, request.dtype)
     chain.add(plan_map, MapRequest(trace(function, len(arrays)), in_c_order=True), *arrays, into=[(0, target)])
     plan = chain.plan(results, variant)

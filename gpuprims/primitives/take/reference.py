@@ -17,6 +17,8 @@ def take_numpy(spec: Any, memories: Sequence[np.ndarray], layout: np.ndarray, n:
     places = Places(operands, memories, layout)
     elements, result = places.see(0)[..., 0], places.see(2, kept=False)[..., 0]
     indices = places.see(1, kept=False)[..., 0]
+    if indices.dtype.itemsize < 8:  # the axis may be longer than their dtype counts
+        indices = indices.astype(np.int64)
     if spec.mode == "wrap":
         indices = indices % length
     elif spec.mode == "clip":

@@ -40,6 +40,13 @@ def test_dtypes_and_nan(way, device, rng, dtype, equal_nan):
         np.testing.assert_array_equal(found, expected)
 
 
+def test_complex_nan_are_equal(way):
+    x = np.repeat(np.array([1, np.nan, 2, complex(0, np.nan), 2], np.complex64), [2, 3, 1, 2, 1])
+    values, lengths = gpuprims.run_length_encode(x, device="reference")
+    np.testing.assert_array_equal(lengths, [2, 3, 1, 2, 1])
+    np.testing.assert_array_equal(values, x[[0, 2, 5, 6, 8]])
+
+
 def test_lengths_add_up_and_each_run_differs_from_the_next(way, device, rng):
     x = rng.integers(0, 3, 40_000).astype(np.uint8)
     values, lengths = gpuprims.run_length_encode(x, device=device)

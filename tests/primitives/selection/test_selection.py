@@ -107,6 +107,14 @@ def test_every_method_of_few_elements_and_integers(device: gpuprims.Device) -> N
             close(gpuprims.quantile(x, q, method=method, device=device), np.quantile(x, q, method=method))
 
 
+def test_no_quantiles() -> None:
+    x = np.arange(12.0).reshape(3, 4)
+    for method in ("linear", "lower"):
+        for q, axis in (([], None), ([], 0), ([], (0, 1))):
+            got = gpuprims.quantile(x, q, axis, method=method, device="reference")
+            assert got.shape == np.quantile(x, q, axis, method=method).shape
+
+
 def test_results_where_the_caller_asks(device: gpuprims.Device, rng: np.random.Generator) -> None:
     x = rng.standard_normal((6, 40, 5)).astype(np.float32)
     out, wide = np.zeros((2, 6), np.float32)[:, ::2], np.zeros((2, 6, 5), np.float32)
