@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import lru_cache, wraps
-from typing import Any, Literal, ParamSpec, TypeVar
+from typing import Any, Literal, ParamSpec, TypeVar, cast
 
 from gpuprims.core.default_device import Default, Scope
+from gpuprims.core.keywords import is_one_of
 from gpuprims.errors import ArgumentError, NoVariantError, did_you_mean, quoted
 
 P = ParamSpec("P")
@@ -47,10 +48,10 @@ def reaches(level: Level, asked: Level) -> bool:
 
 def as_level(label: str, level: Any) -> Level:
     """Return a level that a caller names."""
-    if level not in LEVELS or not isinstance(level, str):
+    if not is_one_of(level, LEVELS):
         rule = f"determinism= one of {', '.join(map(repr, LEVELS))}"
         raise ArgumentError(f"{label}: {rule}; got {quoted(level)}{did_you_mean(level, LEVELS)}")
-    return level  # type: ignore[return-value]  # one of them
+    return cast("Level", level)
 
 
 def at_level(label: str, level: Any, call: Callable[..., T], *arrays: Any, **keywords: Any) -> T:

@@ -70,7 +70,7 @@ def explain(
         raise ArgumentError(f"explain: a primitive among {', '.join(names)}; got {quoted(primitive)}{hint}")
     numbers: list[tuple[str, Any, int]] = [("size", size, 0), ("outputs", outputs, 1), ("bins", bins, 1)]
     for name, number, least in numbers:
-        if not isinstance(number, int) or number < least:
+        if isinstance(number, bool) or not isinstance(number, int) or number < least:
             raise ArgumentError(f"explain: {name}= a whole number from {least} on; got {quoted(number)}")
     element, found = computable(dtype, "explain"), pick_device(None, device)
     call = Sample(found, element, size, outputs, side_by_side, op, bins)
@@ -80,10 +80,10 @@ def explain(
     return plan.explanation
 
 
-def computed_by(function: str) -> str:
+def computed_by(function: Any) -> str:
     """Return the primitive that computes a function of another name, such as argsort; any other name unchanged."""
     names = REGISTRY.primitive_names
-    if function in names or not isinstance(function, str):
-        return function
+    if not isinstance(function, str) or function in names:
+        return function  # type: ignore[no-any-return]  # no name is refused later
     rooms = filter(None, map(REGISTRY.primitive, names))
     return next((room.name for room in rooms if function in room.plans), function)

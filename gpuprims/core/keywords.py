@@ -60,6 +60,11 @@ def check_flags(label: str, **flags: object) -> None:
             raise ArgumentError(f"{label}: {name}= True or False; got {quoted(flag)}")
 
 
+def is_one_of(given: object, known: Iterable[str]) -> bool:
+    """Return True for one of several words; arrays and what has no hash are none, whatever ``==`` makes of them."""
+    return isinstance(given, str) and given in known
+
+
 def _advice(name: str, known: Sequence[str]) -> str:
     """Return the end of a message: what to write instead of a keyword of another library."""
     for names, having, advice in ADVICE:

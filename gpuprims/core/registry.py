@@ -16,6 +16,7 @@ from typing import Any
 
 from gpuprims.core import plugins
 from gpuprims.core.driver import Backend, Driver
+from gpuprims.core.keywords import is_one_of
 from gpuprims.core.lifetime import after_fork, refuse_at_exit
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.variant import Variant
@@ -60,7 +61,7 @@ class Registry:
     def primitive(self, name: str) -> Primitive | None:
         """Return a primitive, whose variants are registered; None if there is none, or its package fails."""
         with self._lock:
-            if name not in self.primitive_names:
+            if not is_one_of(name, self.primitive_names):
                 return None
             if name not in self._primitives:
                 point = self._plugged_primitives.get(name)

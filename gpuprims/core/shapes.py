@@ -18,10 +18,13 @@ def broadcast_shapes(label: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int
     got = " and ".join(str(shape) for shape in shapes)
     too_many = f"{label}: at most 2^62 elements, which 64-bit indices count; got {got}"
     try:
-        shape = np.broadcast_shapes(*shapes)
+        # NumPy broadcasts up to 32 axes, but has arrays of 64.
+        shape = tuple(shapes[0]) if shapes.count(shapes[0]) == len(shapes) else np.broadcast_shapes(*shapes)
     except ValueError as error:
         rule = f"{label}: shapes that broadcast together; got {got}"
         raise ShapeError(too_many if "too large" in str(error) else rule) from error
+    except (TypeError, RuntimeError) as error:
+        raise ShapeError(f"{label}: shapes of up to 32 axes, unless all are equal; got {got}") from error
     if math.prod(shape) > _MOST_ELEMENTS:
         raise ShapeError(too_many)
     return shape

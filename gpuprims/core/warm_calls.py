@@ -89,7 +89,7 @@ def _look_up(
     key = WarmCalls.key_of(keywords, arrays, device)
     try:
         return key, arrays, runs.get(key)
-    except TypeError:  # a keyword that cannot be hashed
+    except (TypeError, ValueError):  # a keyword that cannot be hashed
         return key, arrays, None
 
 
@@ -119,7 +119,7 @@ class WarmCalls:
         try:
             leveled = Asked.ever and (CHOSEN.here.get() or CHOSEN.choices)
             return (self._leveled() if leveled else self._runs).get(key)
-        except TypeError:  # a keyword that cannot be hashed
+        except (TypeError, ValueError):  # a keyword that cannot be hashed
             return None
 
     def find_into(
@@ -181,7 +181,7 @@ class WarmCalls:
             self._apart.clear()
         try:
             runs[key] = run
-        except TypeError:  # a keyword that cannot be hashed
+        except (TypeError, ValueError):  # a keyword that cannot be hashed
             return
 
     def _leveled(self) -> dict[Key | None, Run]:

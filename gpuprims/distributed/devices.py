@@ -33,7 +33,10 @@ class Devices:
         if processes is not None and not isinstance(processes, Processes):
             hint = "write gpuprims.distributed.Processes.from_mpi(communicator)"
             raise ArgumentError(f"DeviceGroup: processes= a Processes; got {quoted(processes)} ({hint})")
-        given = [devices] if isinstance(devices, str | Device) else list(devices)
+        try:
+            given = [devices] if isinstance(devices, str | Device) else list(devices)
+        except TypeError as error:
+            raise ArgumentError(f"DeviceGroup: devices, or their names; got {quoted(devices)}") from error
         if not given:
             raise ArgumentError(f"DeviceGroup: one device or more; got {quoted(devices)}")
         self.devices, self.processes = tuple(map(Device, given)), processes

@@ -17,7 +17,7 @@ _GRID = {"grid-mirror": "reflect", "grid-constant": "constant", "grid-wrap": "wr
 
 def axis_of(label: str, axis: Any, ndim: int) -> int:
     """Return the number of one axis, counted from the first."""
-    if not _is_whole(axis):
+    if not is_whole(axis):
         raise AxisError(f"{label}: axis= one axis, a whole number; got {quoted(axis)}")
     if not -ndim <= axis < ndim:
         raise AxisError(f"{label}: axis from {-ndim} to {ndim - 1}; got {quoted(axis)}")
@@ -28,7 +28,10 @@ def axes_of(label: str, axes: Any, ndim: int) -> tuple[int, ...]:
     """Return the numbers of the axes to filter along; all of them for None."""
     if axes is None:
         return tuple(range(ndim))
-    given = (axes,) if _is_whole(axes) else tuple(axes)
+    try:
+        given = (axes,) if is_whole(axes) else tuple(axes)
+    except TypeError:  # an object, or an array of no axis
+        given = (axes,)
     found = tuple(axis_of(label, axis, ndim) for axis in given)
     if len(set(found)) < len(found):
         raise AxisError(f"{label}: axes= each axis once; got {quoted(axes)}")
@@ -51,7 +54,7 @@ def mode_of(mode: Any) -> Any:
 
 def whole(label: str, name: str, given: Any, least: int) -> int:
     """Return a whole number from ``least`` on."""
-    if not _is_whole(given) or given < least:
+    if not is_whole(given) or given < least:
         raise ArgumentError(f"{label}: {name}= a whole number from {least} on; got {quoted(given)}")
     return index(given)
 
@@ -67,7 +70,7 @@ def number(label: str, name: str, given: Any, rule: str = "a number") -> float:
 def first_of(label: str, origin: Any, length: int) -> int:
     """Return the offset of the first of ``length`` neighbours along an axis."""
     low, high = -(length // 2), (length - 1) // 2
-    if not _is_whole(origin) or not low <= origin <= high:
+    if not is_whole(origin) or not low <= origin <= high:
         raise ArgumentError(f"{label}: origin= from {low} to {high} for {length} neighbours; got {quoted(origin)}")
     return low - index(origin)
 
@@ -86,5 +89,6 @@ def weights_of(label: str, given: Any) -> np.ndarray:
     return floats
 
 
-def _is_whole(given: Any) -> bool:
+def is_whole(given: Any) -> bool:
+    """Return True for a whole number of Python or NumPy."""
     return isinstance(given, int | np.integer) and not isinstance(given, bool)

@@ -9,7 +9,7 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.operands import as_operands
 from gpuprims.errors import ArgumentError, ShapeError, quoted
-from gpuprims.ndimage.arguments import axes_of
+from gpuprims.ndimage.arguments import axes_of, number
 from gpuprims.ndimage.calls import Bound, Call, begin, copied, filtering, on_device, run_bound
 from gpuprims.ndimage.neighbourhoods import neighbourhood_of
 from gpuprims.ndimage.ranks import ranked
@@ -186,7 +186,7 @@ def _binary(
     if iterations < 1 and (0,) * len(near.axes) not in near.offsets:
         rule = "iterations= from 1 on for a structure without the element itself, which may never come to rest"
         raise ArgumentError(f"{label}: {rule}; got {iterations}")
-    rank, beyond = near.size - 1 if larger else 0, bool(border_value)
+    rank, beyond = near.size - 1 if larger else 0, bool(number(label, "border_value", border_value))
     if call.element == call.result == _BOOL and mask is call.behind is None and iterations >= 1:
         alone = ranked(call, near, rank, "constant", beyond)
         if isinstance(alone, Bound) and len(alone.requests) == 1:

@@ -11,7 +11,7 @@ import numpy as np
 from gpuprims.core.arrays import meet, span_of, unchanged
 from gpuprims.core.determinism import asks_for_device
 from gpuprims.core.device import Device, device_of
-from gpuprims.core.keywords import keywords_of, refuse_keywords
+from gpuprims.core.keywords import is_one_of, keywords_of, refuse_keywords
 from gpuprims.core.layout import is_contiguous
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out, host_results
@@ -70,7 +70,7 @@ class Call(NamedTuple):
     def border(self, mode: Any, cval: Any, element: np.dtype[Any]) -> Border:
         """Return how an array of a dtype continues beyond its borders."""
         known = mode_of(mode)
-        return border_of(self.label, known, cval if known == "constant" else 0, element)
+        return border_of(self.label, known, cval if is_one_of(known, ("constant",)) else 0, element)
 
 
 class Bound(NamedTuple):

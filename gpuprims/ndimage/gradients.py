@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gpuprims.core.device import Device
+from gpuprims.errors import ArgumentError, quoted
 from gpuprims.ndimage.arguments import axes_of, each_axis
 from gpuprims.ndimage.calls import Call, begin, filtering
 from gpuprims.ndimage.gaussians import gaussian_lines
@@ -177,6 +178,8 @@ def _by(
     axes: Any,
 ) -> list[Any]:
     """Return the derivative along each axis by a caller's function."""
+    if not callable(function):
+        raise ArgumentError(f"{call.label}: a function as derivative, such as sobel; got {quoted(function)}")
     along = axes_of(call.label, axes, len(call.shape))
     modes = each_axis(call.label, "mode", mode, len(along))
     return [

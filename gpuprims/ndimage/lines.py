@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpuprims.core.keywords import is_one_of
 from gpuprims.ndimage.arguments import mode_of
 from gpuprims.ndimage.calls import Bound, Call
 from gpuprims.primitives.stencil.filters import Filter, of_factors, of_filter, of_mean
@@ -61,7 +62,7 @@ def _groups(lines: Sequence[Line], cval: Any) -> list[list[Line]]:
 
 
 def _keeps_constant(line: Line, cval: Any) -> bool:
-    return mode_of(line.mode) != "constant" or cval == 0 or abs(sum(line.centred) - 1) < _CLOSE
+    return not is_one_of(mode_of(line.mode), ("constant",)) or cval == 0 or abs(sum(line.centred) - 1) < _CLOSE
 
 
 def _fit_together(lines: Sequence[Line]) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 from gpuprims.core.device import Device
 from gpuprims.errors import ArgumentError, quoted
-from gpuprims.ndimage.arguments import number
+from gpuprims.ndimage.arguments import is_whole, number
 from gpuprims.ndimage.calls import begin, filtering
 from gpuprims.ndimage.neighbourhoods import neighbourhood_of
 from gpuprims.ndimage.ranks import ranked
@@ -156,6 +156,6 @@ def _ranked(
         rank = count // 2
     elif name == "percentile_filter":
         rank = count - 1 if rank == 100 else int(count * rank / 100)
-    elif isinstance(rank, bool) or not hasattr(rank, "__index__") or not -count <= rank < count:
+    elif not is_whole(rank) or not -count <= rank < count:
         raise ArgumentError(f"{call.label}: rank= a whole number from {-count} to {count - 1}; got {quoted(rank)}")
     return ranked(call, near, int(rank) % count, mode, cval)

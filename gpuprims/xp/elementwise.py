@@ -7,11 +7,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from gpuprims.core.keywords import refusing_keywords
+from gpuprims.core.keywords import check_flags, refusing_keywords
 from gpuprims.expressions import expression
 from gpuprims.expressions.functions import ALIASES
+from gpuprims.expressions.masks import plain_array
 from gpuprims.primitives.map import map as map_elements
 
 Unary = Callable[[Any], Any]
@@ -86,7 +85,7 @@ def round(x: Any, /) -> Any:
     ...     gpuprims.xp.round(np.array([1.5, 2.5, -0.2])).tolist()
     [2.0, 2.0, -0.0]
     """
-    dtype = getattr(x, "dtype", None) or np.asarray(x).dtype
+    dtype = getattr(x, "dtype", None) or plain_array("xp.round", x).dtype
     whole = "int" in getattr(dtype, "name", str(dtype))  # of torch, a dtype has no name
     return map_elements("trunc(x)" if whole else "rint(x)", x)  # NumPy's rint of integers is a float
 
@@ -131,6 +130,7 @@ def astype(x: Any, dtype: Any, /, *, copy: builtins.bool = True) -> Any:
     ...     gpuprims.xp.astype(np.array([1.7, -1.7]), "int8").tolist()
     [1, -1]
     """
+    check_flags("astype", copy=copy)
     if not copy and getattr(x, "dtype", None) == dtype:
         return x
     return map_elements(lambda element: element.astype(dtype), x)

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.device import device_of
-from gpuprims.core.keywords import refusing_keywords
-from gpuprims.errors import ArgumentError
+from gpuprims.core.keywords import check_flags, refusing_keywords
+from gpuprims.errors import ArgumentError, quoted
+from gpuprims.expressions.masks import plain_array
 from gpuprims.primitives.map import map as map_elements
+from gpuprims.primitives.map.diff import diff as differences
 from gpuprims.primitives.reduce import reduce
 from gpuprims.primitives.scan import scan
 
@@ -110,8 +112,9 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     [3.0, 4.0]
     """
     # The axis is counted from the end, because the arrays may have unlike numbers of axes.
-    if axis >= 0:
-        raise ArgumentError(f"vecdot: axis= below 0, counted from the last; got {axis}")
+    given: Any = axis
+    if not isinstance(given, int | np.integer) or given >= 0:
+        raise ArgumentError(f"vecdot: axis= below 0, counted from the last; got {quoted(axis)}")
     return reduce(x1, x2, map="conj(x) * y", axis=axis)
 
 
@@ -136,6 +139,8 @@ def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, in
 
 
 def _running(label: str, op: Any, x: Any, axis: int | None, dtype: Any, *, include_initial: bool) -> Any:
+    check_flags(label, include_initial=include_initial)
+    x = x if hasattr(x, "ndim") else plain_array(label, x)
     if axis is None:
         if x.ndim != 1:
             raise ArgumentError(f"{label}: axis= for an array of {x.ndim} axes; got None")
@@ -158,14 +163,7 @@ def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: 
     ...     gpuprims.xp.diff(np.array([1, 4, 9, 16]), n=2).tolist()
     [2, 2]
     """
-    if n < 0:
-        raise ArgumentError(f"diff: n= from 0 on; got {n}")
-    parts = [one for one in (prepend, x, append) if one is not None]
-    x = concatenated(parts, axis) if len(parts) > 1 else x
-    for _ in range(n):
-        first, second = _cut(x, axis, slice(None, -1)), _cut(x, axis, slice(1, None))
-        x = map_elements("y != x" if str(x.dtype).endswith("bool") else "y - x", y=second, x=first)
-    return x
+    return differences(x, n, axis, prepend, append)
 
 
 def _cut(x: Any, axis: int, part: slice) -> Any:

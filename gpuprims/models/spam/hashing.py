@@ -163,7 +163,8 @@ def _flatten(
     refuse_masked(_LABEL, documents)
     if device_of(documents) is not None:
         raise ArgumentError(f"{_LABEL}: segments= with an array on a device; got none")
-    if isinstance(documents, str | bytes) or not isinstance(documents, Iterable):
+    whole = isinstance(documents, str | bytes) or getattr(documents, "shape", None) == ()
+    if whole or not isinstance(documents, Iterable):
         raise ArrayError(f"{_LABEL}: a sequence of documents; got {short(documents)} (pass a list of them)")
     rows = list(documents)
     texts = sum(isinstance(row, str) for row in rows)

@@ -50,12 +50,13 @@ def _unique(
     equal_nan: bool = True,
 ) -> _Unique:
     refuse_axis(axis)
-    check_flags("plan of unique", index=return_index, inverse=return_inverse, counts=return_counts)
-    return _Unique(return_index, return_inverse, return_counts, bool(equal_nan))
+    check_flags("plan of unique", return_index=return_index, return_inverse=return_inverse)
+    check_flags("plan of unique", return_counts=return_counts, equal_nan=equal_nan)
+    return _Unique(return_index, return_inverse, return_counts, equal_nan)
 
 
 def _consecutive(return_inverse: bool = False, return_counts: bool = False) -> _Unique:
-    check_flags("plan of unique_consecutive", inverse=return_inverse, counts=return_counts)
+    check_flags("plan of unique_consecutive", return_inverse=return_inverse, return_counts=return_counts)
     return _Unique(False, return_inverse, return_counts)
 
 

@@ -129,6 +129,7 @@ def unique(
         if run is not None:
             return run(given)
     check_flags("unique", return_index=return_index, return_inverse=return_inverse, return_counts=return_counts)
+    check_flags("unique", equal_nan=equal_nan)
     operands = as_operands("unique", (x,), device)
     return distinct(*wanted, equal_nan, operands, as_out(operands, out), key)
 

@@ -128,7 +128,8 @@ def checked_limits(label: str, limits: Any) -> tuple[Any, Any]:
     refuse_masked(f"{label}: range=", limits)
     try:
         low, high = (end[()] if isinstance(end, np.ndarray) else end for end in limits)
-        fits = bool(np.isfinite(low) and np.isfinite(high) and low <= high)
+        times = np.result_type(np.asarray(low), np.asarray(high)).kind in "mM"
+        fits = bool(not times and np.isfinite(low) and np.isfinite(high) and low <= high)
     except (TypeError, ValueError) as error:
         raise ArgumentError(f"{label}: range=(low, high), two real numbers; got {quoted(limits)}") from error
     if not fits:

@@ -116,6 +116,7 @@ def diff(
     if given:
         before = given[:1] if prepend is not None else []
         own = _joined(operands, [*before, own, *given[len(before) :]], own, along)
+    left = min(left, max(own.shape[along], 1))  # of no neighbours there are no differences to take again
     while left:
         once = min(left, MOST)
         left -= once

@@ -14,6 +14,7 @@ from gpuprims.core.arrays import copy_on
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import unchanged
+from gpuprims.core.keywords import is_one_of
 from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing
 from gpuprims.core.layout import Form, contiguous, plan_layout
 from gpuprims.core.operands import Operands, as_operands
@@ -106,7 +107,7 @@ def bind(
 
 def _operands(key: Any, out: Any, device: str | Device | None) -> Operands:
     """Return the key as the operand of a call; one of the host is copied to the device of ``out=``."""
-    words = key if hasattr(key, "shape") else key_words(key)
+    words = key if hasattr(key, "dtype") else key_words(key)
     if words.shape != (2,) or str(words.dtype).rpartition(".")[2] != "uint64":
         got = f"an array of {words.dtype} of shape {tuple(words.shape)}"
         raise ArgumentError(f"random: a key of two uint64, (key, stream), if it is an array; got {got}")
@@ -143,7 +144,7 @@ def _shape(shape: Any) -> tuple[int, ...]:
 
 
 def _request(shape: tuple[int, ...], kind: Any, dtype: Any, low: Any, high: Any) -> RandomRequest:
-    if kind not in get_args(Kind):
+    if not is_one_of(kind, get_args(Kind)):
         hint = did_you_mean(kind, get_args(Kind), _INSTEAD)
         if hasattr(kind, "__index__"):
             hint = f" (a shape of several axes is a tuple: ({', '.join(map(str, shape))}, {kind}))"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ import numpy as np
 from gpuprims.core.by_numpy import Few
 from gpuprims.core.determinism import asks_for_device, refuse_levels
 from gpuprims.core.device import Device
+from gpuprims.core.keywords import check_flags
 from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan
 from gpuprims.core.layout import Form, contiguous, turned
 from gpuprims.core.operands import Operands, as_operands
@@ -24,9 +25,8 @@ from gpuprims.core.shapes import broadcast_shapes
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, EmptyReductionError, quoted
-from gpuprims.expressions import Expr, computable, expression, trace
+from gpuprims.expressions import Expr, computable, expression
 from gpuprims.operators import (
-    Folding,
     Initial,
     Op,
     altered,
@@ -44,8 +44,8 @@ from gpuprims.primitives.axes import as_axis, axes_of, in_fortran_order
 from gpuprims.primitives.fold import plan_fold, sample_rows
 from gpuprims.primitives.fold_by_numpy import folds_by_numpy
 from gpuprims.primitives.levels import IN_SLABS, at_level
-from gpuprims.primitives.map import plan as map_plan
 from gpuprims.primitives.masking import check_mask, refuse_function
+from gpuprims.primitives.reduce.alone import plan_alone
 from gpuprims.primitives.segments.offsets import Segments, across_rows
 from gpuprims.primitives.segments.plan import SegmentsRequest, marked_folding, plan_by_marks, plan_by_offsets
 from gpuprims.primitives.segments.planned import filling, own_segments, plan_segments
@@ -96,6 +96,7 @@ def bind(
         raise ArgumentError("reduce: at least one array; got none")
     if str in [type(array) for array in arrays]:
         refuse_text("reduce", arrays)
+    check_flags("reduce", keepdims=keepdims, compensated=compensated)
     if type(op) is not str:
         op = as_op(op)
     if type(ddof) is not int:
@@ -152,51 +153,11 @@ def plan_call(
     alone = variant is None and math.prod(kept) > 1 and all(shape[axis] == 1 for axis in axes)
     if alone and not asks_for_device():
         gone = () if keepdims else axes
-        return _plan_alone(folding, forms, written, len(shape), gone, alignment, device, generation)
+        return plan_alone(folding, forms, written, len(shape), gone, alignment, device, generation)
     plan = plan_fold(device, forms, targets, folding, shape, axes, variant, commutative=operator.commutative)
     if request == ReduceRequest(request.op, axis=request.axis, keepdims=keepdims, dtype=request.dtype):
         plan.by_numpy = folds_by_numpy(device, _FEW, request.op, forms[0], axes, keepdims, folding.outputs[0])
     return plan
-
-
-def _plan_alone(
-    folding: Folding,
-    forms: Sequence[Form],
-    written: tuple[Form, ...] | None,
-    dimensions: int,
-    axes: tuple[int, ...],
-    alignment: int,
-    device: Device,
-    generation: int,
-) -> LaunchPlan:
-    """Return the launch plan of a fold along ``axes`` of length 1, which the results lack.
-
-    A map visits the results in their own order, and turns arrays that lie in another order by tiles.
-    """
-    one = folding.finish.nodes[len(folding.values)].dtype.type(1)  # as many elements as a result is made from
-
-    def finished(*elements: Any) -> Any:
-        value = folding.op(*folding.identity, *folding.map(*elements, np.int64(0)))
-        results = folding.finish(*value, one)
-        typed = [_as(dtype, result) for result, dtype in zip(results, folding.outputs, strict=True)]
-        return tuple(typed) if len(typed) > 1 else typed[0]
-
-    request = map_plan.MapRequest(trace(finished, len(forms)), in_c_order=True)
-    inputs = tuple(_without(form, [axis - dimensions + len(form.shape) for axis in axes]) for form in forms)
-    return map_plan.plan_call(request, inputs, written, alignment, device, None, generation)
-
-
-def _as(dtype: np.dtype[Any], result: Any) -> Any:
-    """Convert an expression, or a constant."""
-    return result.astype(dtype) if hasattr(result, "astype") else dtype.type(result)
-
-
-def _without(form: Form, axes: Sequence[int]) -> Form:
-    """Return a form without axes of length 1; negative ones are axes that it does not have."""
-    left = [axis for axis in range(len(form.shape)) if axis not in axes]
-    return form._replace(
-        shape=tuple([form.shape[axis] for axis in left]), strides=tuple([form.strides[axis] for axis in left])
-    )
 
 
 def sample(call: Sample) -> LaunchPlan:

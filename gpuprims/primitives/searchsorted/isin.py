@@ -12,6 +12,7 @@ from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.taking import with_the_same
 from gpuprims.core.warm_calls import WarmCalls
+from gpuprims.expressions.masks import plain_array
 from gpuprims.primitives.searchsorted.members import Kind, bind_isin, plan_call, sorting
 from gpuprims.primitives.signatures import Array, Host, HostArray, IsinKeywords
 
@@ -104,7 +105,7 @@ def isin(
     """
     if unknown:
         refuse_keywords("isin", keywords_of(isin), unknown)
-    among = test_elements if hasattr(test_elements, "dtype") else np.asarray(test_elements)
+    among = test_elements if hasattr(test_elements, "dtype") else plain_array("isin", test_elements)
     told: tuple[Any, ...] | None = None
     if out is None and type(among) is np.ndarray and among.nbytes <= _FEW and type(element) in REGISTRY.facts_by_class:
         told = among.dtype.char, among.shape, among.tobytes()

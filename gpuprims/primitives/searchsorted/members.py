@@ -11,6 +11,7 @@ import numpy as np
 
 from gpuprims.core.by_numpy import ByNumPy, Compute, Few
 from gpuprims.core.device import Device, device_of
+from gpuprims.core.keywords import check_flags, is_one_of
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands, as_operands
@@ -21,6 +22,7 @@ from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, DtypeError, did_you_mean, quoted
 from gpuprims.expressions import Expr, trace
+from gpuprims.expressions.masks import plain_array
 from gpuprims.primitives.chain import Chain
 from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.map.plan import MapRequest
@@ -63,11 +65,12 @@ def bind_isin(
     """Find the device of a call, and put what kernels look in beside its array: sorted elements, or a table."""
     if len(arrays) != 2:
         raise ArgumentError(f"isin: elements, and those to look among; got {len(arrays)} argument(s)")
-    if kind is not None and kind not in get_args(Kind):
+    if kind is not None and not is_one_of(kind, get_args(Kind)):
         hint = did_you_mean(kind, get_args(Kind))
         raise ArgumentError(f"isin: kind= 'sort', 'table' or None; got {quoted(kind)}{hint}")
+    check_flags("isin", assume_unique=assume_unique, invert=invert)
     element, test_elements = arrays
-    operands = as_operands("isin", (element if hasattr(element, "dtype") else np.asarray(element),), device)
+    operands = as_operands("isin", (element if hasattr(element, "dtype") else plain_array("isin", element),), device)
     among, member = _placed(test_elements, operands), not invert
     small = kind is None and variant is None and not _is_few(operands, among) and _has_small_range(operands, among)
     if kind == "table" or small:
@@ -202,6 +205,8 @@ def sorting(operands: Operands, request: MembersRequest, among: Any, plan: Launc
     for native in operands.natives:
         integers = integers and native.dtype.kind in "iub"
     if request.length is not None or not (asked or plan.numpys(operands) or not (operands.on_host and integers)):
+        return None
+    if operands.on_host and not isinstance(among, np.ndarray):  # of a library whose arrays are converted
         return None
     if operands.on_host and among.size <= _FEW:
         order = _ordering_few(among.dtype, dtype)

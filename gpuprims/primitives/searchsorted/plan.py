@@ -12,6 +12,7 @@ from gpuprims.core.counters import with_scratch
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import unchanged
+from gpuprims.core.keywords import is_one_of
 from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn, nothing
 from gpuprims.core.layout import VECTOR_BYTES, Form, Layout, contiguous, is_contiguous, plan_layout
 from gpuprims.core.operands import Operands, as_operands
@@ -21,6 +22,7 @@ from gpuprims.core.traits import MOVES
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, ShapeError, did_you_mean, quoted
+from gpuprims.expressions.masks import plain_array
 from gpuprims.primitives.chain import Chain
 from gpuprims.primitives.searchsorted.by_numpy import members_by_numpy, searches_by_numpy
 from gpuprims.primitives.searchsorted.spec import SearchSpec, TreeSpec
@@ -71,11 +73,11 @@ def bind(
     """Find the device of a call, and check its arguments but the order of the array."""
     if len(arrays) != 2:
         raise ArgumentError(f"searchsorted: a sorted array and keys; got {len(arrays)} argument(s)")
-    if side not in get_args(Side):
+    if not is_one_of(side, get_args(Side)):
         hint = did_you_mean(side, get_args(Side))
         raise ArgumentError(f"searchsorted: side= 'left' or 'right'; got {quoted(side)}{hint}")
     # Numbers keep their own dtypes, as in NumPy, whatever the array's.
-    given = tuple([one if hasattr(one, "dtype") else np.asarray(one) for one in arrays])
+    given = tuple([one if hasattr(one, "dtype") else plain_array("searchsorted", one) for one in arrays])
     operands = as_operands("searchsorted", given, device)
     if operands.natives[0].ndim != 1:
         raise ShapeError(f"searchsorted: a sorted array of one dimension; got shape {operands.natives[0].shape}")

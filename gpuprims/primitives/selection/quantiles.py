@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
+from gpuprims.core.keywords import is_one_of, keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out
@@ -17,6 +17,7 @@ from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.core.warm_calls import WarmCalls, by_value
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError, did_you_mean, quoted
+from gpuprims.expressions.masks import plain_array
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.ordering import check_ordered
 from gpuprims.primitives.selection.by_numpy import Way
@@ -230,10 +231,7 @@ def _by_value(q: Any) -> tuple[Any, ...] | None:
 
 def _fractions(label: str, q: Any, most: int) -> np.ndarray:
     """Return quantiles as float64 from 0 to 1, or raise."""
-    try:
-        given = np.asarray(q)
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(f"{label}: q= numbers from 0 to {most}, on the host; got {type(q).__name__}") from error
+    given = plain_array(label, q, f"q= numbers from 0 to {most}, on the host", ArgumentError)
     if given.dtype.kind not in "fiub":
         raise DtypeError(f"{label}: q= numbers from 0 to {most}, on the host; got dtype {given.dtype}")
     fractions = given.astype(np.float64) / most
@@ -276,7 +274,7 @@ def bind_quantile(
     x, q = given
     operands, axes, n, kept = _folded(label, x, axis, keepdims, device)
     fractions = _fractions(label, q, MOST[label])
-    if method not in METHODS:
+    if not is_one_of(method, METHODS):
         known = ", ".join(METHODS)
         raise ArgumentError(f"{label}: method= among {known}; got {quoted(method)}{did_you_mean(method, METHODS)}")
     own = operands.natives[0].dtype

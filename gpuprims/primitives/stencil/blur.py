@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gpuprims.core.determinism import Level, at_level
 from gpuprims.core.device import Device
-from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
+from gpuprims.core.keywords import is_one_of, keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.lazy import call_by_chunks
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out as Written
@@ -163,14 +163,15 @@ def bind_blur(
     element = operands.natives[0].dtype
     if element.kind not in "iuf":
         raise DtypeError(f"blur: real numbers; got dtype {element}")
+    known = is_one_of(kind, get_args(Kind))
     for name, given, owner in (("size", size, "box"), ("sigma", sigma, "gaussian")):
-        if given is not None and kind != owner and kind in get_args(Kind):
+        if given is not None and known and kind != owner:
             raise ArgumentError(f'blur: {name}= with kind="{owner}" alone; got kind={quoted(kind)}')
-    if kind == "cross":
+    if known and kind == "cross":
         stencil = of_cross(element)
-    elif kind == "box":
+    elif known and kind == "box":
         stencil = of_box(*map(int, _pair("size", 3 if size is None else size, _is_odd, "odd whole", _WIDEST)), element)
-    elif kind == "gaussian":
+    elif known and kind == "gaussian":
         down, across = _pair("sigma", 1.0 if sigma is None else sigma, _is_positive, "positive", _LARGEST_SIGMA)
         stencil = of_normal(float(down), float(across), element)
     else:

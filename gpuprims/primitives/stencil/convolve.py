@@ -10,7 +10,7 @@ import numpy as np
 
 from gpuprims.core.determinism import asks_for_device, cached_by_level
 from gpuprims.core.device import Device, device_of
-from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
+from gpuprims.core.keywords import is_one_of, keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.layout import Form, contiguous, is_contiguous
 from gpuprims.core.operands import Operands, as_operands, is_plain
@@ -19,6 +19,7 @@ from gpuprims.core.taking import Step
 from gpuprims.core.warm_calls import Key, Run, WarmCalls, runner_of
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError, did_you_mean, quoted
 from gpuprims.expressions import computable, trace, typed
+from gpuprims.expressions.masks import plain_array
 from gpuprims.primitives.beginnings import to_out
 from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.stencil.calls import run
@@ -97,7 +98,7 @@ def convolve(
         key = _WARM.key_of((mode, v.dtype, v.shape, v.tobytes()), (a,), device)
         if (run_again := _WARM.find(key)) is not None:
             return run_again((a,))
-    given = [np.asarray(one) if isinstance(one, list | tuple) else one for one in (a, v)]
+    given = [plain_array(_LABEL, one) if isinstance(one, list | tuple) else one for one in (a, v)]
     first, second = (as_operands(_LABEL, (one,), device) for one in given)
     for operands in (first, second):
         _check(operands.natives[0].shape, operands.natives[0].dtype)
@@ -139,12 +140,12 @@ def _check(shape: Sequence[int], dtype: Dtype) -> None:
 
 
 def _check_mode(mode: Any) -> None:
-    if mode not in get_args(Ends):
+    if not is_one_of(mode, get_args(Ends)):
         raise ArgumentError(f"{_LABEL}: a mode among full, same, valid; got {quoted(mode)}{_hint(mode)}")
 
 
 def _hint(mode: Any) -> str:
-    border = mode in ("nearest", "reflect", "mirror", "wrap", "constant")
+    border = is_one_of(mode, ("nearest", "reflect", "mirror", "wrap", "constant"))
     return " (ndimage.convolve1d has borders)" if border else did_you_mean(mode, get_args(Ends))
 
 

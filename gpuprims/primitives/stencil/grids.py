@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
+from gpuprims.core.keywords import is_one_of
 from gpuprims.core.layout import Form, Layout, in_elements
 from gpuprims.errors import ArgumentError, AxisError, ShapeError, did_you_mean, quoted
 from gpuprims.expressions.masks import plain_array
@@ -56,7 +57,7 @@ _INSTEAD = {
 
 @lru_cache(maxsize=64)
 def _border(label: str, mode: Any, cval: Any, element: np.dtype[Any]) -> Border:
-    if mode not in get_args(Mode):
+    if not is_one_of(mode, get_args(Mode)):
         hint = did_you_mean(mode, get_args(Mode), _INSTEAD)
         raise ArgumentError(f"{label}: a mode among {', '.join(get_args(Mode))}; got {quoted(mode)}{hint}")
     given = plain_array(label, cval, "cval= one number", ArgumentError)
@@ -182,6 +183,8 @@ def reaches(axes: tuple[int, ...]) -> bool:
 @lru_cache(maxsize=1024)
 def grid_along(label: str, shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[Grid, tuple[int, ...]]:
     """Return the grid for neighbours along some axes, in order, and which of its space each of them is."""
+    if not axes:  # each element alone
+        return grid_along(label, shape, (len(shape) - 1,))[0], ()
     space, last = _space(axes), axes[-1]
     if len(space) > _MOST_SPACE:
         raise ShapeError(f"{label}: neighbours along three axes or fewer; got those along {axes}")

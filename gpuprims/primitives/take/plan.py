@@ -15,6 +15,7 @@ from gpuprims.core.device import Device, device_of
 from gpuprims.core.driver import Launch
 from gpuprims.core.faults import KnownArrays
 from gpuprims.core.kernel_spec import unchanged
+from gpuprims.core.keywords import is_one_of
 from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing
 from gpuprims.core.layout import Form, Layout, contiguous, plan_layout
 from gpuprims.core.operands import Operands, as_operands
@@ -25,6 +26,7 @@ from gpuprims.core.traits import MOVES, CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, DtypeError, IndicesError, did_you_mean, quoted
+from gpuprims.expressions.masks import plain_array
 from gpuprims.primitives.take.reference import is_outside
 from gpuprims.primitives.take.spec import TakeSpec, as_words
 
@@ -94,7 +96,7 @@ def bind(
     """Find the device of a call, and check its arguments but the indices themselves."""
     if len(arrays) != 2:
         raise ArgumentError(f"take: an array and indices; got {len(arrays)} argument(s)")
-    if mode not in get_args(Mode):
+    if not is_one_of(mode, get_args(Mode)):
         hint = did_you_mean(mode, get_args(Mode))
         raise ArgumentError(f"take: mode= among 'raise', 'wrap', 'clip'; got {quoted(mode)}{hint}")
     x, indices = arrays
@@ -115,7 +117,7 @@ def bind(
 def _beside(x: Any, indices: Any) -> Any:
     """Return indices as an array, beside an array of a device on this device."""
     if not hasattr(indices, "dtype"):
-        indices = np.asarray(indices)
+        indices = plain_array("take", indices)
         if not indices.size:
             indices = indices.astype(np.int64)  # an empty list is one of floats to NumPy
     on = device_of(x)

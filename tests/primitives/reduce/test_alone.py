@@ -49,6 +49,17 @@ def test_several_arrays_a_map_and_several_results(device: gpuprims.Device, rng: 
     assert_equal(gpuprims.reduce(a, op=last, axis=1, device=device), np.ones(9, np.float32))
 
 
+def test_few_elements_that_numpy_would_compute(
+    device: gpuprims.Device, rng: np.random.Generator, numpy_computes: None
+) -> None:
+    x = rng.random((18, 1), np.float32)
+    for op in ("sum", "max"):
+        for keepdims in (False, True):
+            for _ in range(2):
+                got = gpuprims.reduce(x, op=op, axis=-1, keepdims=keepdims, device=device)
+                assert_equal(got, FOLDS[op](x, axis=-1, keepdims=keepdims))
+
+
 def test_results_in_place(device: gpuprims.Device, rng: np.random.Generator) -> None:
     x = rng.random((30, 1, 20), np.float32)
     out = on_device(device, np.empty((20, 30), np.float32))
