@@ -96,7 +96,8 @@ def bind(
         raise ArgumentError("reduce: at least one array; got none")
     if str in [type(array) for array in arrays]:
         refuse_text("reduce", arrays)
-    check_flags("reduce", keepdims=keepdims, compensated=compensated)
+    if not type(keepdims) is type(compensated) is bool:
+        check_flags("reduce", keepdims=keepdims, compensated=compensated)
     if type(op) is not str:
         op = as_op(op)
     if type(ddof) is not int:
