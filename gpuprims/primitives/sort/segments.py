@@ -94,8 +94,10 @@ def _ranks(operands: Operands, segments: Segments) -> Any:
 
     A sort by these takes a pass for each byte.
     """
-    dtype = np.min_scalar_type(segments.count)
-    return scan(segments.heads(), dtype=dtype, device=operands.device)
+    dtype, heads = np.min_scalar_type(segments.count), segments.heads()
+    if operands.in_place:  # NumPy, which may compute the scan, does not wait for the kernel that writes them
+        operands.driver.wait()
+    return scan(heads, dtype=dtype, device=operands.device)
 
 
 def _elements(run: Sort, elements: Any, ranks: Any, descending: Any, device: Device) -> Any:

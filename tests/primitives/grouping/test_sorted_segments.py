@@ -91,3 +91,12 @@ def test_refusals():
         argsort_segments(x.astype(complex), [0, 1, 6], **USUAL, **at)
     with pytest.raises(ArgumentError, match="descending= True or False"):
         sort_segments(x, [0, 1, 6], **USUAL | {"descending": "yes"}, **at)
+
+
+def test_few_elements_whose_marks_numpy_reads(device, rng, numpy_computes):
+    offsets = np.array([0, 2, 2, 3, 8, 500, 700])
+    for size in (8, 700):
+        x, own = rng.integers(-20, 20, size), offsets[offsets <= size]
+        for _ in range(3):
+            expected = np.concatenate([np.sort(x[begin:end]) for begin, end in itertools.pairwise(own)])
+            np.testing.assert_array_equal(sort_segments(x, own, **USUAL, device=device), expected)
