@@ -119,7 +119,7 @@ def test_short_calls_take_the_short_way(device: gpuprims.Device, rng: np.random.
 def test_calls_with_a_device_find_earlier_ones(device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.float32([0.5, 0.1, 0.6, 0.1])
     for given in (x, device.asarray(x)):
-        described = []
+        described: list[Any] = []
 
         def weighed(*call: Any, described: list[Any] = described) -> Any:
             described.append(call)
