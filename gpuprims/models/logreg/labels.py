@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from gpuprims.core.device import Device
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.models.checks import OwnErrors
+from gpuprims.models.logreg.kinds import few_kinds
 from gpuprims.primitives.grouping.unique import unique
 from gpuprims.primitives.histogram import bincount
 from gpuprims.primitives.map import map as map_elements
@@ -19,9 +20,7 @@ from gpuprims.primitives.reduce import reduce
 
 # Largest range of integer labels that are counted.
 _MAX_RANGE = 4096
-# Bits of a hash that number the entries of a table of strings, and an odd factor that spreads characters over a hash.
-_TABLE_BITS, _FACTOR = 14, np.uint64(0x9E3779B97F4A7C15)
-_CHARACTER = np.dtype(np.uint32)
+_CHARACTER, _WORD = np.dtype(np.uint32), np.dtype(np.uint64)
 # Objects among which there must be equal ones, for all of them to be looked up by their addresses.
 _SAMPLE = 1024
 # Kinds of strings that are found by comparisons (measurements.md, strings of their own).
@@ -88,35 +87,14 @@ def _counted(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def _hashed(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return classes and codes of strings, found by hashes; None for other labels, and for strings that share one."""
+    """Return classes and codes of strings, found by hashes; None for other labels, and for strings of many kinds."""
     if labels.dtype.kind == "O":
         return _hashed_objects(labels) if labels.size else None
     if labels.dtype.kind != "U" or not labels.dtype.isnative or not labels.size or not labels.itemsize:
         return None
-    characters = np.ascontiguousarray(labels).view(_CHARACTER).reshape(len(labels), -1)
-    found = _by_table(characters)
-    if found is None:
-        return None
-    firsts, codes = found
-    return _in_order(labels[firsts], codes)
-
-
-def _by_table(words: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return a row of each kind and the kind of each row, for rows of integers; None if kinds share an entry."""
-    hashes = words[:, 0].astype(np.uint64) * _FACTOR
-    for k in range(1, words.shape[1]):
-        hashes = (hashes ^ (hashes >> np.uint64(32)) ^ words[:, k].astype(np.uint64)) * _FACTOR
-    entries = (hashes >> np.uint64(64 - _TABLE_BITS)).astype(np.intp)
-    owners = np.full(1 << _TABLE_BITS, -1)
-    owners[entries] = np.arange(len(words))
-    used = np.flatnonzero(owners >= 0)
-    kinds = np.empty(len(owners), np.intp)
-    kinds[used] = np.arange(len(used))
-    firsts, codes = owners[used], kinds[entries]
-    known = words[firsts]
-    if all(np.array_equal(words[:, k], known[:, k][codes]) for k in range(known.shape[1])):
-        return firsts, codes
-    return None
+    own = np.ascontiguousarray(labels)
+    found = few_kinds(own.view(_WORD if own.itemsize % _WORD.itemsize == 0 else _CHARACTER).reshape(len(own), -1))
+    return None if found is None else _in_order(found[0].reshape(-1).view(own.dtype), found[1])
 
 
 def _in_order(values: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -136,11 +114,12 @@ def _hashed_objects(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     kept = np.ascontiguousarray(labels)
     addresses = np.ndarray((len(kept), 1), np.uintp, buffer=kept)  # objects stay where they are
     few = len({*addresses[:_SAMPLE, 0].tolist()}) < min(len(kept), _SAMPLE) / 2
-    found = _by_table(addresses) if few else None
+    found = few_kinds(addresses) if few else None
     try:
         if found is not None:
-            numbers, codes = _looked_up(kept[found[0]], [])
-            codes = codes[found[1]]
+            kinds, of_address = found
+            numbers, codes = _looked_up(kept[_place_of_each(of_address, len(kinds))], [])
+            codes = codes[of_address]
         else:
             numbers, codes = _compared(kept) or _looked_up(kept, [])
     except TypeError:  # an object without a hash
@@ -148,6 +127,15 @@ def _hashed_objects(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     if not all(type(one) is str for one in numbers):
         return None
     return _in_order(np.array(numbers, object), codes)
+
+
+def _place_of_each(numbers: np.ndarray, count: int) -> np.ndarray:
+    """Return a place of each number below ``count``, all of which occur."""
+    places, end = np.full(count, -1), 0
+    while (places < 0).any():
+        begin, end = end, min(4 * end + _SAMPLE, len(numbers))
+        places[numbers[begin:end]] = np.arange(begin, end)
+    return places
 
 
 def _looked_up(objects: np.ndarray, known: list[Any]) -> tuple[list[Any], np.ndarray]:
