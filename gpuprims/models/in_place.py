@@ -12,6 +12,10 @@ from gpuprims.core.device import Device
 from gpuprims.models.csr_matrix import CsrMatrix
 from gpuprims.models.features import DenseFeatures, Features, SparseFeatures
 
+# Most products of a sparse matrix that SciPy computes before a launch would end; four times as many where a launch
+# wakes threads (measurements.md, sparse predictions).
+_FEW_PRODUCTS = 1 << 19
+
 
 class HostDense(DenseFeatures):
     """Dense features in an array of NumPy's, with its products: kernels on CPUs read such arrays without a copy.
@@ -25,7 +29,19 @@ class HostDense(DenseFeatures):
 
 
 class HostSparse(SparseFeatures):
-    """CSR features in SciPy's own arrays, with results in NumPy's."""
+    """CSR features in SciPy's own arrays, with results in NumPy's; short products are SciPy's, before a launch ends."""
+
+    @property
+    def elements(self) -> Any:
+        """See :class:`SparseFeatures`."""
+        return self.matrix.data
+
+    def scores(self, coefficients: Any) -> Any:
+        """See :class:`DenseFeatures`."""
+        most = _FEW_PRODUCTS << (2 if getattr(self.device.driver, "wakes_threads", False) else 0)
+        if self.matrix.nnz * len(coefficients) > most or asks_for_device():
+            return super().scores(coefficients)
+        return self.matrix @ coefficients.T
 
     def _there(self, *arrays: Any) -> CsrMatrix:
         return CsrMatrix(*arrays)

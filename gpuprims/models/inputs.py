@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, csr_matrix, issparse
 from sklearn.utils import get_tags
 from sklearn.utils.validation import _check_n_features, validate_data
 
@@ -23,6 +23,8 @@ from gpuprims.primitives.reduce import reduce
 
 # Most elements of a host array in which NumPy looks for NaN before a launch would end (measurements.md, few elements).
 _FEW = 1 << 14
+# Sparse matrices that are read as they are; a class derived from one may mean more than its arrays.
+_CSR = csr_array, csr_matrix
 
 
 def features_of(
@@ -73,11 +75,15 @@ def dense_features_of(model: Any, X: Any, *, reset: bool, finite: bool = True) -
 
 
 def _needs_no_checks(model: Any, X: Any, *, reset: bool) -> bool:
-    """Return True for a plain array of the fit's dtype and features, and do what scikit-learn's checks do to the model.
+    """Return True for a plain array or CSR matrix of the fit's dtype and features, and do what checks do to the model.
 
-    These take longer than a fit of few samples.
+    scikit-learn's checks take longer than a fit of few samples.
     """
-    if not is_plain(X) or X.ndim != 2 or not X.size or X.dtype not in (np.float32, np.float64):
+    if type(X) in _CSR:
+        plain = X.ndim == 2 and 0 not in X.shape and get_tags(model).input_tags.sparse
+    else:
+        plain = is_plain(X) and X.ndim == 2 and bool(X.size)
+    if not plain or X.dtype not in (np.float32, np.float64):
         return False
     if not reset:
         known = X.shape[1] == model.n_features_in_ and not hasattr(model, "feature_names_in_")
@@ -124,7 +130,7 @@ def _checked_on_device(model: Any, operands: Operands, *, reset: bool, finite: b
 
 def _check_matrix(label: str, X: Any) -> None:
     """Raise ArgumentError for a sparse matrix with indices out of bounds, before conversions and kernels read it."""
-    if X.format in ("csr", "csc"):
+    if X.format in ("csr", "csc") and X.ndim == 2:  # others are converted, or refused
         stored, across = len(X.data), X.shape[X.format == "csr"]
         check_indices(label, np.asarray(X.indices), np.asarray(X.indptr), stored, across)
 

@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.special import softmax
 
 import gpuprims
-from gpuprims.models import LogReg
+from gpuprims.models import PCA, LogReg, csr_matrix, in_place
 from gpuprims.models.in_place import reads_in_place
 
 # More elements than NumPy would check for the device.
@@ -44,6 +44,47 @@ def test_predictions_of_the_host_are_those_of_float64(
     sure = np.diff(np.sort(expected, axis=1)[:, -2:], axis=1)[:, 0] > 1e-4
     np.testing.assert_array_equal(model.predict(given)[sure], model.classes_[expected.argmax(axis=1)][sure])
     assert max(copied, default=0) <= classes * _FEATURES
+
+
+@pytest.mark.parametrize("most", [0, 1 << 17])
+def test_short_products_of_csr_are_scipys(
+    device: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    if not reads_in_place(device):
+        pytest.skip("kernels that work in the host's memory")
+    monkeypatch.setattr(in_place, "_FEW_PRODUCTS", most)
+    model, X, expected = fitted(device, rng, 2)
+    launched: list[Any] = []
+    product = csr_matrix.product_of_checked
+
+    def launch(data: Any, indices: Any, indptr: Any, dense: Any, *, device: gpuprims.Device) -> Any:
+        launched.append(dense)
+        if most:  # at a level, whose kernel has tests of its own
+            return sparse.csr_array((data, indices, indptr), X.shape) @ dense
+        return product(data, indices, indptr, dense, device=device)
+
+    monkeypatch.setattr(csr_matrix, "product_of_checked", launch)
+    for form in (sparse.csr_array, sparse.csr_matrix):
+        np.testing.assert_allclose(model.predict_proba(form(X)), expected, rtol=1e-4, atol=1e-6)
+    assert bool(launched) == (most == 0)
+    if most:
+        with gpuprims.use_determinism("device"):
+            model.decision_function(sparse.csr_array(X))
+        assert launched
+
+
+def test_csr_that_scikit_learn_would_refuse_is_refused(rng: np.random.Generator) -> None:
+    X, y = rng.standard_normal((40, 5)), np.arange(40) % 2
+    model, given = LogReg("reference").fit(X, y), sparse.csr_array(X)
+    with pytest.raises(ValueError, match="5 features"):
+        model.predict(given[:, :4])
+    with pytest.raises(ValueError, match="0 sample"):
+        model.predict(given[:0])
+    with pytest.raises(ValueError, match="2D"):
+        model.predict(given[0])
+    with pytest.raises((TypeError, ValueError), match=r"[Ss]parse"):
+        PCA(2, device="reference").fit(given)
+    np.testing.assert_array_equal(model.predict(given.astype(np.float32)), model.predict(X))
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
