@@ -20,6 +20,9 @@ from gpuprims.errors import ArgumentError, DtypeError, GpuprimsError, did_you_me
 T = TypeVar("T")
 # scikit-learn's words, the rule that was broken, and what to do.
 _RULES = (
+    ("Input y contains", "labels that are not missing", "drop samples without a label"),
+    ("value of NA is ambiguous", "labels that are not missing", "drop samples without a label"),
+    ("Input sample_weight contains", "sample_weight= of finite numbers", "0 leaves a sample out"),
     ("contains NaN", "finite features", "impute or drop these samples"),
     ("contains infinity", "finite features", "clip or drop these samples"),
     ("Expected 2D array", "X of shape (n_samples, n_features)", ""),

@@ -16,6 +16,7 @@ from gpuprims.errors import ArgumentError, ArrayError, DtypeError, ShapeError
 from gpuprims.expressions.masks import refuse_masked
 from gpuprims.models.checks import OwnErrors
 from gpuprims.models.device_arrays import device_operands
+from gpuprims.models.inputs import all_finite
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 
@@ -85,6 +86,8 @@ def predicted_scores(model: Any, X: Any, offsets: Any, finish: Callable[[Any, De
         samples, coef = samples[:, None, :], coef[None]
     place = device.asarray if operands is not None else np.ascontiguousarray
     scores = reduce(samples, place(coef), map="x*w", axis=len(samples.shape) - 1, device=device)
+    if not all_finite(scores, device) and not all_finite(samples, device):  # problems without a fit have NaN too
+        raise ArgumentError(f"{_LABEL}: finite features; got NaN or infinity (impute them first)")
     result = finish(map_elements("z + b", scores, place(intercept), device=device), device)
     return result if operands is None else operands.to_caller(result)
 

@@ -120,12 +120,19 @@ def samples_of(
 def host_labels(label: str, y: Any, count: int) -> np.ndarray:
     """Return labels on the host; raise ArgumentError for a wrong number of them or continuous ones."""
     labels: np.ndarray = to_host(label, y)
+    kind = labels.dtype.kind if type(labels) is np.ndarray else ""
+    if kind == "c":
+        raise ArgumentError(f"{label}: y of classes, integers or texts; got dtype {labels.dtype}")
+    if kind == "T":  # NumPy's strings of any length, which scikit-learn does not know
+        labels = labels.astype(object)
     if type(labels) is not np.ndarray or labels.ndim != 1:
         with OwnErrors(label):
             labels = column_or_1d(labels, warn=True)
     if len(labels) != count:
         raise ArgumentError(f"{label}: a label for each sample; got {len(labels)} for {count} samples")
     if not surely_classes(labels):
+        if labels.dtype.kind == "f" and np.isnan(labels).any():  # scikit-learn's check converts it first, and warns
+            raise ArgumentError(f"{label}: labels that are not missing; got NaN (drop samples without a label)")
         with OwnErrors(label):
             check_classification_targets(labels)
     return labels
