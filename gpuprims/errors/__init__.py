@@ -16,6 +16,16 @@ from typing import Any
 class GpuprimsError(Exception):
     """Base of every exception that gpuprims raises on purpose."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy by the message, because constructors of some take other arguments."""
+        state = dict(vars(self)) | ({"name": self.name} if isinstance(self, ImportError) else {})
+        return _rebuilt, (type(self), self.args), state
+
+
+def _rebuilt(kind: type[GpuprimsError], args: tuple[Any, ...]) -> GpuprimsError:
+    """Return an exception of a kind, without a call of its constructor."""
+    return kind.__new__(kind, *args)
+
 
 class ArgumentError(GpuprimsError, ValueError):
     """An argument has a value that the call cannot take."""
