@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import NoReturn
 
-from typing_extensions import override
+from typing_extensions import TypeIs, override
 
 import gpuprims
 from gpuprims.cli import bench, completion, demo, explain, fingerprint, info, kernels, probe, profile, spam, tune
@@ -48,22 +48,24 @@ class _Parser(argparse.ArgumentParser):
         hint = ""
         if found := re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message):
             hint = did_you_mean(found[1], [name.strip(" '") for name in found[2].split(",")])
-        elif found := re.search(r"unrecognized arguments: (\S+)", message):
-            option, options = found[1].partition("=")[0], self._options()
-            hint = " (an option of another command)" if option in options else did_you_mean(option, options)
         fail(f"{message}{hint}\nSee {self.prog} --help")
         raise SystemExit(2)
 
-    def _options(self) -> list[str]:
-        """Return the options of all commands, because the command's own parser leaves the rest to this one."""
-        parsers: list[argparse.ArgumentParser] = [self]
-        for action in self._actions:
-            if isinstance(action, argparse._SubParsersAction):
-                parsers += action.choices.values()
-        return sorted({option for parser in parsers for option in parser._option_string_actions})
+    def refuse(self, command: str | None, rest: list[str]) -> NoReturn:
+        """Exit because of words that a command does not take; suggest one of its options that is close."""
+        commands = next(action.choices for action in self._actions if _is_commands(action))
+        chosen = commands.get(command or "", self)
+        option, own = rest[0].partition("=")[0], chosen._option_string_actions
+        others = any(option in one._option_string_actions for one in commands.values())
+        hint = did_you_mean(option, own) or (" (an option of another command)" if others else "")
+        chosen.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
 
 
-def parser() -> argparse.ArgumentParser:
+def _is_commands(action: argparse.Action) -> TypeIs[argparse._SubParsersAction[argparse.ArgumentParser]]:
+    return isinstance(action, argparse._SubParsersAction)
+
+
+def parser() -> _Parser:
     """Return the parser of all commands."""
     about = "Parallel primitives for any array on any GPU, or on the CPU you already have."
     made = _Parser(prog="gpuprims", description=about, epilog=_EPILOG, formatter_class=Help)
@@ -76,7 +78,9 @@ def parser() -> argparse.ArgumentParser:
 
 def _run(arguments: Sequence[str] | None) -> int:
     known = parser()
-    chosen = known.parse_args(arguments)
+    chosen, rest = known.parse_known_args(arguments)
+    if rest:
+        known.refuse(chosen.command, rest)
     if chosen.command is None:
         known.print_help()
         return 0
