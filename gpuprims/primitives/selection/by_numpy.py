@@ -12,11 +12,13 @@ from gpuprims.core.by_numpy import ByNumPy, Few
 from gpuprims.core.device import Device
 from gpuprims.core.layout import Form
 from gpuprims.primitives.few_orders import MOST_PIVOTS, orders_in_c, rows_back, rows_last
+from gpuprims.primitives.floats_by_numpy import has_nan
 
 # What a quantile is: the mean of two elements, an element, or a number between two at a part of their distance.
 Way = Literal["mean", "element", "between"]
 _NARROWEST = 4  # bytes of an element: NumPy computes between floats of 16 bits in another way
-_FEW, _FEW_PARTED = Few(near=2**13, woken=2**14), Few(near=2**15, woken=2**15)  # rows: by_numpy, by_numpy-parts
+_FEW, _FEW_INTEGERS = Few(near=2**13, woken=2**14), Few(near=2**14, woken=2**14)  # rows: by_numpy, by_numpy-integers
+_FEW_PARTED = Few(near=2**15, woken=2**15)  # rows: by_numpy, by_numpy-parts
 
 
 def quantiles_by_numpy(
@@ -31,7 +33,7 @@ def quantiles_by_numpy(
         return None
     ends = 1 if way == "element" else 2
     compute = partial(_quantiles, number=number, ends=ends, shape=shape, function=function)
-    return ByNumPy(compute, _FEW)
+    return ByNumPy(compute, _FEW if form.dtype.kind == "f" else _FEW_INTEGERS)
 
 
 def _quantiles(
@@ -47,10 +49,8 @@ def _quantiles(
     ordered = x.flatten()
     ordered.partition(ranks)
     found = ordered.take(ranks)
-    if x.dtype.kind == "f":
-        largest = np.maximum.reduce(ordered[ranks[-1] :])
-        if largest != largest or (0 in found.tolist() and np.signbit(x[x == 0]).any()):
-            return NotImplemented
+    if x.dtype.kind == "f" and (has_nan(ordered[ranks[-1] :]) or (0 in found.tolist() and np.signbit(x[x == 0]).any())):
+        return NotImplemented
     given: Any = (found[0], found[-1])[:ends] if not shape else [found[:number], found[-number:]][:ends]
     with np.errstate(all="ignore"):  # as between infinities
         if not shape:
