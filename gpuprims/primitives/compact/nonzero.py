@@ -13,7 +13,7 @@ from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import LaunchPlan, find_plan
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Out, as_out
+from gpuprims.core.outputs import Out
 from gpuprims.core.variant import Variant
 from gpuprims.core.warm_calls import WarmCalls
 from gpuprims.errors import ShapeError
@@ -21,7 +21,8 @@ from gpuprims.expressions import Expr, trace
 from gpuprims.primitives.beginnings import to_out
 from gpuprims.primitives.compact import compact
 from gpuprims.primitives.compact.plan import CompactRequest, plan_call
-from gpuprims.primitives.grouping.by_numpy import computed_by_numpy, places_by_numpy, rows_by_numpy, takes_few
+from gpuprims.primitives.grouping.by_numpy import places_by_numpy, rows_by_numpy
+from gpuprims.primitives.grouping.few_calls import FewCalls
 from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.grouping.indices import index_dtype
 from gpuprims.primitives.map import map as map_arrays
@@ -31,7 +32,7 @@ from gpuprims.primitives.steps import steps_planner
 
 _INT64 = np.dtype(np.int64)
 _IS_SET = trace(lambda x: x != 0, 1)
-_WARM, _WHOLE, _ROWS = WarmCalls(), WarmCalls(), WarmCalls()  # of places, and of whole calls of nonzero and argwhere
+_WARM = WarmCalls()
 
 
 @named_keywords
@@ -124,23 +125,10 @@ def nonzero(a: Any, *, out: Any = None, device: str | Device | None = None, **un
     """
     if unknown:
         refuse_keywords("nonzero", keywords_of(nonzero), unknown)
-    key = None
-    if out is None:
-        key, given, run = _WHOLE.find_into("nonzero", (a,), None, device)
-        if run is not None:
-            return run(given)
-    operands = as_operands("nonzero", (a,), device)
-    return _nonzero(key, operands, as_out(operands, out))
+    return _NONZERO.run((a,), out, device)
 
 
-def _nonzero(key: Any, operands: Operands, out: Out | None) -> tuple[Any, ...]:
-    if takes_few(operands):
-        found = computed_by_numpy(operands, places_by_numpy, _nonzero_by_kernels, _WHOLE, key)
-        return to_out(operands, found, out, (0,) * len(found))
-    return _nonzero_by_kernels(operands, out)
-
-
-def _nonzero_by_kernels(operands: Operands, out: Out | None = None) -> tuple[Any, ...]:
+def _nonzero(operands: Operands, out: Out | None) -> tuple[Any, ...]:
     shape = tuple(operands.natives[0].shape)
     if not shape:
         raise ShapeError("nonzero: an array of at least one dimension; got a number (pass it in a list)")
@@ -152,6 +140,9 @@ def _nonzero_by_kernels(operands: Operands, out: Out | None = None) -> tuple[Any
     else:
         found = map_arrays(_indices(len(shape)), places, *_lengths(shape), device=operands.device)
     return to_out(operands, found, out, (0,) * len(shape))
+
+
+_NONZERO = FewCalls("nonzero", places_by_numpy, _nonzero)
 
 
 @overload
@@ -198,23 +189,10 @@ def argwhere(a: Any, *, out: Any = None, device: str | Device | None = None, **u
     """
     if unknown:
         refuse_keywords("argwhere", keywords_of(argwhere), unknown)
-    key = None
-    if out is None:
-        key, given, run = _ROWS.find_into("argwhere", (a,), None, device)
-        if run is not None:
-            return run(given)
-    operands = as_operands("argwhere", (a,), device)
-    return _argwhere(key, operands, as_out(operands, out))
+    return _ARGWHERE.run((a,), out, device)
 
 
-def _argwhere(key: Any, operands: Operands, out: Out | None) -> Any:
-    if takes_few(operands):
-        found = computed_by_numpy(operands, rows_by_numpy, _argwhere_by_kernels, _ROWS, key)
-        return to_out(operands, (found,), out, (0,))[0]
-    return _argwhere_by_kernels(operands, out)
-
-
-def _argwhere_by_kernels(operands: Operands, out: Out | None = None) -> Any:
+def _argwhere(operands: Operands, out: Out | None) -> Any:
     places, shape = _places(operands), tuple(operands.natives[0].shape)
     count, axes = int(places.shape[0]), len(shape)
     if not count or not axes:
@@ -228,6 +206,9 @@ def _argwhere_by_kernels(operands: Operands, out: Out | None = None) -> Any:
             places.reshape(count, 1), *_lengths(shape), vector_axis=-1, device=operands.device,
         )  # fmt: skip
     return to_out(operands, (found,), out, (0,))[0]
+
+
+_ARGWHERE = FewCalls("argwhere", rows_by_numpy, _argwhere)
 
 
 def _places(operands: Operands) -> Any:
@@ -286,6 +267,6 @@ def _first(_: Any, forms: tuple[Form, ...], alignment: int, device: Device, gene
 
 
 PLANS = {
-    "nonzero": steps_planner("nonzero", tuple, _first, _nonzero),
-    "argwhere": steps_planner("argwhere", tuple, _first, _argwhere),
+    "nonzero": steps_planner("nonzero", tuple, _first, lambda _, operands, out: _NONZERO.steps(operands, out)),
+    "argwhere": steps_planner("argwhere", tuple, _first, lambda _, operands, out: _ARGWHERE.steps(operands, out)),
 }

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import Any, Unpack, overload
 
 import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import check_flags, keywords_of, named_keywords, refuse_keywords
-from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Out, as_out
-from gpuprims.core.warm_calls import Key, WarmCalls
+from gpuprims.core.operands import Operands
+from gpuprims.core.outputs import Out
 from gpuprims.expressions import trace
 from gpuprims.primitives.beginnings import to_out
-from gpuprims.primitives.grouping.by_numpy import computed_by_numpy, consecutive_by_numpy, takes_few
+from gpuprims.primitives.grouping.by_numpy import consecutive_by_numpy
+from gpuprims.primitives.grouping.few_calls import FewCalls
 from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.grouping.runs import find_runs
 from gpuprims.primitives.grouping.scanned_runs import Wanted
@@ -22,7 +22,6 @@ from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.signatures import Array, Host, HostArray, Written
 
 _INT64 = np.dtype(np.int64)
-_WARM = WarmCalls()
 _AS_INT64 = trace(lambda index: index.astype(np.int64), 1)
 
 
@@ -86,30 +85,19 @@ def unique_consecutive(
     """
     if unknown:
         refuse_keywords("unique_consecutive", keywords_of(unique_consecutive), unknown)
-    key = None
-    if out is None and type(return_inverse) is type(return_counts) is bool:
-        key, arrays, run = _WARM.find_into((return_inverse, return_counts), (x,), None, device)
-        if run is not None:
-            return run(arrays)
     check_flags("unique_consecutive", return_inverse=return_inverse, return_counts=return_counts)
-    operands = as_operands("unique_consecutive", (x,), device)
-    return consecutive(return_inverse, return_counts, operands, as_out(operands, out), key)
+    return consecutive(return_inverse, return_counts).run((x,), out, device)
 
 
-def consecutive(
-    return_inverse: bool, return_counts: bool, operands: Operands, out: Out | None, key: Key | None = None
-) -> Any:
-    """Return the first element of each run, and what is wanted beside them; keep how, by a key."""
+@cache
+def consecutive(return_inverse: bool, return_counts: bool) -> FewCalls:
+    """Return the calls that want the first element of each run, and what is wanted beside them."""
+    compute = consecutive_by_numpy(inverse=return_inverse, counts=return_counts)
     kernels = partial(_by_kernels, return_inverse, return_counts)
-    if takes_few(operands):
-        compute = consecutive_by_numpy(inverse=bool(return_inverse), counts=bool(return_counts))
-        if (found := computed_by_numpy(operands, compute, kernels, _WARM, key)) is not NotImplemented:
-            several = found if type(found) is tuple else (found,)
-            return returned(operands, several[0], [*several[1:]], out, inverse=1 if return_inverse else None)
-    return kernels(operands, out)
+    return FewCalls("unique_consecutive", compute, kernels, known=1 if return_inverse else None)
 
 
-def _by_kernels(return_inverse: bool, return_counts: bool, operands: Operands, out: Out | None = None) -> Any:
+def _by_kernels(return_inverse: bool, return_counts: bool, operands: Operands, out: Out | None) -> Any:
     elements, shape = flat(operands, operands.natives[0]), operands.natives[0].shape
     given = partial(returned, operands, out=out, inverse=1 if return_inverse else None)
     if not elements.shape[0]:

@@ -20,7 +20,7 @@ from gpuprims.primitives.beginnings import to_out
 from gpuprims.primitives.grouping.consecutive import consecutive
 from gpuprims.primitives.grouping.distinct import has_one_plan, plan_distinct
 from gpuprims.primitives.grouping.group_by import group_by
-from gpuprims.primitives.grouping.run_length import decoded, encoded
+from gpuprims.primitives.grouping.run_length import DECODING, ENCODING
 from gpuprims.primitives.grouping.scanned_runs import RunsRequest, Wanted, plan_runs
 from gpuprims.primitives.grouping.unique import distinct, refuse_axis
 from gpuprims.primitives.scan.plan import ScanRequest
@@ -124,7 +124,7 @@ def _distinct(request: _Unique, operands: Operands, out: Out | None) -> Any:
 
 
 def _runs(request: _Unique, operands: Operands, out: Out | None) -> Any:
-    return consecutive(request.return_inverse, request.return_counts, operands, out)
+    return consecutive(request.return_inverse, request.return_counts).steps(operands, out)
 
 
 def _groups(request: _Grouped, operands: Operands, out: Out | None) -> tuple[Any, ...]:
@@ -141,10 +141,10 @@ PLANS = {
         "unique_consecutive", _consecutive, _first_of_runs, _runs, positional=_FLAGS[1:3]
     ),
     "run_length_encode": steps_planner(
-        "run_length_encode", tuple, _first_of_runs, lambda _, operands, out: encoded(operands, out)
+        "run_length_encode", tuple, _first_of_runs, lambda _, operands, out: ENCODING.steps(operands, out)
     ),
     "run_length_decode": steps_planner(
-        "run_length_decode", tuple, _first_of_lengths, lambda _, operands, out: decoded(operands, out),
+        "run_length_decode", tuple, _first_of_lengths, lambda _, operands, out: DECODING.steps(operands, out),
         arrays=2, what="values and lengths",
     ),
     "group_by": steps_planner("group_by", _Grouped, _first_of_groups, _groups, arrays=None),

@@ -8,18 +8,13 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
-from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Out, as_out
-from gpuprims.core.warm_calls import Key, WarmCalls
+from gpuprims.core.operands import Operands
+from gpuprims.core.outputs import Out
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError
 from gpuprims.expressions import trace
 from gpuprims.primitives.beginnings import to_out
-from gpuprims.primitives.grouping.by_numpy import (
-    computed_by_numpy,
-    consecutive_by_numpy,
-    repeated_by_numpy,
-    takes_few,
-)
+from gpuprims.primitives.grouping.by_numpy import consecutive_by_numpy, repeated_by_numpy
+from gpuprims.primitives.grouping.few_calls import FewCalls
 from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.grouping.indices import index_dtype, numbers, scatter
 from gpuprims.primitives.grouping.runs import find_runs
@@ -31,8 +26,6 @@ from gpuprims.primitives.signatures import Array, Host, HostArray, Written
 from gpuprims.primitives.take import take
 
 _INT64 = np.dtype(np.int64)
-_WARM, _DECODING = WarmCalls(), WarmCalls()
-_RUNS = consecutive_by_numpy(inverse=False, counts=True)
 # Where a run begins, by its end and its length; nowhere if it is empty.
 _BEGIN = trace(lambda end, length: np.where(length > 0, end - length.astype(np.int64), -1), 2)
 
@@ -81,31 +74,20 @@ def run_length_encode(x: Any, *, out: Any = None, device: str | Device | None = 
     """
     if unknown:
         refuse_keywords("run_length_encode", keywords_of(run_length_encode), unknown)
-    key = None
-    if out is None:
-        key, given, run = _WARM.find_into("run_length_encode", (x,), None, device)
-        if run is not None:
-            return run(given)
-    operands = as_operands("run_length_encode", (x,), device)
-    return encoded(operands, as_out(operands, out), key)
+    return ENCODING.run((x,), out, device)
 
 
-def encoded(operands: Operands, out: Out | None, key: Key | None = None) -> tuple[Any, ...]:
-    """Return the values and the lengths of runs; keep how, by a key."""
-    if takes_few(operands):
-        found = computed_by_numpy(operands, _RUNS, _by_kernels, _WARM, key)
-        if found is not NotImplemented:
-            return to_out(operands, found, out, (0, 0))
-    return _by_kernels(operands, out)
-
-
-def _by_kernels(operands: Operands, out: Out | None = None) -> tuple[Any, ...]:
+def _encoded(operands: Operands, out: Out | None) -> tuple[Any, ...]:
+    """Return the values and the lengths of runs."""
     elements = flat(operands, operands.natives[0])
     found = elements, operands.empty((0,), _INT64)
     if elements.shape[0]:
         runs = find_runs(operands, elements, Wanted(values=True, offsets=True))
         found = runs.values, runs.lengths(operands)
     return to_out(operands, found, out, (0, 0))
+
+
+ENCODING = FewCalls("run_length_encode", consecutive_by_numpy(inverse=False, counts=True), _encoded)
 
 
 @overload
@@ -159,25 +141,11 @@ def run_length_decode(
     """
     if unknown:
         refuse_keywords("run_length_decode", keywords_of(run_length_decode), unknown)
-    key = None
-    if out is None:
-        key, given, run = _DECODING.find_into("run_length_decode", (values, lengths), None, device)
-        if run is not None:
-            return run(given)
-    operands = as_operands("run_length_decode", (values, lengths), device)
-    return decoded(operands, as_out(operands, out), key)
+    return DECODING.run((values, lengths), out, device)
 
 
-def decoded(operands: Operands, out: Out | None, key: Key | None = None) -> Any:
-    """Return values, each as often as its length says; keep how, by a key."""
-    if takes_few(operands):
-        found = computed_by_numpy(operands, repeated_by_numpy, _decoded_by_kernels, _DECODING, key)
-        if found is not NotImplemented:
-            return to_out(operands, (found,), out, (0,))[0]
-    return _decoded_by_kernels(operands, out)
-
-
-def _decoded_by_kernels(operands: Operands, out: Out | None = None) -> Any:
+def _decoded(operands: Operands, out: Out | None) -> Any:
+    """Return values, each as often as its length says."""
     given, repeats = _checked(operands)
     runs, on = int(given.shape[0]), operands.device
     total = _item(operands, reduce(repeats, dtype=_INT64, device=on)) if runs else 0
@@ -189,6 +157,9 @@ def _decoded_by_kernels(operands: Operands, out: Out | None = None) -> Any:
     scatter(numbers(runs, given, on), begins, places, on)
     found = take(given, scan(places, op="max", device=on), mode="clip", device=on)
     return to_out(operands, (found,), out, (0,))[0]
+
+
+DECODING = FewCalls("run_length_decode", repeated_by_numpy, _decoded)
 
 
 def _checked(operands: Operands) -> tuple[Any, Any]:

@@ -1,0 +1,51 @@
+"""Calls whose results have a length that depends on the elements: by NumPy for few elements, else by kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpuprims.core.by_numpy import Compute
+from gpuprims.core.device import Device
+from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.outputs import Out, as_out
+from gpuprims.core.warm_calls import Key, WarmCalls
+from gpuprims.primitives.beginnings import to_out
+from gpuprims.primitives.grouping.by_numpy import computed_by_numpy, takes_few
+
+
+class FewCalls:
+    """A function by ``compute`` and by ``kernels``, which take operands and ``out=``.
+
+    ``known`` is the number of a result whose shape is known.
+    """
+
+    def __init__(
+        self, label: str, compute: Compute, kernels: Callable[[Operands, Out | None], Any], known: int | None = None
+    ) -> None:
+        self._label, self._compute, self._kernels, self._known = label, compute, kernels, known
+        self._warm = WarmCalls()
+
+    def run(self, arrays: tuple[Any, ...], out: Any, device: str | Device | None) -> Any:
+        """Return the results for arrays of the caller; keep how."""
+        key = None
+        if out is None:
+            key, given, run = self._warm.find_into(self._label, arrays, None, device)
+            if run is not None:
+                return run(given)
+        operands = as_operands(self._label, arrays, device)
+        return self.steps(operands, as_out(operands, out), key)
+
+    def steps(self, operands: Operands, out: Out | None, key: Key | None = None) -> Any:
+        """Return the results for operands; keep how, by a key."""
+        if takes_few(operands):
+            found = computed_by_numpy(operands, self._compute, self._by_kernels, self._warm, key)
+            if found is not NotImplemented:
+                several = found if type(found) is tuple else (found,)
+                axes = [None if place == self._known else 0 for place in range(len(several))]
+                results = to_out(operands, several, out, axes)
+                return results if type(found) is tuple else results[0]
+        return self._kernels(operands, out)
+
+    def _by_kernels(self, operands: Operands) -> Any:
+        return self._kernels(operands, None)
