@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gpuprims.core.by_numpy import Few, noticed
 from gpuprims.core.device import Device, device_of
 from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import Dtype
@@ -27,6 +28,7 @@ from gpuprims.primitives.histogram.elements import in_memory_order
 # Only a few tables of more bins are kept.
 _LARGE = 2**16
 _PLAIN = (int, float)
+_FEW = Few(near=2**14, woken=2**16)  # rows: by_numpy-limits
 _UINT64 = np.dtype(np.uint64)
 
 
@@ -154,11 +156,20 @@ def ends(key: Dtype | None = None) -> Op:
 _ENDS = ends()
 
 
+def _limits_by_numpy(x: np.ndarray) -> tuple[Any, Any]:
+    """Return the smallest and the largest of few integers, or bools as integers."""
+    low, high = np.minimum.reduce(x, None), np.maximum.reduce(x, None)
+    return (int(low), int(high)) if x.dtype == np.bool_ else (low, high)
+
+
 def start_limits(operands: Operands) -> Callable[[], tuple[Any, Any]]:
     """Start the kernel that finds the smallest and the largest element; return a function that waits for them."""
     array, driver = operands.natives[0], operands.driver
     if not math.prod(array.shape):
         return lambda: (0, 1)
+    if operands.in_place and array.dtype.kind in "iub" and array.size <= _FEW.most(driver):
+        limits = noticed(driver, operands.label, _limits_by_numpy)(array)
+        return lambda: limits
     (form, *_), (elements, *_) = operands.placed or operands.place()
     launch, dtype = launch_of_ends(form, operands.alignment, operands.device, REGISTRY.generation)
     if operands.in_place:

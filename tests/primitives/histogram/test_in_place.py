@@ -130,3 +130,17 @@ def test_calls_with_a_device_find_earlier_ones(device: gpuprims.Device, monkeypa
             counts, _ = gpuprims.histogram(given, 4, (0, 1), device=device)
             np.testing.assert_array_equal(device.to_host(counts), [2, 0, 2, 0])
         assert len(described) < 6
+
+
+def test_numpy_finds_the_limits_of_few_integers(
+    device: gpuprims.Device, rng: np.random.Generator, numpy_computes: None
+) -> None:
+    x = rng.integers(0, 100, 1023)
+    weights = rng.random(x.shape)
+    found = gpuprims.bincount(x, weights=weights, device=device)
+    np.testing.assert_allclose(found, np.bincount(x, weights), rtol=1e-13)
+    for one, other in zip(gpuprims.histogram(x, 7, device=device), np.histogram(x, 7), strict=True):
+        np.testing.assert_array_equal(one, other)
+    x[400] = -5
+    with pytest.raises(ArgumentError, match="got -5"):
+        gpuprims.bincount(x, weights=weights, device=device)
