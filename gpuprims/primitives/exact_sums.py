@@ -130,7 +130,8 @@ def launch_exact(
     able, limbs = device.capabilities, _FORMATS[folding.values[0]].limbs
     tiles = max(-(-count // (chosen.block * chosen.items * _BLOCKS)), 1)
     groups = chosen.groups(min(outputs * tiles, MOST_GROUPS), able)
-    parts = max(1, min(tiles, groups // outputs))
+    strips = -(-outputs // chosen.outputs_per_group)
+    parts = max(1, min(tiles, groups // strips))
     vector = min(layout.vector_width(), MOST_LOADED) if chosen.vectors else 1
     kernel = device.kernel(chosen, (LimbsSpec if limbs_left else ExactSpec).of(folding, layout, vector=vector))
     launch = kernel.prepare(min(groups, outputs * parts), layout.pack(counted), outputs, count, parts)

@@ -197,12 +197,23 @@ VARIANTS = (
         refuse=lambda at: first_refusal(double_precision, group_fits(at.block), lanes_fit),
     ),
     _REDUCE.cpu(
-        "cpu_exact",
+        "cpu_exact_columns",
         by_rows=True,
         rank=2,
         level="order",
         folds="exactly",
-        geometry=Geometry(1, 2048, 8),
+        geometry=Geometry(1, 2048, 8),  # rows: cpu_exact
+        outputs_per_group=64,
+        # rows: cpu_columns-narrow
+        refuse=lambda at: first_refusal(for_cpus, columns(6), adds_floats),
+    ),
+    _REDUCE.cpu(
+        "cpu_exact",
+        by_rows=True,
+        rank=0,
+        level="order",
+        folds="exactly",
+        geometry=Geometry(1, 2048, 8),  # rows: cpu_exact
         refuse=lambda at: first_refusal(for_cpus, adds_floats),
     ),
     *_REDUCE.gpu(

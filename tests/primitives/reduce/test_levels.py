@@ -108,6 +108,11 @@ def test_nan_and_zeros_have_one_form() -> None:
             assert bits(got) == bits(np.float32(0))
 
 
+def apart(rng: np.random.Generator, size: Any, span: int) -> np.ndarray:
+    """Return numbers whose exponents differ by so many."""
+    return np.asarray(rng.standard_normal(size) * 2.0 ** -rng.integers(0, span, size))
+
+
 def extremes(rng: np.random.Generator, dtype: Any) -> list[np.ndarray]:
     """Return arrays whose sums are hard: far exponents, cancellation, subnormals, overflow, infinities and NaN."""
     limits = np.finfo(dtype)
@@ -115,6 +120,8 @@ def extremes(rng: np.random.Generator, dtype: Any) -> list[np.ndarray]:
     least, most = limits.smallest_subnormal, limits.max
     return [
         *(rng.standard_normal(size).astype(dtype) for size in (0, 1, 17, 2047, 2049, 100_003)),
+        *(apart(rng, 9000, span).astype(dtype) for span in (25, 58, 80)),
+        np.concatenate([apart(rng, 2048, span) for span in (2, 40, 2, 70, 30)]).astype(dtype),
         wide,
         np.concatenate([wide, -wide[::-1], np.array([least], dtype)]),
         (rng.integers(-900, 900, 300) * least).astype(dtype),
@@ -235,6 +242,22 @@ def test_exact_sums_are_never_worse_than_the_defaults(device: gpuprims.Device, r
     for x in sum_errors.data(rng, 20_000).values():
         found = sum_errors.errors(x, device)
         assert found["order"] <= min(0.5, *found.values())
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+@pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.float64, marks=pytest.mark.whole)])
+def test_exact_sums_of_outputs_side_by_side(device: gpuprims.Device, rng: np.random.Generator, dtype: Any) -> None:
+    """Near and far elements in blocks of one output and of its neighbours, infinities and NaN, and several parts."""
+    if not device.capabilities.fp64:
+        pytest.skip("exact sums need float64")
+    far = np.stack([apart(rng, 3001, span) for span in (1, 15, 25, 50, 60, 90, 1, 1, 1, 40)], axis=1).astype(dtype)
+    far[1500:3000, 4] = -far[:1500, 4]
+    far[:3, 6], far[7, 7], far[:, 8] = np.inf, np.nan, -0.0
+    least = (rng.integers(-9, 9, (5, 6)) * np.finfo(dtype).smallest_subnormal).astype(dtype)
+    most = np.full((70, 7), np.finfo(dtype).max)
+    for x in (far, far[:, ::-1], least, most, rng.standard_normal((40_000, 6)).astype(dtype), far[:1, :7]):
+        got = gpuprims.reduce(x, axis=0, device=device, determinism="order")
+        assert bits(got) == bits(gpuprims.reduce(x, axis=0, device="reference", determinism="order"))
 
 
 def test_exact_sums_along_axes_of_maps_and_of_masks(device: gpuprims.Device, rng: np.random.Generator) -> None:

@@ -10,7 +10,8 @@
  * order   none: sums are exact until the last one is rounded
  *
  * The elements of a block are multiples of the last bit of the smallest one. If they are not too far apart, no sum of them
- * has more than 53 bits, so an f64 adds them (exact.h has the same for groups). Others are added in windows.
+ * has more than 53 bits, so an f64 adds them (exact.h has the same for groups). Two do for elements further apart: one adds their
+ * high bits, and one the rest. Others are added in windows.
  */
 #define HELD 8 /* elements side by side, two vectors */
 #define EACH_HELD _Pragma("clang loop unroll(disable)") for (int held = 0; held < HELD; held++)
@@ -22,11 +23,14 @@
         sums##window[held] += high;                                                                                    \
         rest -= high;                                                                                                  \
     }
-/* The most that exponents of a block differ by: its sums have 11 bits more than its elements. */
+/* The most that exponents of a block differ by: its sums have 11 bits more than its elements. Of a float32 further apart, one sum
+ * adds multiples of 2^-40 relative to twice the largest element, and another one the rest, as of all float64: its first bit
+ * is at 2^-30, with the bits of a sum, and its last one at 2^-23 relative to the smallest element. */
 #if WIDE
 #define BLOCK_SPAN 31
 #else
 #define BLOCK_SPAN 18
+#define FAR_SPAN 56
 #endif
 
 /* The sum of the lanes of a vector, which is exact. */
@@ -76,16 +80,29 @@ DEVICE int gp_deposit_block(i64 *limbs, const value_t *elements, sum_t *sum)
     }
     return 0;
 #else
+    const int halves = sum->highest >= 0; /* the block before, or a first try of this one, was too wide for one sum */
+    const double8 rounder = sum->rounder;
     uint8 tops = 0, bottoms = ~0u;
-    double8 sums = 0, others = 0;
-    for (int k = 0; k < ITEMS / 8; k += 2) {
-        const float8 one = vload8(k, elements), other = vload8(k + 1, elements);
-        const uint8 key = as_uint8(one) & 0x7fffffffu, another = as_uint8(other) & 0x7fffffffu;
-        tops = max(tops, max(key, another));
-        bottoms = min(bottoms, min(key - 1u, another - 1u));
-        sums += convert_double8(one);
-        others += convert_double8(other);
-    }
+    double8 upper = 0, lower = 0;
+    if (!halves)
+        for (int k = 0; k < ITEMS / 8; k += 2) {
+            const float8 one = vload8(k, elements), other = vload8(k + 1, elements);
+            const uint8 key = as_uint8(one) & 0x7fffffffu, another = as_uint8(other) & 0x7fffffffu;
+            tops = max(tops, max(key, another));
+            bottoms = min(bottoms, min(key - 1u, another - 1u));
+            upper += convert_double8(one);
+            lower += convert_double8(other);
+        }
+    else
+        for (int k = 0; k < ITEMS / 8; k++) {
+            const float8 one = vload8(k, elements);
+            const uint8 key = as_uint8(one) & 0x7fffffffu;
+            const double8 number = convert_double8(one), high = (number + rounder) - rounder;
+            tops = max(tops, key);
+            bottoms = min(bottoms, key - 1u);
+            upper += high;
+            lower += number - high;
+        }
     u32 all[8], least[8], top = 0, bottom = ~0u;
     vstore8(tops, 0, all);
     vstore8(bottoms, 0, least);
@@ -93,10 +110,19 @@ DEVICE int gp_deposit_block(i64 *limbs, const value_t *elements, sum_t *sum)
         top = max(top, all[lane]);
         bottom = min(bottom, least[lane]);
     }
-    const int most = (int)(top >> KEY_BITS), least_of = max((int)(bottom >> KEY_BITS), 1);
-    if (most - least_of > BLOCK_SPAN || most == SPECIAL_KEY) return 0;
-    gp_deposit(limbs, gp_sum_eight(sums + others));
-    return 1;
+    const int most = (int)(top >> KEY_BITS), least_of = max((int)(bottom >> KEY_BITS), 1), near = most - least_of <= BLOCK_SPAN;
+    if (most == SPECIAL_KEY) return 0;
+    const int fits = halves ? most <= sum->highest && least_of >= sum->highest - FAR_SPAN : near;
+    if (fits) {
+        gp_deposit(limbs, halves ? gp_sum_eight(upper) : gp_sum_eight(upper + lower));
+        if (halves) gp_deposit(limbs, gp_sum_eight(lower));
+    }
+    /* The next try, of this block or of another one. */
+    if (!fits || near) {
+        sum->highest = near || most + 1 - least_of > FAR_SPAN ? -1 : most + 1;
+        sum->rounder = gp_rounder(most + 1 - 127 + 12);
+    }
+    return fits ? 1 : near || sum->highest >= 0 ? -1 : 0;
 #endif
 }
 
