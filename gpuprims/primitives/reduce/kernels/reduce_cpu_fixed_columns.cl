@@ -27,30 +27,24 @@
 #define SET_SLOT(slot, value) SET_VALUE(nodes, [(slot)*WIDTH + column], value)
 #define ELEMENT(k) MAP_BESIDE(row##k, o + column)
 
-/* Fold elements of a lane, `apart` rows from each other, by fours. */
-#define SET_FOUR(to, four)                                                                                             \
-    if (at == from)                                                                                                    \
-        EACH_COLUMN SET_SLOT(to, four);                                                                                \
-    else                                                                                                               \
-        EACH_COLUMN SET_SLOT(to, OP(SLOT(to), four));
+/* Fold elements of a lane, `apart` rows from each other, by fours, which come to another slot before they fold with earlier ones. */
 #define FOLD_LANE(to, start, stop, apart)                                                                              \
-    do {                                                                                                               \
-        const i64 from = start;                                                                                        \
-        for (i64 at = from; at < (stop); at += 4 * (apart)) {                                                          \
-            const i64 most = (stop)-1;                                                                                 \
-            const row_t row0 = BESIDE(o, at), row1 = BESIDE(o, min(at + (apart), most));                               \
-            const row_t row2 = BESIDE(o, min(at + 2 * (apart), most)), row3 = BESIDE(o, min(at + 3 * (apart), most));  \
-            if (at + 3 * (apart) < (stop)) {                                                                           \
-                SET_FOUR(to, FIRST_4(ELEMENT))                                                                         \
-            } else if (at + 2 * (apart) < (stop)) {                                                                    \
-                SET_FOUR(to, FIRST_3(ELEMENT))                                                                         \
-            } else if (at + (apart) < (stop)) {                                                                        \
-                SET_FOUR(to, FIRST_2(ELEMENT))                                                                         \
-            } else {                                                                                                   \
-                SET_FOUR(to, FIRST_1(ELEMENT))                                                                         \
-            }                                                                                                          \
+    for (i64 at = start; at < (stop); at += 4 * (apart)) {                                                             \
+        const i64 most = (stop)-1;                                                                                     \
+        const int into = at == (start) ? (to) : four;                                                                  \
+        const row_t row0 = BESIDE(o, at), row1 = BESIDE(o, min(at + (apart), most));                                   \
+        const row_t row2 = BESIDE(o, min(at + 2 * (apart), most)), row3 = BESIDE(o, min(at + 3 * (apart), most));      \
+        if (at + 3 * (apart) < (stop)) {                                                                               \
+            EACH_COLUMN SET_SLOT(into, FIRST_4(ELEMENT));                                                              \
+        } else if (at + 2 * (apart) < (stop)) {                                                                        \
+            EACH_COLUMN SET_SLOT(into, FIRST_3(ELEMENT));                                                              \
+        } else if (at + (apart) < (stop)) {                                                                            \
+            EACH_COLUMN SET_SLOT(into, FIRST_2(ELEMENT));                                                              \
+        } else {                                                                                                       \
+            EACH_COLUMN SET_SLOT(into, FIRST_1(ELEMENT));                                                              \
         }                                                                                                              \
-    } while (0)
+        if (into == four) EACH_COLUMN SET_SLOT(to, OP(SLOT(to), SLOT(four)));                                          \
+    }
 
 /* Fold the node in slot `from`, number `count` of its level, with those that wait from slot `base` on; slot `from` lies elsewhere. */
 #define PUSH(from, base, count)                                                                                        \
@@ -76,8 +70,8 @@ void reduce_cpu_fixed_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 
     const i64 even = parts == 1 ? (most + groups - 1) / groups * groups : most; /* as many strips for each group */
     const i64 width = min(((length + even - 1) / even + LINE - 1) / LINE * LINE, (i64)WIDTH);
     const i64 across = (length + width - 1) / width, strips = outputs / length * across;
-    const int own = SLOTS, other = SLOTS + 1;
-    VALUES(nodes, [(SLOTS + 2) * WIDTH]);
+    const int own = SLOTS, other = SLOTS + 1, four = SLOTS + 2;
+    VALUES(nodes, [(SLOTS + 3) * WIDTH]);
 
     for (i64 task = get_group_id(0); task < strips * parts; task += groups) {
         const i64 strip = task / parts, part = task % parts, o = strip / across * length + strip % across * width;
@@ -94,12 +88,9 @@ void reduce_cpu_fixed_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 
             while (1 << bits < have) bits++;
             const int half_of = (1 << bits) / 2, pairs = max(half_of, 1);
             for (int pair = 0; pair < pairs; pair++) {
-                const int lane = gp_reversed(pair, bits - 1);
-                FOLD_LANE(own, base + lane, stop, TREE_LANES);
-                if (half_of && lane + half_of < have) {
-                    FOLD_LANE(other, base + lane + half_of, stop, TREE_LANES);
-                    EACH_COLUMN SET_SLOT(own, OP(SLOT(own), SLOT(other)));
-                }
+                const int lane = gp_reversed(pair, bits - 1), both = half_of && lane + half_of < have;
+                for (int k = 0; k <= both; k++) FOLD_LANE(own + k, base + lane + k * half_of, stop, TREE_LANES)
+                if (both) EACH_COLUMN SET_SLOT(own, OP(SLOT(own), SLOT(other)));
                 PUSH(own, 0, pair);
             }
 
@@ -113,7 +104,7 @@ void reduce_cpu_fixed_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 
         /* 1. Fold runs of elements in order, and the runs as a binary counter; blocks have a power of two of them. */
         for (i64 base = first; base < end; base += TREE_RUN) {
             const i64 stop = min(base + TREE_RUN, end);
-            FOLD_LANE(own, base, stop, 1);
+            FOLD_LANE(own, base, stop, 1)
             PUSH(own, 0, count);
             count++;
         }
