@@ -23,7 +23,7 @@ from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import check_types, check_variant
 from gpuprims.errors import BackendUnavailableError, RegistryError, UnknownDeviceError, quoted
 
-_OWN_BACKENDS = {name: f"gpuprims.backends.{name}" for name in ("cuda", "opencl", "reference")}
+OWN_BACKENDS = {name: f"gpuprims.backends.{name}" for name in ("cuda", "opencl", "reference")}
 _ROOMS = "gpuprims.primitives"  # imported by name, so that the core depends on no primitive
 
 
@@ -48,8 +48,8 @@ class Registry:
     def backend_names(self) -> tuple[str, ...]:
         """Names of all backends, this library's own first, then those of installed packages."""
         refuse_at_exit("backends")
-        self._plugged_backends = plugins.find_named("backend", _OWN_BACKENDS)
-        return (*_OWN_BACKENDS, *self._plugged_backends)
+        self._plugged_backends = plugins.find_named("backend", OWN_BACKENDS)
+        return (*OWN_BACKENDS, *self._plugged_backends)
 
     @cached_property
     def primitive_names(self) -> tuple[str, ...]:
@@ -111,7 +111,7 @@ class Registry:
     def drivers(self, name: str) -> Sequence[Driver]:
         """List the devices of a backend; raise BackendUnavailableError if there are none."""
         backend = self.backend(name)
-        if name in _OWN_BACKENDS:
+        if name in OWN_BACKENDS:
             return backend.drivers()
         return plugins.plugged_drivers(self._plugged_backends[name], backend)
 
@@ -119,8 +119,8 @@ class Registry:
         refuse_at_exit(name)
         if name not in self.backend_names:
             raise UnknownDeviceError(f"backend: one of {', '.join(self.backend_names)}; got {quoted(name)}")
-        if name in _OWN_BACKENDS:
-            self._backends[name] = importlib.import_module(_OWN_BACKENDS[name]).BACKEND
+        if name in OWN_BACKENDS:
+            self._backends[name] = importlib.import_module(OWN_BACKENDS[name]).BACKEND
         else:
             point = self._plugged_backends[name]
             try:
