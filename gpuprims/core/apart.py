@@ -15,10 +15,11 @@ from gpuprims.core.memory import reach
 class Apart:
     """Where arrays like those of a call may begin, so that those from number ``inputs`` on share no bytes with others.
 
-    Calls with arrays of the same shapes and strides need only compare addresses.
+    Calls with arrays of the same shapes and strides need only compare addresses. The inputs ``same`` are the array of
+    ``out=`` itself, in each such call.
     """
 
-    def __init__(self, given: Sequence[Any], inputs: int) -> None:
+    def __init__(self, given: Sequence[Any], inputs: int, same: Sequence[int] = ()) -> None:
         devices = {k: device for k, array in enumerate(given) if (device := device_of(array)) is not None}
         self._device = next(iter(devices.values()), None)
         places = sorted(devices) or [k for k, array in enumerate(given) if isinstance(array, np.ndarray)]
@@ -26,6 +27,7 @@ class Apart:
         # Kernels would take other memory for results on the host with gaps.
         self._fits = known and (bool(devices) or all(one.flags.carray for one in given[inputs:]))
         pairs = [(k, m) for k, m in combinations(places, 2) if m >= inputs and given[k].size and given[m].size]
+        pairs = [(k, m) for k, m in pairs if k not in same]
         reaches = {k: reach(given[k].shape, given[k].strides, given[k].dtype.itemsize) for k in places}
         # Two arrays meet if they begin at most so many bytes apart in either direction.
         self._pairs = [(k, m, reaches[m][0] - reaches[k][1], reaches[m][1] - reaches[k][0]) for k, m in pairs]

@@ -123,11 +123,18 @@ class WarmCalls:
             return None
 
     def find_into(
-        self, keywords: Hashable, arrays: tuple[Any, ...], out: Any, device: str | Device | None = None
+        self,
+        keywords: Hashable,
+        arrays: tuple[Any, ...],
+        out: Any,
+        device: str | Device | None = None,
+        *,
+        in_place: bool = False,
     ) -> tuple[Key | None, tuple[Any, ...], Run | None]:
         """Return the key of a call, its arrays with those of ``out=``, and what runs it.
 
-        There is no key if arrays of ``out=`` lie in memory of others.
+        There is no key if arrays of ``out=`` lie in memory of others. With ``in_place``, ``out`` may be one of the
+        arrays itself.
         """
         if out is None:
             if self._generation != REGISTRY.generation:
@@ -136,13 +143,14 @@ class WarmCalls:
             leveled = Asked.ever and (CHOSEN.here.get() or CHOSEN.choices)
             return self.look_up(self._leveled() if leveled else self._runs, keywords, arrays, device)
         given = (*arrays, *out) if type(out) is tuple else (*arrays, out)
-        key = self.key_of((keywords, type(out) is tuple, len(arrays)), given, device)
+        same = tuple([k for k, array in enumerate(arrays) if array is out]) if in_place else ()
+        key = self.key_of((keywords, type(out) is tuple, len(arrays), same), given, device)
         if key is None:
             return None, given, None
         run = self.find(key)
         apart = None if run is None else self._apart.get(run)
         if apart is None:
-            apart = Apart(given, len(arrays))
+            apart = Apart(given, len(arrays), same)
             if run is not None:
                 self._apart[run] = apart
         return (key, given, run) if apart.holds(given) else (None, given, None)
@@ -169,7 +177,7 @@ class WarmCalls:
         if step is not None:
             run = _after(step, run)
         if back is not None:
-            run = _before(back, run)
+            run = _after(run, back)
         self.keep_run(key, run)
 
     def keep_run(self, key: Key | None, run: Run) -> None:
@@ -205,8 +213,10 @@ def by_value(keyword: Any) -> bool:
 
 def runner_of(plan: LaunchPlan, operands: Operands, out: Out | None = None) -> Run:
     """Return what runs a plan on arrays like those of a call, followed by those of ``out=``."""
-    if out is None and (compute := plan.numpys(operands)) is not None:
-        run, numbers = _by_numpy(compute, plan, operands.label), numbers_of(operands)
+    numbers = numbers_of(operands)
+    writes = out is None or (not numbers and type(plan).run_into is LaunchPlan.run_into)
+    if writes and (compute := plan.numpys(operands)) is not None:
+        run = _by_numpy(compute, plan, operands, out)
         return _after(making_arrays(operands.label, numbers), run) if numbers else run
     return _launching(plan, operands, out)
 
@@ -226,17 +236,32 @@ def computing(device: Device, compute: Compute, otherwise: Run) -> Run:
     return run
 
 
-def _by_numpy(compute: Compute, plan: LaunchPlan, label: str) -> Run:
+def _by_numpy(compute: Compute, plan: LaunchPlan, operands: Operands, out: Out | None) -> Run:
     """Return what lets NumPy compute, and launches the kernels of a plan for arrays that it declines."""
-    launching = list[Run]()
+    launching, label, inputs = list[Run](), operands.label, len(operands.natives)
 
-    def launch(arrays: Sequence[Any]) -> Any:
+    def launch(given: Sequence[Any]) -> Any:
         if not launching:
-            operands = Operands(label, plan.device, tuple(arrays), True, unchanged)
-            launching.append(_launching(plan, operands, None))
-        return launching[0](arrays)
+            own = Operands(label, plan.device, tuple(given[:inputs]), True, unchanged)
+            launching.append(_launching(plan, own, out))
+        return launching[0](given)
 
-    return computing(plan.device, compute, launch)
+    return computing(plan.device, compute if out is None else _written(compute, inputs, plan, out), launch)
+
+
+def _written(compute: Compute, inputs: int, plan: LaunchPlan, out: Out) -> Compute:
+    """Return what lets NumPy compute, and copies results to the arrays after the inputs."""
+    single, several = plan.single, out.several
+
+    def write(*given: np.ndarray) -> Any:
+        found = compute(*given[:inputs])
+        if found is NotImplemented:
+            return found
+        for target, result in zip(given[inputs:], (found,) if single else found, strict=True):
+            np.copyto(target, result)
+        return given[inputs:] if several else given[inputs]
+
+    return write
 
 
 def _launching(plan: LaunchPlan, operands: Operands, out: Out | None) -> Run:
@@ -271,9 +296,5 @@ def _into(plan: LaunchPlan, inputs: int, out: Out, *, in_place: bool) -> Run:
     return run
 
 
-def _after(step: Step, run: Run) -> Run:
+def _after(step: Callable[[Any], Any], run: Callable[[Any], Any]) -> Run:
     return lambda arrays: run(step(arrays))
-
-
-def _before(back: Callable[[Any], Any], run: Run) -> Run:
-    return lambda arrays: back(run(arrays))

@@ -37,8 +37,8 @@ def found(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
         seen.append(run is not None)
         return run
 
-    def watched_into(self: WarmCalls, *given: Any) -> Any:
-        found = find_into(self, *given)
+    def watched_into(self: WarmCalls, *given: Any, **how: Any) -> Any:
+        found = find_into(self, *given, **how)
         seen.append(found[-1] is not None)
         return found
 

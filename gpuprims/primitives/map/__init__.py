@@ -195,7 +195,7 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
         if type(fn) is not str:
             fn = expression(fn, len(arrays) + (0 if index is None else 1 if type(index) is str else len(index)))
         keywords = (fn, variant) if index is None else (fn, variant, index)
-        key, given, run = _WARM.find_into(keywords, arrays, out, device)
+        key, given, run = _WARM.find_into(keywords, arrays, out, device, in_place=True)
         if run is not None:
             return run(given)
     try:
