@@ -76,6 +76,16 @@ class FoldSpec(KernelSpec):
         """See :class:`KernelSpec`."""
         return self.contracted and self.merges
 
+    @property
+    def _halved(self) -> int:
+        """How often the lanes of a CPU's kernel are halved, so that their values stay in narrow registers."""
+        several, wide = len(self.values) > 1, all(dtype.itemsize == _WIDE for dtype in self.values)
+        if not self.narrow:
+            return 0
+        if several:
+            return 2 if wide and len(self.values) == _PAIR else 1  # rows: cpu_chunks-narrow, cpu_chunks-wide
+        return int(wide and self.values[0].kind in "iu")  # sums of floats have the order of floats.c
+
     def macros(self) -> dict[str, int | str]:
         """Define the operator and the identity, and arrays of values with an array for each component."""
         fields, numbers = fields_of(self.values), range(len(self.values))
@@ -94,7 +104,7 @@ class FoldSpec(KernelSpec):
         if self.apart is not None:
             macros |= {"APART": int(self.apart), "SEVERAL": int(len(self.inputs) > 1)}
         if self.narrow is not None:
-            macros |= {"NARROW": int(self.narrow), "COMPONENTS": len(self.values)}
+            macros |= {"NARROW": int(self.narrow), "HALVED": self._halved}
         searched = self.better is not None and len(self.values) > 1 and (self.index is None or len(self.index) == 1)
         macros["SEARCHED"] = int(searched)
         macros["DECIDES"] = int(self.better is not None and self.values == (_BOOL,))
@@ -127,6 +137,8 @@ class FoldSpec(KernelSpec):
         return (_ROOMS / "reduce" / "kernels" / "folding.h",)
 
 
+# Bytes of numbers of which a vector register of 32 bytes holds four, and components of which lanes are halved again.
+_WIDE, _PAIR = 8, 2
 # Bytes of narrow elements: one alone in a load leaves memory idle (rows: warp-peeled).
 _NARROW = 2
 # True if kept elements are written side by side; "places" if their places are.

@@ -6,7 +6,7 @@
  * launch  any number of groups; each takes (output, part) pairs until none are left; if outputs have few elements, a
  *         contiguous range of outputs. A group is one work-item, or BLOCK that the compiler joins in a vector
  * host    ROW(o, j), ROW_END(j, last), MAP_ROW(row, j), OP(a, b), IDENTITY, STORE(o, j, value), COMMUTATIVE, APART,
- *         SEVERAL, NARROW, COMPONENTS
+ *         SEVERAL, HALVED
  * order   LANES accumulators side by side, in vector registers, fold a chunk; one accumulator if order matters; outputs
  *         of few elements are folded in order
  *
@@ -21,7 +21,7 @@
 #if COMMUTATIVE /* As many as Intel's compiler keeps in registers, two vectors of each component (rows: cpu_chunks-four). */
 #define LANES                                                                                                          \
     ((int)(sizeof(value_t) < 4 && sizeof(*x0) < 4 ? 128 / sizeof(value_t) : sizeof(value_t) >= 8 ? 16 : 32) >>         \
-     (NARROW && COMPONENTS > 1)) /* rows: cpu_chunks-narrow */
+     (BLOCK > 1 && HALVED > 1 ? 1 : HALVED)) /* rows: cpu_chunks-narrow, cpu_chunks-wide */
 #else
 #define LANES 1
 #endif
