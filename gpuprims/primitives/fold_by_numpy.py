@@ -26,8 +26,10 @@ FOLDS: dict[str, np.ufunc] = {
     "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or, "bitwise_xor": np.bitwise_xor,
 }  # fmt: skip
 _EXTREMES: dict[str, np.ufunc] = {"min": np.minimum, "max": np.maximum, "nanmin": np.fmin, "nanmax": np.fmax}
-# NumPy finds the smallest and the largest of floats by wide registers, as a kernel does.
-_MOST_EXTREMES = 2**18  # rows: by_numpy-extremes
+# NumPy finds the smallest and the largest numbers by wide registers, as a kernel does: floats, and bytes of integers.
+_MOST_EXTREMES, _MOST_BYTES = 2**18, 2**20  # rows: by_numpy-extremes, by_numpy-spreads
+# NumPy counts integers of so few bytes faster than kernels do, and others up to so many.
+_COUNTED, _MOST_COUNTED = 2, 2**20  # rows: by_numpy-counts
 TRUTHS: dict[str, np.ufunc] = {"any": np.logical_or, "all": np.logical_and}
 # Of bools, NumPy's end early, and NumPy looks at the first of more elements before a kernel is launched.
 _ANY_SIZE, _MOST_TRUTHS, _FIRST = 2**62, 2**20, 2**14  # rows: by_numpy-truths
@@ -57,9 +59,21 @@ def folds_by_numpy(
         shape = (1,) * len(form.shape) if keepdims else ()
         return ByNumPy(partial(_truth_of_bools, TRUTHS[op], op == "any", shape), Few(_ANY_SIZE, _ANY_SIZE))
     compute = _fold_of(op, form.dtype, axes if kept else None, keepdims, result)
-    if op in _EXTREMES and form.dtype in FLOATS and not kept and is_contiguous(form):
-        few = Few(_MOST_EXTREMES, _MOST_EXTREMES)
+    if not kept and is_contiguous(form):
+        few = _few_of_all(op, form.dtype, few)
     return None if compute is None else ByNumPy(compute, few._replace(near=0) if by_rows and rows > _ROWS_NEAR else few)
+
+
+def _few_of_all(op: str, dtype: Dtype, few: Few) -> Few:
+    """Return up to how many contiguous elements NumPy folds to one result."""
+    most = 0
+    if op in _PLACES and dtype.kind == "b":
+        most = _ANY_SIZE
+    elif op in _EXTREMES or op in _SPREADS or op in _PLACES:
+        most = _MOST_EXTREMES if dtype in FLOATS else _MOST_BYTES // dtype.itemsize
+    elif op == "count_nonzero" and dtype.kind in "iub":
+        most = _ANY_SIZE if dtype.itemsize <= _COUNTED else _MOST_COUNTED
+    return Few(max(few.near, most), max(few.woken, most))
 
 
 def _fold_of(op: str, dtype: Dtype, axes: tuple[int, ...] | None, keepdims: bool, result: Dtype) -> Compute | None:
@@ -69,10 +83,12 @@ def _fold_of(op: str, dtype: Dtype, axes: tuple[int, ...] | None, keepdims: bool
     how: dict[str, Any] = {"axis": axes, "keepdims": keepdims}
     if op in TRUTHS:
         return partial(TRUTHS[op].reduce, **how)
-    if op == "count_nonzero" and axes is None and not keepdims:
-        return lambda x: result.type(np.count_nonzero(x))
     if op == "count_nonzero":
+        if axes is None:
+            return partial(_count, keepdims)
         return lambda x: np.add.reduce(x != 0, dtype=result, **how)
+    if op in _SPREADS:
+        return partial(_SPREADS[op], how, floats)
     if op in _PLACES:
         if axes is not None and len(axes) > 1:
             return None
@@ -84,6 +100,32 @@ def _fold_of(op: str, dtype: Dtype, axes: tuple[int, ...] | None, keepdims: bool
         return None
     fold = partial(folds[op].reduce, dtype=result, **how)
     return partial(extreme_of_floats, fold) if floats else fold
+
+
+def _count(keepdims: bool, x: np.ndarray) -> Any:
+    """Return how many elements are not zero."""
+    found = np.int64(np.count_nonzero(x))
+    return found.reshape((1,) * x.ndim) if keepdims else found
+
+
+def _both_extremes(how: dict[str, Any], floats: bool, x: np.ndarray) -> Any:
+    """Return minima and maxima; NotImplemented as :func:`extreme_of_floats`."""
+    least, most = np.minimum.reduce(x, **how), np.maximum.reduce(x, **how)
+    return (least, most) if not floats or (_are_sure(least) and _are_sure(most)) else NotImplemented
+
+
+def _spread(how: dict[str, Any], floats: bool, x: np.ndarray) -> Any:
+    """Return how far maxima lie above minima; NotImplemented for floats that are all equal, and for NaN."""
+    least, most = np.minimum.reduce(x, **how), np.maximum.reduce(x, **how)
+    if not floats:
+        return np.subtract(most, least)
+    with np.errstate(all="ignore"):
+        found = np.subtract(most, least)
+    sure = found > 0
+    return found if (sure.all() if found.ndim else sure) else NotImplemented
+
+
+_SPREADS: dict[str, Callable[..., Any]] = {"minmax": _both_extremes, "ptp": _spread}
 
 
 def _fold_floats(op: str, shape: tuple[int, ...], x: np.ndarray) -> Any:
@@ -109,17 +151,21 @@ def _truth_of_bools(fold: np.ufunc, decides: bool, shape: tuple[int, ...], x: np
 def extreme_of_floats(fold: Compute, *arrays: np.ndarray) -> Any:
     """Return minima or maxima; NotImplemented for NaN, and for zeros, whose signs may differ."""
     found = fold(*arrays)
+    return found if _are_sure(found) else NotImplemented
+
+
+def _are_sure(found: Any) -> bool:
+    """Return True if extremes are neither NaN nor zeros."""
     if not found.ndim:
-        return found if found < 0 or found > 0 else NotImplemented
-    sure = (found < 0) | (found > 0)
-    return found if sure.all() else NotImplemented
+        return bool(found < 0 or found > 0)
+    return bool(((found < 0) | (found > 0)).all())
 
 
 def _place_of_float(find: Callable[..., Any], how: dict[str, Any], x: np.ndarray) -> Any:
-    """Return the places of extremes; NotImplemented with NaN."""
+    """Return the places of extremes; NotImplemented with NaN, whose place NumPy finds first."""
     if how["axis"] is not None or how["keepdims"]:
         return NotImplemented if np.isnan(x).any() else find(x, **how)
-    place = find(x)  # that of a NaN, if there is one
+    place = find(x)
     found = x.item(place)
     return place if found == found else NotImplemented
 

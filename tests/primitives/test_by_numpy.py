@@ -58,6 +58,14 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "compact, arithmetic": (lambda x, **at: G.compact(x, "(x * x - x < 3) | (x == 2)", **at), REAL[1:]),
     "compact, mask": (lambda x, **at: G.compact(x, x != x.ravel()[0], **at), (*REAL, "float16", "complex64")),
     "compact, elements": (lambda x, **at: G.compact(x, "x", **at), REAL),
+    "compact, axis": (
+        lambda x, **at: G.compact(x, np.arange(x.shape[-1]) % 3 == 0, axis=-1, **at),
+        (*REAL, "float16", "complex64"),
+    ),
+    "minmax": (lambda x, **at: G.reduce(x, op="minmax", **at), REAL),
+    "ptp": (lambda x, **at: G.reduce(x, op="ptp", **at), REAL[1:]),
+    "count_nonzero": (lambda x, **at: G.count_nonzero(x, keepdims=True, **at), INTEGERS),
+    "argmax of all": (lambda x, **at: G.reduce(x, op="argmax", **at), REAL),
     "nonzero": (G.nonzero, ("bool", "float32")),
     "argwhere": (G.argwhere, ("bool", "float32")),
     "sums by key": (lambda x, **at: G.reduce(x.ravel(), by=np.arange(x.size) % 5, **at), ("int32",)),
@@ -93,6 +101,8 @@ WOKEN: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
         lambda x, **at: G.top_k(x.ravel(), x.size, **at),
         ("bool", "int8", "uint8", "int16", "uint16", "uint64", "float64"),
     ),
+    "diff": (lambda x, **at: G.diff(x, **at), REAL),
+    "diff, twice": (lambda x, **at: G.diff(x, 2, **at), ("int16", "float32")),
     "map": (lambda x, **at: G.map("2*x + x/4 - 1", x, **at), FLOATS),
     "map of integers": (lambda x, **at: G.map("(x * x - 7) // 3 + (x & 5)", x, **at), INTEGERS[1:]),
     "map of roots": (lambda x, **at: G.map("sqrt(abs(x)) + x**2", x, **at), FLOATS),
@@ -109,7 +119,9 @@ WOKEN: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "argmin": (lambda x, **at: G.reduce(x, op="argmin", axis=-1, **at), REAL),
     "any": (lambda x, **at: G.reduce(x, op="any", axis=0, **at), REAL),
     "all": (lambda x, **at: G.reduce(x, op="all", **at), REAL),
-    "count_nonzero": (lambda x, **at: G.reduce(x, op="count_nonzero", **at), REAL),
+    "count_nonzero, floats": (lambda x, **at: G.reduce(x, op="count_nonzero", **at), REAL),
+    "minmax, first axis": (lambda x, **at: G.reduce(x, op="minmax", axis=0, **at), REAL),
+    "ptp, rows": (lambda x, **at: G.reduce(x, op="ptp", axis=-1, **at), REAL[1:]),
     "xor": (lambda x, **at: G.reduce(x, op="bitwise_xor", **at), INTEGERS),
     "scan": (G.scan, INTEGERS),
     "scan, axis": (lambda x, **at: G.scan(x, op="max", axis=-1, **at), INTEGERS),
@@ -221,3 +233,30 @@ def test_numpy_looks_at_the_first_bools(device: gpuprims.Device, numpy_computes:
                 kept = gpuprims.reduce(given, op=op, keepdims=True, device=device)
                 assert kept.shape == (1, 1)
                 assert kept[0, 0] == expected
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32"])
+def test_numpy_writes_to_out(
+    host: gpuprims.Device, rng: np.random.Generator, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Few, "most", lambda self, driver: self.woken if Switch.on else 0)
+    forget_calls()
+    x = elements(np.dtype(dtype), rng, "plain", (7, 30))
+    room, place, expected = np.empty_like(x), np.empty((), np.int64), x + x
+    monkeypatch.setattr(Switch, "on", True)
+    for _ in range(3):
+        room[:] = 0
+        assert gpuprims.map("x + x", x, out=room, device=host) is room
+        assert np.array_equal(room, expected)
+        assert gpuprims.reduce(x, op="argmax", out=place, device=host) is place
+        assert place == x.argmax()
+    for k in range(1, 4):  # in place, where the elements change each time
+        assert gpuprims.map("x + y", room, x, out=room, device=host) is room
+        assert np.array_equal(room, expected + k * x)
+    x[0, 0] = 0 if dtype == "int32" else np.nan  # which a kernel computes
+    least, most = np.empty((), dtype), np.empty((), dtype)
+    for _ in range(2):
+        found = gpuprims.reduce(x, op="minmax", out=(least, most), device=host)
+        assert found[0] is least
+        assert found[1] is most
+        assert np.array_equal([least, most], [x.min(), x.max()], equal_nan=True)

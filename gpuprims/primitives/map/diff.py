@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, overload
 
 import numpy as np
 
 from gpuprims.core.arrays import NUMBERS
+from gpuprims.core.by_numpy import Few, noticed
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.layout import is_contiguous
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.taking import Step
-from gpuprims.core.warm_calls import Key, WarmCalls
+from gpuprims.core.warm_calls import Key, WarmCalls, computing
 from gpuprims.errors import ShapeError
-from gpuprims.expressions import Expr, trace
+from gpuprims.expressions import Expr, trace, typed
+from gpuprims.expressions.exact import is_exact
+from gpuprims.primitives.floats_by_numpy import has_nan
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.map.diff_plan import MOST, check_diff, differences
 from gpuprims.primitives.map.orders import axes_in_memory
@@ -26,6 +29,8 @@ from gpuprims.primitives.signatures import Array, Host, HostArray, Out
 
 _WARM = WarmCalls()
 _SAME = trace(lambda element: element, 1)
+# Views along other axes than the first do not lie together, so that a map leaves them to kernels.
+_FEW = Few(near=0, woken=2**15)  # rows: by_numpy-diff
 
 
 @overload
@@ -109,6 +114,8 @@ def diff(
     operands = as_operands("diff", (a, *ends), device)
     left, along = check_diff(operands, n, axis)
     if key is not None and 0 < n <= MOST and operands.as_given:
+        if _is_of_few(operands, n, along):
+            return _by_numpy(key, operands, n, along)
         _keep(key, operands, n, along)
     own, *given = operands.natives
     if not left:
@@ -122,6 +129,34 @@ def diff(
         left -= once
         own = _differences(operands, own, once, along, None if left else out)
     return operands.to_caller(own) if out is None else out
+
+
+def _is_of_few(operands: Operands, times: int, axis: int) -> bool:
+    """Return True if NumPy computes a call along an axis but the first, with the bits of the kernels but for NaN."""
+    (array,) = operands.natives
+    if not operands.in_place or not array.flags.c_contiguous or axis == 0 or array.shape[axis] <= times:
+        return False
+    if not 0 < array.size <= _FEW.most(operands.driver):
+        return False
+    return is_exact(typed(differences(times, array.dtype.kind == "b"), (array.dtype,) * (times + 1)))
+
+
+def _by_numpy(key: Key, operands: Operands, times: int, axis: int) -> Any:
+    """Let NumPy compute a call, and those like it; a kernel computes those that have NaN."""
+    compute = noticed(operands.driver, "map", partial(_computed, times, axis))
+
+    def otherwise(arrays: Sequence[Any]) -> Any:
+        return _differences(as_operands("diff", tuple(arrays), operands.device), arrays[0], times, axis, None)
+
+    run = computing(operands.device, compute, otherwise)
+    _WARM.keep_run(key, run)
+    return run(operands.natives)
+
+
+def _computed(times: int, axis: int, array: np.ndarray) -> Any:
+    with np.errstate(all="ignore"):
+        found = np.diff(array, times, axis)
+    return NotImplemented if array.dtype.kind == "f" and has_nan(found) else found
 
 
 def _differences(operands: Operands, array: Any, times: int, axis: int, out: Any) -> Any:
