@@ -22,6 +22,8 @@ _LEAST_ALONE = 8  # rows: long_rows
 _ITEMS, _LEAST_PIECE = 16, 128  # rows: long_rows
 # Vectors of a row whose sums are in a CPU's registers together.
 _CPU_VECTORS = 8
+# Bytes of one of them.
+_CPU_VECTOR_BYTES = 64
 
 
 def one_long_row(least: int) -> Refusal:
@@ -42,7 +44,10 @@ def one_long_row(least: int) -> Refusal:
 def long_row_block(chosen: Any, reads: Neighbourhood, value: np.dtype[Any], length: int) -> Block:
     """Return the block of a variant for rows of ``length``; ``chunk`` weights are in a GPU's local memory at once."""
     if chosen.block == 1:
-        return Block(chosen.items, chunk=_CPU_VECTORS)
+        chunk = _CPU_VECTORS
+        while chunk > 1 and length * value.itemsize <= chunk // 2 * _CPU_VECTOR_BYTES:  # rows: cpu_long_rows-short
+            chunk //= 2
+        return Block(chosen.items, chunk=chunk)
     items = _ITEMS // (value.itemsize // 4)
     shares = [chosen.block >> k for k in range(5) if chosen.block >> k]
     wide = [lanes for lanes in shares if lanes * items < 2 * length] or shares[-1:]

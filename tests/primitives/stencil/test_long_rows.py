@@ -34,7 +34,7 @@ def results(device: gpuprims.Device, x: np.ndarray, weights: np.ndarray, **how: 
 @pytest.mark.parametrize("length", [41, 63, 161, 301, 2101])
 def test_integers(device: gpuprims.Device, rng: np.random.Generator, length: int, mode: str) -> None:
     weights = rng.integers(-9, 9, length)
-    for shape in ((1,), (70,), (5000,), (37, 90), (2, 3, 300)):
+    for shape in ((1,), (70,), (5000,), (60, 8), (37, 90), (2, 3, 300)):
         x = rng.integers(-99, 99, shape).astype(np.int32)
         for got in results(device, x, weights, mode=mode, cval=2):
             assert_equal(got, expected(x.astype(np.int64), weights, mode).astype(np.int32))

@@ -7,7 +7,8 @@
  * host    gp_within and gp_load_element (stencil.h), gp_result
  *
  * The elements that PIECE weights need are in private memory. The sums of CHUNK vectors of columns are in registers: each
- * weight is read once for all of them. Each sum adds its neighbours in the order of their indices.
+ * weight is read once for all of them. Each sum adds its neighbours in the order of their indices. Places beyond the ends
+ * are the same in all rows, so that those of short rows are found once (rows: cpu_long_rows-short).
  */
 #define TAPS (HIGH_X - LOW_X + 1)
 #define WIDE (CHUNK * VECTOR_LOCAL)
@@ -18,14 +19,28 @@ typedef VECTOR_OF(sum_t, VECTOR_LOCAL) vector_t;
 #define LOAD(from) GP_JOINED(vload, VECTOR_LOCAL)(0, from)
 #define STORE_AT(to, vector) GP_JOINED(vstore, VECTOR_LOCAL)(vector, 0, to)
 
-/* Write `taken` elements of a row, from `start` on, to private memory. */
-DEVICE void fill_row(sum_t *to, GLOBAL const stored_t *row, const layout_t layout, const i64 start, const int taken)
+/* Find the places of `taken` elements of any row, from `start` on. */
+DEVICE void find_places_in_row(i32 *places, const layout_t layout, const i64 start, const int taken)
+{
+    for (int k = 0; k < taken; k++) places[k] = gp_element_at(LENGTH, min((i32)start + k, LENGTH - 1 + HIGH_X));
+}
+
+/* Write `taken` elements of a row, from `start` on, to private memory; `known` if their places are. */
+DEVICE void fill_row(sum_t *to, GLOBAL const stored_t *row, const layout_t layout, const i64 start, const int taken, const i32 *places,
+                     const int known)
 {
     const int inside = (int)clamp(-start, (i64)0, (i64)taken), end = (int)clamp(LENGTH - start, (i64)inside, (i64)taken);
-    for (int k = 0; k < inside; k++) to[k] = MODE_CONSTANT ? BEYOND : gp_load_element(row, LENGTH, (i32)start + k);
     for (int k = inside; k < end; k++) to[k] = NUMBER(row[start + k]);
-    for (int k = end; k < taken; k++)
-        to[k] = MODE_CONSTANT ? BEYOND : gp_load_element(row, LENGTH, min((i32)start + k, LENGTH - 1 + HIGH_X));
+    for (int side = 0; side < 2; side++) {
+        const int from = side ? end : 0, until = side ? taken : inside;
+        if (MODE_CONSTANT) {
+            for (int k = from; k < until; k++) to[k] = BEYOND;
+        } else if (known) {
+            for (int k = from; k < until; k++) to[k] = NUMBER(row[places[k]]);
+        } else {
+            for (int k = from; k < until; k++) to[k] = gp_load_element(row, LENGTH, min((i32)start + k, LENGTH - 1 + HIGH_X));
+        }
+    }
 }
 
 /* Add `taps` neighbours of WIDE columns, times their weights, to the sums. */
@@ -49,6 +64,9 @@ void stencil_cpu_long_rows(INPUTS, OUTPUTS, const layout_t layout)
 {
     const i64 across = (LENGTH + ITEMS - 1) / ITEMS;
     sum_t elements[ITEMS + AT_ONCE - 1], sums[ITEMS];
+    i32 places[ITEMS + AT_ONCE - 1];
+    const int known = !MODE_CONSTANT && across == 1 && TAPS <= PIECE;
+    if (known) find_places_in_row(places, layout, LOW_X, (LENGTH + WIDE - 1) / WIDE * WIDE + TAPS - 1);
 
     for (i64 task = get_group_id(0); task < across * ROWS * PLANES_Z * BATCHES; task += get_num_groups(0)) {
         const i64 first = task % across * ITEMS, y = task / across % ROWS, z = task / across / ROWS % PLANES_Z;
@@ -60,7 +78,7 @@ void stencil_cpu_long_rows(INPUTS, OUTPUTS, const layout_t layout)
         for (int piece = 0; piece < TAPS; piece += AT_ONCE) {
             /* 1. Load the elements for a piece of the weights. */
             const int taps = min(AT_ONCE, TAPS - piece);
-            fill_row(elements, row, layout, first + LOW_X + piece, wide + taps - 1);
+            fill_row(elements, row, layout, first + LOW_X + piece, wide + taps - 1, places, known);
 
             /* 2. Add them. */
             GLOBAL const sum_t *weights = x1 + layout.offset[1] + piece;
