@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial, wraps
-from typing import Any, NamedTuple, ParamSpec
+from typing import Any, NamedTuple, ParamSpec, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out, host_results
 from gpuprims.core.warm_calls import WarmCalls
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError, quoted
-from gpuprims.expressions import computable
+from gpuprims.expressions import Expr, computable
 from gpuprims.ndimage.arguments import mode_of
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.stencil.calls import run
@@ -80,6 +80,14 @@ class Bound(NamedTuple):
     requests: tuple[StencilRequest, ...]
 
 
+@runtime_checkable
+class Composed(Protocol):
+    """A call of several filters."""
+
+    def run(self, key: Any) -> Any:
+        """Apply the filters; a later call with the same key does no more than that."""
+
+
 def begin(label: str, given: Any, output: Any, device: str | Device | None) -> Call:
     """Find the device of a call, and check ``output=``: None, a dtype, or an array."""
     operands = as_operands(label, (given,), device)
@@ -108,7 +116,7 @@ def begin(label: str, given: Any, output: Any, device: str | Device | None) -> C
 
 
 def filtering(bind: Callable[P, Any]) -> Callable[P, Any]:
-    """Decorate a function that returns a :class:`Bound`: run it, and refuse unknown keywords."""
+    """Decorate a function that returns a :class:`Bound` or a :class:`Composed`: run it, and refuse unknown keywords."""
     known = frozenset(keywords_of(bind))
 
     @wraps(bind)
@@ -121,7 +129,9 @@ def filtering(bind: Callable[P, Any]) -> Callable[P, Any]:
                 f"ndimage.{bind.__name__}", keywords_of(bind), {k: v for k, v in keywords.items() if k not in known}
             )
         bound = bind(*args, **keywords)
-        return run_bound(bound, key) if isinstance(bound, Bound) else bound
+        if isinstance(bound, Bound):
+            return run_bound(bound, key)
+        return bound.run(key) if isinstance(bound, Composed) else bound
 
     return call
 
@@ -166,6 +176,22 @@ def run_bound(bound: Bound, key: Any = None) -> Any:
         return copied(call, run_bound(Bound(on_device(call), requests)))
     first, *others = requests or (_unchanged(call),)
     return run(call.operands, first._replace(then=tuple(others)), call.out, None, partial(_WARM.keep, key))
+
+
+def run_several(call: Call, parts: Sequence[Bound], combine: Expr, key: Any) -> Any:
+    """Apply the stencils of several calls, and then a function to their results."""
+    keys = [None if key is None else (*key, k) for k in range(len(parts))]
+    results = [run_bound(part, own) for part, own in zip(parts, keys, strict=True)]
+    device, operands = call.operands.device, call.operands
+    if key is not None and operands.in_place and operands.as_given and call.out is None and call.behind is None:
+        runs = [run for own in keys if (run := _WARM.find(own)) is not None]
+
+        def run_again(given: Sequence[Any]) -> Any:
+            return map_arrays(combine, *[run(given) for run in runs], device=device)
+
+        if len(runs) == len(parts):
+            _WARM.keep_run(key, run_again)
+    return copied(call, map_arrays(combine, *results, device=device))
 
 
 def on_device(call: Call) -> Call:

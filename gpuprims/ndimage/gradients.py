@@ -11,7 +11,7 @@ from gpuprims.ndimage.arguments import axes_of, each_axis
 from gpuprims.ndimage.calls import Call, begin, filtering
 from gpuprims.ndimage.gaussians import gaussian_lines
 from gpuprims.ndimage.lines import Line
-from gpuprims.ndimage.sums import filtered_parts, lengths, sum_of, summed
+from gpuprims.ndimage.sums import length, length_of, sum_of, summed
 
 
 @filtering
@@ -77,7 +77,7 @@ def gaussian_gradient_magnitude(
     array([0.85, 2.17, 0.  , 2.17, 0.85], dtype=float32)
     """
     call = begin("ndimage.gaussian_gradient_magnitude", input, output, device)
-    return lengths(call, filtered_parts(call, _derivatives(call, 1, sigma, mode, truncate, radius, axes), cval))
+    return length(call, _derivatives(call, 1, sigma, mode, truncate, radius, axes), cval)
 
 
 def _derivatives(
@@ -164,7 +164,7 @@ def generic_gradient_magnitude(
            [20., 20.]], dtype=float32)
     """
     call = begin("ndimage.generic_gradient_magnitude", input, output, device)
-    return lengths(call, _by(call, input, derivative, mode, cval, extra_arguments, extra_keywords, axes))
+    return length_of(call, _by(call, input, derivative, mode, cval, extra_arguments, extra_keywords, axes))
 
 
 def _by(

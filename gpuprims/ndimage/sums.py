@@ -3,45 +3,74 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpuprims.ndimage.calls import Bound, Call, copied, on_device, run_bound
+from gpuprims.expressions import Expr, trace
+from gpuprims.ndimage.calls import Bound, Call, copied, on_device, run_several
 from gpuprims.ndimage.lines import Line, filtered
 from gpuprims.primitives.map import map as map_arrays
 
 
+class Several(NamedTuple):
+    """Filters of one array, and the function of their results."""
+
+    call: Call
+    parts: tuple[Bound, ...]
+    combine: Expr
+
+    def run(self, key: Any) -> Any:
+        """Apply the filters; a later call with the same key does no more than that."""
+        return run_several(self.call, self.parts, self.combine, key)
+
+
 def summed(call: Call, lines: Sequence[Sequence[Line]], cval: Any) -> Any:
-    """Return the sum of several filters of the same array."""
-    return sum_of(call, filtered_parts(call, lines, cval))
+    """Return what sums several filters of the same array."""
+    return _several(call, lines, cval, of_squares=False)
 
 
-def filtered_parts(call: Call, lines: Sequence[Sequence[Line]], cval: Any) -> list[Any]:
-    """Return the results of several filters of the same array, on its device."""
+def length(call: Call, lines: Sequence[Sequence[Line]], cval: Any) -> Any:
+    """Return what takes the square root of the sum of the squares of several filters of the same array."""
+    return _several(call, lines, cval, of_squares=True)
+
+
+def _several(call: Call, lines: Sequence[Sequence[Line]], cval: Any, *, of_squares: bool) -> Any:
+    if not lines:
+        return Bound(call, ())
     there = on_device(call)
-    return [run_bound(filtered(there, one, cval)) for one in lines]
+    parts = tuple([filtered(there, one, cval) for one in lines])
+    return Several(call, parts, _combining(len(parts), call.result, of_squares=of_squares))
 
 
 def sum_of(call: Call, parts: Sequence[Any]) -> Any:
     """Return the sum of arrays; the array itself for none, as SciPy."""
-    return _combined(call, parts, lambda v: v, lambda v: v)
+    return _combined(call, parts, of_squares=False)
 
 
-def lengths(call: Call, parts: Sequence[Any]) -> Any:
+def length_of(call: Call, parts: Sequence[Any]) -> Any:
     """Return the square root of the sum of the squares of arrays."""
-    return _combined(call, parts, lambda v: v * v, np.sqrt)
+    return _combined(call, parts, of_squares=True)
 
 
-def _combined(call: Call, parts: Sequence[Any], each: Callable[[Any], Any], last: Callable[[Any], Any]) -> Any:
-    """Return a function of the sum of a function of each array, in the result's dtype."""
+def _combined(call: Call, parts: Sequence[Any], *, of_squares: bool) -> Any:
+    """Return a function of arrays, in the result's dtype."""
     if not parts:
         return Bound(call, ())
+    combine = _combining(len(parts), call.result, of_squares=of_squares)
+    return copied(call, map_arrays(combine, *parts, device=call.operands.device))
+
+
+@lru_cache(maxsize=256)
+def _combining(arrays: int, result: np.dtype[Any], *, of_squares: bool) -> Expr:
+    """Return the function of so many results of filters, of a dtype."""
+    each: Callable[[Any], Any] = (lambda v: v * v) if of_squares else (lambda v: v)
 
     def combine(first: Any, *others: Any) -> Any:
         total = each(first)
         for one in others:
             total = total + each(one)
-        return last(total).astype(call.result)
+        return (np.sqrt(total) if of_squares else total).astype(result)
 
-    return copied(call, map_arrays(combine, *parts, device=call.operands.device))
+    return trace(combine, arrays)
