@@ -27,7 +27,7 @@ FOLDS: dict[str, np.ufunc] = {
 }  # fmt: skip
 _EXTREMES: dict[str, np.ufunc] = {"min": np.minimum, "max": np.maximum, "nanmin": np.fmin, "nanmax": np.fmax}
 # NumPy finds the smallest and the largest numbers by wide registers, as a kernel does: floats, and bytes of integers.
-_MOST_EXTREMES, _MOST_BYTES = 2**18, 2**20  # rows: by_numpy-extremes, by_numpy-spreads
+_MOST_EXTREMES, _MOST_BESIDE_NAN, _MOST_BYTES = 2**18, 2**20, 2**20  # rows: by_numpy-extremes, by_numpy-spreads
 # NumPy counts integers of so few bytes faster than kernels do, and others up to so many.
 _COUNTED, _MOST_COUNTED = 2, 2**20  # rows: by_numpy-counts
 TRUTHS: dict[str, np.ufunc] = {"any": np.logical_or, "all": np.logical_and}
@@ -59,9 +59,14 @@ def folds_by_numpy(
         shape = (1,) * len(form.shape) if keepdims else ()
         return ByNumPy(partial(_truth_of_bools, TRUTHS[op], op == "any", shape), Few(_ANY_SIZE, _ANY_SIZE))
     compute = _fold_of(op, form.dtype, axes if kept else None, keepdims, result)
-    if not kept and is_contiguous(form):
+    together = is_contiguous(form) or (op not in _PLACES and _is_in_fortran_order(form))
+    if not kept and together:
         few = _few_of_all(op, form.dtype, few)
     return None if compute is None else ByNumPy(compute, few._replace(near=0) if by_rows and rows > _ROWS_NEAR else few)
+
+
+def _is_in_fortran_order(form: Form) -> bool:
+    return is_contiguous(form._replace(shape=form.shape[::-1], strides=form.strides[::-1]))
 
 
 def _few_of_all(op: str, dtype: Dtype, few: Few) -> Few:
@@ -71,6 +76,7 @@ def _few_of_all(op: str, dtype: Dtype, few: Few) -> Few:
         most = _ANY_SIZE
     elif op in _EXTREMES or op in _SPREADS or op in _PLACES:
         most = _MOST_EXTREMES if dtype in FLOATS else _MOST_BYTES // dtype.itemsize
+        most = _MOST_BESIDE_NAN if op in ("nanmin", "nanmax") and dtype in FLOATS else most
     elif op == "count_nonzero" and dtype.kind in "iub":
         most = _ANY_SIZE if dtype.itemsize <= _COUNTED else _MOST_COUNTED
     return Few(max(few.near, most), max(few.woken, most))
