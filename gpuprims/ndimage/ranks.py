@@ -173,9 +173,14 @@ def _extreme_of_long(call: Call, lines: Sequence[Line], cval: Any, *, larger: bo
 
 def spans_of(low: int, length: int) -> list[Span]:
     """Return offsets of a few neighbours to compare at a time, whose sums are ``length`` ones from ``low`` on."""
+    passes, most = 1, 1
+    while _LONGEST**passes < length:
+        passes += 1
+    while most**passes < length:  # as many in each pass (stencil's row extremes-long)
+        most += 1
     spans, step = list[Span](), 1  # results so far are of ``step`` neighbours, from their own place on
     while step < length:
-        times = min(-(-length // step), _LONGEST)
+        times = min(-(-length // step), most)
         reached = min(times * step, length)
         places = [min(k * step, reached - step) for k in range(times)]
         spans.append(tuple(places))

@@ -12,6 +12,7 @@ from scipy import ndimage as scipy_ndimage
 
 import gpuprims
 from gpuprims import ndimage
+from gpuprims.ndimage.ranks import spans_of
 from gpuprims.primitives.stencil.calls import run
 
 # Each call is a kernel to compile, but for NumPy.
@@ -86,3 +87,15 @@ def test_bools_and_halves(device: gpuprims.Device, rng: np.random.Generator) -> 
 def test_errors_say_what_to_do(call: Callable[[Any], object], said: str) -> None:
     with gpuprims.use_device("reference"), pytest.raises(gpuprims.errors.GpuprimsError, match=said):
         call(np.ones((4, 5)))
+
+
+@pytest.mark.parametrize("length", [32, 39, 100, 961, 962, 40_000])
+def test_passes_of_a_long_line_compare_each_neighbour(length: int) -> None:
+    for low in (-7, 0, -length // 2):
+        reached = {0}
+        spans = spans_of(low, length)
+        for span in spans:
+            reached = {at + step for at in reached for step in span}
+        assert reached == set(range(low, low + length))
+        assert max(map(len, spans)) <= 31
+        assert max(map(len, spans)) - min(map(len, spans)) <= 3

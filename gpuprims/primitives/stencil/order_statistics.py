@@ -60,6 +60,7 @@ def of_rank(offsets: tuple[Index, ...], rank: int, element: Dtype, result: Dtype
 @lru_cache(maxsize=256)
 def of_box(spans: tuple[Span, ...], element: Dtype, result: Dtype, *, larger: bool) -> Stencil:
     """Return the stencil of the smallest or the largest element of a box, given its offsets along one to three axes."""
+    # Callers split long lines in passes of as many neighbours each (rows: extremes-long).
     lengths = list(map(len, spans))
     if lengths.count(1) >= len(spans) - 1 or (len(spans) == _MOST and math.prod(lengths) <= _MOST_IN_SPACE):
         return _of(_extreme(tuple(product(*spans)), larger=larger), element, result)
