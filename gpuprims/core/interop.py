@@ -81,7 +81,7 @@ def reader_of(label: str, array: Any) -> Callable[[Any], Any]:
         )
 
     def back(result: Any) -> Any:
-        array = reader(producer_of(result))
+        array = reader(producer_of(np.asarray(result) if isinstance(result, np.generic) else result))
         dtype = getattr(array, "dtype", None)
         if isinstance(dtype, np.dtype) and dtype != result.dtype:  # JAX narrows 64 bits by default
             raise DtypeError(

@@ -14,7 +14,7 @@ from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.layout import Form, is_contiguous
 from gpuprims.core.operands import Operands
-from gpuprims.core.outputs import Out, check_out, host_results, written_forms
+from gpuprims.core.outputs import Out, check_out, each_result, host_results, written_forms
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Explanation, Variant
@@ -138,7 +138,7 @@ class LaunchPlan:
         if out is None and (compute := self.numpys(operands)) is not None:
             found = compute(*operands.natives)
             if found is not NotImplemented:
-                return operands.as_caller_wants(found)
+                return each_result(operands.as_caller_wants, found)
         if out is not None:
             check_out(operands.label, self.results, out.natives)
             if operands.in_place or not operands.on_host:

@@ -187,3 +187,8 @@ def host_results(operands: Operands, results: Sequence[np.ndarray], out: Out | N
         return out.given
     wanted = tuple(operands.as_caller_wants(result) for result in results)
     return wanted[0] if single else wanted
+
+
+def each_result(function: Callable[[Any], Any], results: Any) -> Any:
+    """Apply a function to the one result, or to each of several."""
+    return tuple(map(function, results)) if isinstance(results, tuple) else function(results)

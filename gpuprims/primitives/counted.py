@@ -11,7 +11,7 @@ import numpy as np
 from gpuprims.core.launch_plan import LaunchPlan, nothing
 from gpuprims.core.memory import cut_array
 from gpuprims.core.operands import Operands
-from gpuprims.core.outputs import Out, fits
+from gpuprims.core.outputs import Out, each_result, fits
 from gpuprims.primitives.beginnings import beginning, beginnings, to_out
 
 
@@ -114,8 +114,3 @@ class CountedPlan(LaunchPlan):
         lengths = [count] * len(found) if self.lengths is None else self.lengths(count)
         parts = tuple([cut(one, 0, (length,)) for one, length in zip(found, lengths, strict=True)])
         return parts[0] if len(parts) == 1 else parts
-
-
-def each_result(function: Callable[[Any], Any], results: Any) -> Any:
-    """Apply a function to the one result, or to each of several."""
-    return tuple(map(function, results)) if isinstance(results, tuple) else function(results)

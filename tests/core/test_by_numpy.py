@@ -51,6 +51,23 @@ def test_no_kernel_is_compiled(
     assert computed == [True, True]  # the first call, and the one that is kept
 
 
+def test_arrays_of_other_libraries_come_back(host: gpuprims.Device, numpy_computes: None) -> None:
+    strict = pytest.importorskip("array_api_strict")
+    x = strict.asarray(X)
+    calls: list[Callable[[], Any]] = [
+        lambda: gpuprims.reduce(x, device=host),  # NumPy returns a scalar, which has no __dlpack__
+        lambda: gpuprims.reduce(x, op="minmax", device=host),
+        lambda: gpuprims.sort(x, device=host),
+    ]
+    for call, expected in zip(calls, [X.sum(), (X.min(), X.max()), np.sort(X)], strict=True):
+        for _ in range(3):
+            found = call()
+            assert type(found) is tuple or type(found) is type(x)
+            for one, right in zip(found, expected, strict=True) if type(found) is tuple else [(found, expected)]:
+                assert type(one) is type(x)
+                np.testing.assert_array_equal(np.from_dlpack(one), right)
+
+
 def test_variants_asked_for_and_other_memory_are_obeyed(
     host: gpuprims.Device, numpy_computes: None, computed: list[bool]
 ) -> None:

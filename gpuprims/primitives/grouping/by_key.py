@@ -10,10 +10,10 @@ import numpy as np
 
 from gpuprims.core.determinism import asks_for_device
 from gpuprims.core.device import Device
+from gpuprims.core.outputs import each_result
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.expressions import trace
 from gpuprims.operators import OPERATORS, Op, as_map, make_folding
-from gpuprims.primitives.counted import each_result
 from gpuprims.primitives.found import must_find
 from gpuprims.primitives.grouping.groups import Groups
 from gpuprims.primitives.grouping.indices import scatter
