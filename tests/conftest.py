@@ -212,6 +212,13 @@ def numpy_computes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     forget_calls()
 
 
+@pytest.fixture(params=["kernels", "numpy"])
+def either_computes(request: pytest.FixtureRequest) -> None:
+    """Let kernels compute few elements of host arrays, and then NumPy."""
+    if request.param == "numpy":
+        request.getfixturevalue("numpy_computes")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def written_scratch() -> Iterator[None]:
     """Under Oclgrind, hand out scratch memory that has been written.

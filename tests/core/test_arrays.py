@@ -14,6 +14,8 @@ import gpuprims
 from gpuprims.core import operands
 from gpuprims.errors import ArgumentError, ArrayError, BackendUnavailableError, DeviceMismatchError, DtypeError
 
+pytestmark = pytest.mark.usefixtures("either_computes")
+
 # NumPy -------------------------------------------------------------------------------------------------------------
 
 
