@@ -16,8 +16,6 @@ from gpuprims.errors import ArgumentError, ArrayError, BackendUnavailableError, 
 
 pytestmark = pytest.mark.usefixtures("either_computes")
 
-# NumPy -------------------------------------------------------------------------------------------------------------
-
 
 def test_results_of_numpy_calls_are_plain_arrays(device: gpuprims.Device) -> None:
     x = np.arange(1000, dtype=np.float32).reshape(10, 100)

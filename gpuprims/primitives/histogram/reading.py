@@ -11,6 +11,7 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Driver, Launch
 from gpuprims.core.kernel_spec import Dtype, value_words
+from gpuprims.core.launch_plan import in_turn
 from gpuprims.core.layout import Form, Layout, contiguous, plan_layout
 from gpuprims.core.together import together
 from gpuprims.operators import Op, as_map, make_folding
@@ -209,12 +210,14 @@ class Reader(NamedTuple):
         copies = [room.copies] if histograms in ("local", "private", "cached", "split") else []
         numbers = outputs, size, width - 2, parts, *stored, *copies
         groups = chosen.groups(outputs * parts * ranges, able)
-        launch = kernel.prepare(groups, layout.pack(0), *numbers, local=local)
+        steps = [(0,), (1,)] if words else [()]
+        launch = in_turn([kernel.prepare(groups, layout.pack(0), *numbers, *step, local=local) for step in steps])
         folded = math.prod(target.shape) * target.item
         if final:
             copies_of = parts if words else spec.merged  # each has a row of totals
             spans = outputs * (parts if words else planes > 1)
-            counters = (outputs + 1) // 2 * 2 + 2 * totals * copies_of + 2 * spans if merged else 0
+            done = 0 if words else (outputs + 1) // 2 * 2  # counters of groups
+            counters = done + 2 * totals * copies_of + 2 * spans if merged else 0
             return Reading(launch, folded, planes, False, None, folded, 0, counters, edges, spec.reports)
         nbytes = math.prod(left.shape) * left.item
         return Reading(launch, nbytes, planes, whole, fold, folded, 2 * is_target, 0, edges)

@@ -3,12 +3,12 @@
  *
  * in      INPUTS: n elements for each of `outputs` histograms; the table (binning.h)
  * out     histograms: results of `stored` places, `pitch` apart for each output
- * scratch behind the counters: DIGITS words for each of bins + 2 places, and one word, for each part of each output; zero before
- *         and after
- * launch  any number of groups of one work-item; each takes (part, output) pairs until none are left
+ * scratch counters: DIGITS words for each of bins + 2 places, and one word, for each part of each output; zero before and after
+ * launch  any number of groups of one work-item, twice: to add, each takes (part, output) pairs until none are left; and with
+ *         `merging` to add up the parts, each takes outputs
  * host    gp_guess_place and gp_settle_place (places.h), gp_exponent, gp_mantissa, gp_not_finite, gp_join_plane and
  *         gp_store_total (sums.h), WEIGHT, MAP(o, j)
- * order   none: sums are exact until the last part rounds them
+ * order   none: sums are exact until they are rounded
  *
  * A word adds 32 bits of each weight, and has room for the carries of 2^31. So a weight takes two additions, or three.
  */
@@ -67,17 +67,57 @@ DEVICE void gp_add_weight(GLOBAL i64 *words, const weight_t weight)
     }
 }
 
+/* Add up the words of all parts of each output, round, store and clear. */
+DEVICE void gp_merge_parts(GLOBAL i64 *rows, GLOBAL total_t *histograms, const i64 outputs, const i64 width, const i64 parts,
+                           const i64 stored, const i64 pitch)
+{
+    const i64 words = width * DIGITS + 1;
+    for (i64 o = get_group_id(0); o < outputs; o += get_num_groups(0)) {
+        GLOBAL i64 *all = rows + o * parts * words;
+        i32 lowest = EXPONENT_MASK, highest = 0;
+        for (i64 k = 0; k < parts; k++) {
+            lowest = min(lowest, (i32)all[k * words + words - 1]);
+            highest = max(highest, (i32)(all[k * words + words - 1] >> 32));
+            all[k * words + words - 1] = 0;
+        }
+        const i32 first = (lowest - 1) >> 5, stop = min(((highest - 1) >> 5) + 3, DIGITS - 1);
+        for (i64 place = 0; place < width; place++) {
+            joined_t sum = {0};
+            u32 kind = 0;
+            sum.digits = first;
+            for (i32 digit = first; digit < stop; digit++) {
+                i64 total = 0;
+                for (i64 k = 0; k < parts; k++) {
+                    total += all[k * words + place * DIGITS + digit];
+                    all[k * words + place * DIGITS + digit] = 0;
+                }
+                gp_join_plane(&sum, digit, total);
+            }
+            for (i64 k = 0; k < parts; k++) {
+                kind |= (u32)all[k * words + place * DIGITS + DIGITS - 1];
+                all[k * words + place * DIGITS + DIGITS - 1] = 0;
+            }
+            gp_join_plane(&sum, PLANES - 1, (i64)(kind & 1) | (i64)(kind >> 1) << 32);
+            if (place < stored) gp_store_total(histograms + o * pitch, place, sum);
+        }
+    }
+}
+
 __kernel WORK_GROUP(1)
 void histogram_cpu_exact(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outputs, const i64 n, const i64 bins,
-                         const i64 parts, const i64 stored, const i64 pitch)
+                         const i64 parts, const i64 stored, const i64 pitch, const i64 merging)
 {
     const i64 width = bins + 2, words = width * DIGITS + 1, share = (n + parts - 1) / parts;
-    GLOBAL i64 *rows = (GLOBAL i64 *)(counters + (outputs + 1) / 2 * 2);
+    GLOBAL i64 *rows = (GLOBAL i64 *)counters;
+    if (merging) {
+        gp_merge_parts(rows, histograms, outputs, width, parts, stored, pitch);
+        return;
+    }
     const bins_t b = gp_read_bins(table, bins);
 
     for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
         const i64 o = task % outputs, part = task / outputs, end = min((part + 1) * share, n);
-        GLOBAL i64 *all = rows + o * parts * words, *own = all + part * words;
+        GLOBAL i64 *own = rows + (o * parts + part) * words;
         i32 lowest = EXPONENT_MASK, highest = 0;
 
         /* 1. Load, find bins and split weights, many at once; doubtful bins stay open. */
@@ -121,33 +161,6 @@ void histogram_cpu_exact(INPUTS, HISTOGRAMS, const layout_t layout, const i64 ou
             highest = max(highest, gp_last_bit(WEIGHT(value)));
         }
 
-        /* 3. Leave the exponents there were; the last part adds up the words of all parts, rounds, stores and clears. */
-        own[words - 1] = (i64)lowest | (i64)highest << 32;
-        if (!gp_last_done(counters + o, parts)) continue;
-        for (i64 k = 0; k < parts; k++) {
-            lowest = min(lowest, (i32)all[k * words + words - 1]);
-            highest = max(highest, (i32)(all[k * words + words - 1] >> 32));
-            all[k * words + words - 1] = 0;
-        }
-        const i32 first = (lowest - 1) >> 5, stop = min(((highest - 1) >> 5) + 3, DIGITS - 1);
-        for (i64 place = 0; place < width; place++) {
-            joined_t sum = {0};
-            u32 kind = 0;
-            sum.digits = first;
-            for (i32 digit = first; digit < stop; digit++) {
-                i64 total = 0;
-                for (i64 k = 0; k < parts; k++) {
-                    total += all[k * words + place * DIGITS + digit];
-                    all[k * words + place * DIGITS + digit] = 0;
-                }
-                gp_join_plane(&sum, digit, total);
-            }
-            for (i64 k = 0; k < parts; k++) {
-                kind |= (u32)all[k * words + place * DIGITS + DIGITS - 1];
-                all[k * words + place * DIGITS + DIGITS - 1] = 0;
-            }
-            gp_join_plane(&sum, PLANES - 1, (i64)(kind & 1) | (i64)(kind >> 1) << 32);
-            if (place < stored) gp_store_total(histograms + o * pitch, place, sum);
-        }
+        own[words - 1] = (i64)lowest | (i64)highest << 32; /* the exponents there were */
     }
 }

@@ -58,8 +58,10 @@ void reduce_cpu_exact_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 
     value_t values[AT_ONCE][WIDTH];
     f64 specials[WIDTH], upper[WIDTH], lower[WIDTH], rounders[WIDTH];
     u32 tops[WIDTH], bottoms[WIDTH];
-    for (int k = 0; k < AT_ONCE; k++)
-        for (int column = 0; column < WIDTH; column++) values[k][column] = 0; /* vectors read past the last output */
+    for (int column = 0; column < WIDTH; column++) { /* vectors read past the last output */
+        tops[column] = bottoms[column] = 0, upper[column] = 0;
+        for (int k = 0; k < AT_ONCE; k++) values[k][column] = 0;
+    }
 
     for (i64 task = get_group_id(0); task < strips * parts; task += groups) {
         const i64 strip = task / parts, part = task % parts, o = strip / across * length + strip % across * width;
