@@ -23,7 +23,7 @@ def tricky(rng: np.random.Generator, n: int, dtype: Any = "float32") -> dict[str
         "two values": rng.integers(0, 2, n) * min(greatest, 1_000_000),
         "organ pipe": np.minimum(ramp, ramp[::-1]),
         "plateaus": np.minimum(ramp, ramp[::-1]) // 4,
-        "often one": np.where(rng.random(n) < 0.6, noise[n // 2], noise),
+        "often one": np.where(rng.random(n) < 0.6, noise[n // 2 : n // 2 + 1], noise),
         "skewed": np.floor(rng.exponential(1, n) ** 4).clip(0, min(greatest, 2**53)),
         "planted": planted,
         "hidden": hidden,

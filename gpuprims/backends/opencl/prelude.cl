@@ -106,8 +106,8 @@ GP_HYPOT(f64, GP_MAGNITUDE_F64, as_double(0x7FF0000000000000L), 0x1p500, 0x1p-45
 
 /* The number beside a NaN. In loops of one work-item, Intel's compiler leaves its own functions scalar (measurements.md: extremes). */
 #if defined(cl_intel_required_subgroup_size) && BLOCK == 1
-#define fmin(a, b) (((a) < (b)) | ((b) != (b)) ? (a) : (b))
-#define fmax(a, b) (((a) > (b)) | ((b) != (b)) ? (a) : (b))
+#define fmin(a, b) ((((a) < (b)) | ((b) != (b))) ? (a) : (b))
+#define fmax(a, b) ((((a) > (b)) | ((b) != (b))) ? (a) : (b))
 #endif
 
 /* Powers of two and inverses. OpenCL promises no accuracy of native functions: the relative error is some 2^-22 on NVIDIA's GPUs,
