@@ -65,7 +65,7 @@ void stencil_cpu_long_rows(INPUTS, OUTPUTS, const layout_t layout)
     const i64 across = (LENGTH + ITEMS - 1) / ITEMS;
     sum_t elements[ITEMS + AT_ONCE - 1], sums[ITEMS];
     i32 places[ITEMS + AT_ONCE - 1];
-    const int known = !MODE_CONSTANT && across == 1 && TAPS <= PIECE;
+    const int known = !MODE_CONSTANT & (across == 1) & (TAPS <= PIECE);
     if (known) find_places_in_row(places, layout, LOW_X, (LENGTH + WIDE - 1) / WIDE * WIDE + TAPS - 1);
 
     for (i64 task = get_group_id(0); task < across * ROWS * PLANES_Z * BATCHES; task += get_num_groups(0)) {
