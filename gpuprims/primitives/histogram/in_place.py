@@ -37,7 +37,7 @@ def plain_counts(readings: Readings) -> Reading | None:
     sums = readings.sums
     if not isinstance(sums, Reading) or readings.peaks or readings.zeroed or len(readings.shape) > 1:
         return None
-    return None if sums.zeroed or sums.counters or sums.edges or sums.reports else sums
+    return None if sums.zeroed or sums.counters or sums.own or sums.edges or sums.reports else sums
 
 
 def counting(device: Device, readings: Readings, dtype: np.dtype[Any], table: Table, nbytes: int) -> Run | None:

@@ -57,7 +57,7 @@ class Reading(NamedTuple):
     The sums take ``nbytes``, by part, output, plane and place. If ``zeroed``, groups add to memory that must be zero
     before. ``fold`` is None if the groups store the result itself; else its result takes ``folded`` bytes. ``behind``
     counts the places that such groups also store behind the bins. ``counters`` are the zeros of a merging launch,
-    and ``edges`` and ``reports`` say that the launch stores the edges, and reports the last place that is not zero.
+    ``own`` the bytes that two launches share. ``edges`` and ``reports`` say that edges and the last place are stored.
     """
 
     launch: Launch
@@ -70,6 +70,7 @@ class Reading(NamedTuple):
     counters: int
     edges: bool = False
     reports: bool = False
+    own: int = 0
 
     def run(
         self,
@@ -86,7 +87,7 @@ class Reading(NamedTuple):
         left = target
         if self.fold is not None or left is None:
             left = driver.zeros((self.nbytes,), _UINT8) if self.zeroed else driver.scratch(self.nbytes)
-        beside = [driver.counters(self.counters)] if self.counters else []
+        beside = [driver.counters(self.counters)] if self.counters else [driver.scratch(self.own)] if self.own else []
         if self.edges:
             beside.append(edges)
         if report is not None:
@@ -214,11 +215,10 @@ class Reader(NamedTuple):
         launch = in_turn([kernel.prepare(groups, layout.pack(0), *numbers, *step, local=local) for step in steps])
         folded = math.prod(target.shape) * target.item
         if final:
-            copies_of = parts if words else spec.merged  # each has a row of totals
-            spans = outputs * (parts if words else planes > 1)
-            done = 0 if words else (outputs + 1) // 2 * 2  # counters of groups
-            counters = done + 2 * totals * copies_of + 2 * spans if merged else 0
-            return Reading(launch, folded, planes, False, None, folded, 0, counters, edges, spec.reports)
+            own = parts * (totals + outputs) * _TOTAL if words else 0
+            zeros = merged and not words
+            counters = (outputs + 1) // 2 * 2 + 2 * totals * spec.merged + 2 * outputs * (planes > 1) if zeros else 0
+            return Reading(launch, folded, planes, False, None, folded, 0, counters, edges, spec.reports, own)
         nbytes = math.prod(left.shape) * left.item
         return Reading(launch, nbytes, planes, whole, fold, folded, 2 * is_target, 0, edges)
 

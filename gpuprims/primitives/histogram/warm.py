@@ -29,7 +29,9 @@ def starting(
     """
     numbers = table.kind == "direct" or not edges
     copies = numbers or (reading.edges and (table.kind == "sought" or table.edges_in_words))
-    if isinstance(reading, Partitioned) or reading.zeroed or reading.reports or reading.behind or not copies:
+    if isinstance(reading, Partitioned) or not copies:
+        return None
+    if reading.zeroed or reading.reports or reading.behind or reading.own:
         return None
     launch, nbytes, planes, _, fold, _, _, counters, *_ = reading
     shape, dtype, edges_shape, edges_dtype = result.shape, result.dtype, table.edges.shape, table.edges.dtype

@@ -3,7 +3,7 @@
  *
  * in      INPUTS: n elements for each of `outputs` histograms; the table (binning.h)
  * out     histograms: results of `stored` places, `pitch` apart for each output
- * scratch counters: DIGITS words for each of bins + 2 places, and one word, for each part of each output; zero before and after
+ * scratch counters: DIGITS words for each of bins + 2 places, and one word, for each part of each output
  * launch  any number of groups of one work-item, twice: to add, each takes (part, output) pairs until none are left; and with
  *         `merging` to add up the parts, each takes outputs
  * host    gp_guess_place and gp_settle_place (places.h), gp_exponent, gp_mantissa, gp_not_finite, gp_join_plane and
@@ -67,7 +67,7 @@ DEVICE void gp_add_weight(GLOBAL i64 *words, const weight_t weight)
     }
 }
 
-/* Add up the words of all parts of each output, round, store and clear. */
+/* Add up the words of all parts of each output, round and store. */
 DEVICE void gp_merge_parts(GLOBAL i64 *rows, GLOBAL total_t *histograms, const i64 outputs, const i64 width, const i64 parts,
                            const i64 stored, const i64 pitch)
 {
@@ -78,7 +78,6 @@ DEVICE void gp_merge_parts(GLOBAL i64 *rows, GLOBAL total_t *histograms, const i
         for (i64 k = 0; k < parts; k++) {
             lowest = min(lowest, (i32)all[k * words + words - 1]);
             highest = max(highest, (i32)(all[k * words + words - 1] >> 32));
-            all[k * words + words - 1] = 0;
         }
         const i32 first = (lowest - 1) >> 5, stop = min(((highest - 1) >> 5) + 3, DIGITS - 1);
         for (i64 place = 0; place < width; place++) {
@@ -87,16 +86,10 @@ DEVICE void gp_merge_parts(GLOBAL i64 *rows, GLOBAL total_t *histograms, const i
             sum.digits = first;
             for (i32 digit = first; digit < stop; digit++) {
                 i64 total = 0;
-                for (i64 k = 0; k < parts; k++) {
-                    total += all[k * words + place * DIGITS + digit];
-                    all[k * words + place * DIGITS + digit] = 0;
-                }
+                for (i64 k = 0; k < parts; k++) total += all[k * words + place * DIGITS + digit];
                 gp_join_plane(&sum, digit, total);
             }
-            for (i64 k = 0; k < parts; k++) {
-                kind |= (u32)all[k * words + place * DIGITS + DIGITS - 1];
-                all[k * words + place * DIGITS + DIGITS - 1] = 0;
-            }
+            for (i64 k = 0; k < parts; k++) kind |= (u32)all[k * words + place * DIGITS + DIGITS - 1];
             gp_join_plane(&sum, PLANES - 1, (i64)(kind & 1) | (i64)(kind >> 1) << 32);
             if (place < stored) gp_store_total(histograms + o * pitch, place, sum);
         }
@@ -119,6 +112,7 @@ void histogram_cpu_exact(INPUTS, HISTOGRAMS, const layout_t layout, const i64 ou
         const i64 o = task % outputs, part = task / outputs, end = min((part + 1) * share, n);
         GLOBAL i64 *own = rows + (o * parts + part) * words;
         i32 lowest = EXPONENT_MASK, highest = 0;
+        for (i64 k = 0; k < words; k++) own[k] = 0;
 
         /* 1. Load, find bins and split weights, many at once; doubtful bins stay open. */
         i64 j = part * share;
