@@ -35,9 +35,9 @@ def compact_along(
     if variant is not None:
         raise ArgumentError(f"{_LABEL}: no variant= with axis=, which runs compact and take; got {quoted(variant)}")
     key = None
-    if out is None:
-        key, given, run = _WARM.find_into(axis if type(axis) is int else None, (x, mask), None, device)
-        if run is not None and type(axis) is int:
+    if out is None and type(axis) is int:
+        key, given, run = _WARM.find_into(axis, (x, mask), None, device)
+        if run is not None:
             return run(given)
     if type(mask) is not np.ndarray and device_of(mask) is None and isinstance(mask, list | tuple):
         mask = np.asarray(mask, None if len(mask) else np.bool_)
@@ -56,7 +56,7 @@ def compact_along(
     written = as_out(operands, out)
     if operands.in_place and 0 < own.size <= _FEW.most(operands.driver):
         compute, kernels = partial(_compressed, along), partial(_taken, compact, along)
-        found = computed_by_numpy(operands, compute, kernels, _WARM, key if type(axis) is int else None)
+        found = computed_by_numpy(operands, compute, kernels, _WARM, key)
     else:
         found = _taken(compact, along, operands)
     return to_out(operands, (found,), written, (along,))[0]
