@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from children import child_environment
@@ -27,29 +30,50 @@ PAGES = {
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs").glob("[gh]*/*.md")))
     if (blocks := re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
 }
-# What computes for longer than its kernels compile with optimisation.
-LONG = {f"plot_{name}" for name in ("game_of_life", "heat_equation", "bifurcations", "mandelbrot")}
-LONG |= {"docs/howto/profile", "docs/composed"}
 # Of the gallery, which the site's build runs whole, those of more than ten seconds wait for a whole run.
-WAITING = {"plot_game_of_life", "plot_heat_equation", "plot_few_shot"}
-# Runs each of its arguments as a program of its own, under the name of the one before.
+WAITING = {"plot_game_of_life", "plot_heat_equation", "plot_few_shot", "plot_bifurcations"}
+# A page whose arrays a run that is not whole makes shorter: ten launches of a kernel that was not optimised.
+SHORTER = {"docs/howto/profile": ("10_000_000", "1_000_000")}
+# Runs programs, each as one of its own, but in one process: a start, with imports and a runtime for CPUs, takes longer
+# than most of them. Writes what went wrong to a file.
 EACH = """
-import sys
-for name, code in zip(sys.argv[1::2], sys.argv[2::2]):
-    exec(compile(code, name, "exec"), {"__name__": "__main__"})
+import json, sys, traceback
+failures = {}
+for name, code in json.load(sys.stdin):
+    if name not in failures:
+        try:
+            exec(compile(code, name, "exec"), {"__name__": "__main__"})
+        except BaseException:
+            failures[name] = traceback.format_exc()
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
+with open(sys.argv[1], "w") as file:
+    json.dump(failures, file)
 """
 
 
-def perhaps_long(value, name):
-    """Return a parameter, marked as ``optimised`` if its name is among what computes for long."""
-    return pytest.param(value, id=name, marks=[pytest.mark.optimised] if name in LONG else [])
-
-
-def run(arguments, device, **variables):
+def run(arguments, device, told=None, **variables):
     environment = child_environment(GPUPRIMS_DEVICE=device.spec, **variables)
-    return subprocess.run(
-        [sys.executable, "-W", "error", *arguments], env=environment, capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, "-W", "error", *arguments]
+    return subprocess.run(command, env=environment, input=told, capture_output=True, text=True, check=False)
+
+
+@cache
+def failures(programs, **variables):
+    """Return what went wrong, by name, in programs that run in one process on the first device."""
+    device = next(iter(gpuprims.devices()), gpuprims.Device("reference"))
+    with TemporaryDirectory() as folder:
+        told = Path(folder, "failures")
+        done = run(["-c", EACH, told], device, json.dumps(programs), **variables)
+        assert done.returncode == 0, done.stderr
+        return json.loads(told.read_text())
+
+
+def beside(request, argument):
+    """Return the values of an argument of a test in this run; in a whole run its own, for a process of its own."""
+    whole = request.config.getoption("whole")
+    items = [request.node] if whole else [one for one in request.session.items if one.function is request.function]
+    return [item.callspec.params[argument] for item in items]
 
 
 def pytest_generate_tests(metafunc):
@@ -61,7 +85,8 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize(("program", "spec"), pairs, ids=[f"{path.stem}-{spec}" for path, spec in pairs])
     if "drawing" in metafunc.fixturenames:
         waiting = set() if metafunc.config.getoption("whole") else WAITING
-        metafunc.parametrize("drawing", [perhaps_long(path, path.stem) for path in GALLERY if path.stem not in waiting])
+        drawings = [path for path in GALLERY if path.stem not in waiting]
+        metafunc.parametrize("drawing", drawings, ids=[path.stem for path in drawings])
 
 
 def test_an_example_runs_and_prints(program, spec):
@@ -70,11 +95,11 @@ def test_an_example_runs_and_prints(program, spec):
     assert done.stdout.strip()
 
 
-def test_a_program_of_the_gallery_runs(drawing):
+def test_a_program_of_the_gallery_runs(drawing, request):
     """The site's build draws; here matplotlib's backend "template" does not."""
-    device = next(iter(gpuprims.devices()), gpuprims.Device("reference"))
-    done = run([drawing], device, MPLBACKEND="template")
-    assert done.returncode == 0, done.stderr
+    programs = tuple((path.stem, path.read_text()) for path in beside(request, "drawing"))
+    failed = failures(programs, MPLBACKEND="template")
+    assert drawing.stem not in failed, failed[drawing.stem]
 
 
 def test_programs_of_the_gallery_are_short_and_say_what_is_seen():
@@ -138,12 +163,14 @@ def test_every_page_of_functions_has_examples():
     assert sum(map(len, PAGES.values())) >= 24
 
 
-@pytest.mark.parametrize("page", [perhaps_long(page, page) for page in PAGES])
-def test_the_code_of_the_pages_runs(page):
-    named = {f"{page}-{number}": code for number, code in enumerate(PAGES[page]) if not lacks(code)}
-    words = [word for pair in named.items() for word in pair]
-    done = run(["-c", EACH, *words], next(iter(gpuprims.devices()), gpuprims.Device("reference")))
-    assert done.returncode == 0, done.stderr
+@pytest.mark.parametrize("page", PAGES)
+def test_the_code_of_the_pages_runs(page, request):
+    programs = [(name, code) for name in beside(request, "page") for code in PAGES[name] if not lacks(code)]
+    if not request.config.getoption("whole"):
+        assert all(long in "".join(PAGES[name]) for name, (long, _) in SHORTER.items())
+        programs = [(name, code.replace(*SHORTER.get(name, ("", "")))) for name, code in programs]
+    failed = failures(tuple(programs))
+    assert page not in failed, failed[page]
 
 
 def lacks(code):
