@@ -56,46 +56,48 @@ docs-test: $(VENV)/docs-test docs
 	GPUPRIMS_SHOTS=docs/_build/shots $(RUN) pytest tests/docs
 
 # Every OpenCL kernel on a simulated device that reports data races, uninitialised reads and accesses out of bounds.
+# OCLGRIND=--whole runs every combination of the tests' parameters.
 # Its own environment, because Oclgrind's wheel would add its device to the other one.
 oclgrind: .venv-oclgrind/installed
-	.venv-oclgrind/bin/python tests/oclgrind.py
+	.venv-oclgrind/bin/python tests/oclgrind.py $(OCLGRIND)
 
 # Every CUDA kernel under compute-sanitizer's four tools, on a machine with an NVIDIA GPU and its toolkit.
 sanitize: $(VENV)/test
 	$(VENV)/bin/python tests/sanitizer.py
 
+# Python compiles what is imported; pip would compile all, which takes half of its processor time.
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 	$(RUN) pip install --quiet --upgrade pip
 
 $(VENV)/demo: $(VENV)/bin/python pyproject.toml
-	$(RUN) pip install --quiet --editable ".[cpu,demo]"
+	$(RUN) pip install --quiet --no-compile --editable ".[cpu,demo]"
 	touch $@
 
 $(VENV)/test: $(VENV)/bin/python pyproject.toml
-	$(RUN) pip install --quiet --editable ".[cpu,test]"
+	$(RUN) pip install --quiet --no-compile --editable ".[cpu,test]"
 	touch $@
 
 $(VENV)/dask: $(VENV)/test
-	$(RUN) pip install --quiet --editable ".[cpu,dask,test]" "dask[dataframe]"
+	$(RUN) pip install --quiet --no-compile --editable ".[cpu,dask,test]" "dask[dataframe]"
 	touch $@
 
 $(VENV)/docs: $(VENV)/bin/python pyproject.toml
-	$(RUN) pip install --quiet --editable ".[cpu,docs]"
+	$(RUN) pip install --quiet --no-compile --editable ".[cpu,docs]"
 	touch $@
 
 $(VENV)/docs-test: $(VENV)/bin/python pyproject.toml
-	$(RUN) pip install --quiet --editable ".[cpu,docs-test]"
+	$(RUN) pip install --quiet --no-compile --editable ".[cpu,docs-test]"
 	touch $@
 
 $(VENV)/lint: $(VENV)/test
-	$(RUN) pip install --quiet --editable ".[lint]"
+	$(RUN) pip install --quiet --no-compile --editable ".[lint]"
 	touch $@
 
 .venv-oclgrind/installed: pyproject.toml
 	$(PYTHON) -m venv .venv-oclgrind
 	.venv-oclgrind/bin/python -m pip install --quiet --upgrade pip
-	.venv-oclgrind/bin/python -m pip install --quiet --editable ".[test]" "pyopencl[oclgrind]"
+	.venv-oclgrind/bin/python -m pip install --quiet --no-compile --editable ".[test]" "pyopencl[oclgrind]"
 	touch $@
 
 clean:

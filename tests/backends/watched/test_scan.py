@@ -29,7 +29,7 @@ def test_a_running_sum_of_one_tile_and_of_several(kernel: Kernel, rng: np.random
 @pytest.mark.parametrize("dtype", ["float16", "float64", "complex64", "bool"])
 def test_running_sums_of_other_values(kernel: Kernel, rng: np.random.Generator, dtype: str) -> None:
     kernel.need(dtype)
-    x = rng.integers(0, 2, 1100).astype(dtype)  # each dtype holds these sums exactly
+    x = rng.integers(0, 2, 600).astype(dtype)  # each dtype holds these sums exactly
     assert_equal(kernel.scan(x), np.cumsum(x))
 
 
@@ -48,12 +48,11 @@ def in_place(kernel: Kernel, x: np.ndarray) -> tuple[Any, Any]:
 
 @each(SCANS)
 def test_an_exclusive_max_in_place(kernel: Kernel, rng: np.random.Generator) -> None:
-    for size in (200, 1201):
-        x = random_values(rng, np.float32, size)
-        expected = np.append(np.float32(-np.inf), np.maximum.accumulate(x)[:-1])
-        place, out = in_place(kernel, x)
-        kernel.scan(place, op="max", inclusive=False, out=out)
-        assert_equal(on_host(kernel.device, out), expected)
+    x = random_values(rng, np.float32, 600)
+    expected = np.append(np.float32(-np.inf), np.maximum.accumulate(x)[:-1])
+    place, out = in_place(kernel, x)
+    kernel.scan(place, op="max", inclusive=False, out=out)
+    assert_equal(on_host(kernel.device, out), expected)
 
 
 @each(SCANS)
@@ -61,19 +60,18 @@ def test_an_exclusive_max_in_place(kernel: Kernel, rng: np.random.Generator) -> 
 def test_a_scan_by_an_operator_that_does_not_commute(
     kernel: Kernel, rng: np.random.Generator, *, inclusive: bool
 ) -> None:
-    slopes, offsets = random_values(rng, np.int64, 1100) | 1, random_values(rng, np.int64, 1100)
+    slopes, offsets = random_values(rng, np.int64, 600) | 1, random_values(rng, np.int64, 600)
     scanned = kernel.scan(slopes, offsets, op=AFFINE, inclusive=inclusive)
     for got, expected, nothing in zip(scanned, affine_scan(slopes, offsets), (1, 0), strict=True):
         assert_equal(got, expected if inclusive else np.append(nothing, expected[:-1]))
 
 
 @each(SCANS)
-@pytest.mark.parametrize(("shape", "axis"), [((3, 550), 1), ((5, 70, 3), 1)])
-def test_a_scan_of_several_lines(kernel: Kernel, rng: np.random.Generator, shape: tuple[int, ...], axis: int) -> None:
-    x = random_values(rng, np.int16, shape)
-    assert_equal(kernel.scan(x, axis=axis), np.cumsum(x, axis=axis))
-    if x.ndim == 2:
-        assert_equal(kernel.scan(x.T, op="min", axis=-1 - axis), np.minimum.accumulate(x.T, axis=-1 - axis))
+def test_a_scan_of_several_lines(kernel: Kernel, rng: np.random.Generator) -> None:
+    x, within = random_values(rng, np.int16, (3, 300)), random_values(rng, np.int16, (5, 40, 3))
+    assert_equal(kernel.scan(x, axis=1), np.cumsum(x, axis=1))
+    assert_equal(kernel.scan(x.T, op="min", axis=0), np.minimum.accumulate(x.T, axis=0))
+    assert_equal(kernel.scan(within, axis=1), np.cumsum(within, axis=1))
 
 
 @each(SCANS)
@@ -90,7 +88,7 @@ def test_a_scan_by_groups_that_take_several_tiles(
     kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tile = kernel.scanned_tile(1500, np.int64)
-    shapes = [((5 * tile + 5,), 0), ((4, tile + 1), 1)]
+    shapes = [((3 * tile + 5,), 0), ((3, tile + 1), 1)]
     if kernel.variant.outputs_per_group > 1:
         shapes = [((20, 5 * kernel.variant.block), 0)]
     if kernel.by_columns:  # a tile has all of two rows, so no groups share a strip
@@ -104,7 +102,7 @@ def test_a_scan_by_groups_that_take_several_tiles(
 
 @each(SCANS)
 def test_scans_one_after_the_other_share_a_board(kernel: Kernel, rng: np.random.Generator) -> None:
-    for size in (900, 200, 900, 1):
+    for size in (300, 70, 300, 1):
         x = random_values(rng, np.int32, size)
         assert_equal(kernel.scan(x), np.cumsum(x))
 
@@ -143,7 +141,7 @@ def test_looking_back_goes_on_until_all_tiles_before_are_folded(
 @each([variant for variant in SCANS if variant.by_rows])
 @pytest.mark.parametrize("axis", [None, 0, 1, 2])
 def test_rows_cut_from_longer_ones(kernel: Kernel, rng: np.random.Generator, axis: int | None) -> None:
-    whole = random_values(rng, np.int32, (3, 20, 75))
+    whole = random_values(rng, np.int32, (3, 9, 75))
     for x in (whole[..., 3:], whole[:, :, 70:], whole.transpose(1, 0, 2)):
         assert_equal(kernel.scan(x, axis=axis), np.cumsum(x, axis=axis))
 
@@ -151,8 +149,8 @@ def test_rows_cut_from_longer_ones(kernel: Kernel, rng: np.random.Generator, axi
 @each(SCANS)
 def test_elements_in_reverse_and_apart(kernel: Kernel, rng: np.random.Generator) -> None:
     views = {
-        ("int16", (3, 301)): (lambda x: x.ravel()[::-1], lambda x: x[:, 3:]),
-        ("float32", (2, 503)): (lambda x: x.ravel()[1::2], lambda x: x[:, ::-1]),
+        ("int16", (3, 103)): (lambda x: x.ravel()[::-1], lambda x: x[:, 3:]),
+        ("float32", (2, 173)): (lambda x: x.ravel()[1::2], lambda x: x[:, ::-1]),
     }
     for (dtype, shape), two in views.items():
         whole = rng.integers(-9, 9, shape).astype(dtype)  # float32 holds each sum

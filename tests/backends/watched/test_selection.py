@@ -21,7 +21,7 @@ TOP_K = of("top_k")
 def test_the_largest_elements(kernel: Kernel, rng: np.random.Generator) -> None:
     how = {"device": kernel.device, "variant": kernel.variant.name}
     most = {"rows": 64, "sampled": 64}.get(kernel.variant.name, 700)
-    for size, k in ((1, 1), (300, 20), (1203, most)):
+    for size, k in ((1, 1), (1203, most)):
         x = random_values(rng, np.float32, size)
         for got, expected in zip(gpuprims.top_k(x, k, **how), top_k_numpy(x, k), strict=True):
             assert_equal(got, expected)
@@ -39,7 +39,7 @@ def test_the_largest_elements(kernel: Kernel, rng: np.random.Generator) -> None:
 def test_a_sample_and_candidates(kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launches, "_LEAST_SAMPLED", 1000)
     monkeypatch.setattr(launches, "_SAMPLED", 16)
-    for x in (random_values(rng, np.float32, 5003), np.zeros(5003, np.float32)):
+    for x in (random_values(rng, np.float32, 2003), np.zeros(2003, np.float32)):
         got = gpuprims.top_k(x, 5, device=kernel.device, variant=kernel.variant.name)
         assert_equal(got[1], top_k_numpy(x, 5)[1])
 

@@ -31,9 +31,11 @@ def _problem(rng: np.random.Generator, n: int, k: int, steps: int, dtype: Any = 
 @each(DESCENTS)
 def test_steps_by_single_samples(kernel: Kernel, rng: np.random.Generator) -> None:
     where = {"device": kernel.device, "variant": kernel.variant.name}
-    # Kernels compile weights of samples, and the intercept, in or out: each pair of these twice, at other sizes.
-    for n, k, steps, together in ((1, 3, 1, True), (40, 20, 66, False), (9, 70, 40, True)):
-        for weighted in (False, True):
+    # Kernels compile weights of samples, and the intercept, in or out: each pair of these once.
+    both = (False, True)
+    cases = ((1, 3, 1, True, (False,)), (40, 20, 66, False, both), (9, 70, 40, True, (True,)))
+    for n, k, steps, together, weights_of_samples in cases:
+        for weighted in weights_of_samples:
             X, y, weights, order = _problem(rng, n, k, steps)
             shares = rng.random(n).astype("f4") if weighted else None
             initial = weights if weighted == together else weights[:k]
