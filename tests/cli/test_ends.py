@@ -59,8 +59,9 @@ PIPED = {
 def test_a_reader_that_goes_away_ends_a_command_quietly(
     tmp_path: Path, command: str, unbuffered: str, pytestconfig: pytest.Config
 ) -> None:
-    if command == "bench" and not pytestconfig.getoption("whole"):
-        pytest.skip("the suite takes some seconds to begin; runs with --whole")
+    slow = command == "bench" or (command, unbuffered) == ("demo", "")
+    if slow and not pytestconfig.getoption("whole"):
+        pytest.skip("takes some seconds until it writes; runs with --whole")
     environment = {"PYTHONUNBUFFERED": unbuffered, "GPUPRIMS_TUNING": str(tmp_path / "tuning.json")}
     pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with start(PIPED[command], cwd=tmp_path, environment=environment, **pipes) as process:

@@ -202,7 +202,7 @@ def test_kernel_is_compiled_once_for_all_processes(folder, cpu):
     assert {path: path.stat().st_ino for path in folder.iterdir()} == before
 
 
-@pytest.mark.parametrize("damage", ["empty", "a bit"])
+@pytest.mark.parametrize("damage", [pytest.param("empty", marks=pytest.mark.rarely), "a bit"])
 def test_damaged_entries_never_reach_the_driver(folder, cpu, damage):
     finished(compute("x + 0.5", folder.parent, cpu))
     for path in folder.iterdir():
@@ -247,12 +247,16 @@ def test_pyopencl_touches_no_file(tmp_path, cpu):
     assert {path.name for path in caches.glob("*")} <= {"pocl"}
 
 
-def test_eight_processes_share_a_cold_cache(folder, cpu):
-    together = [compute("x * 0.5", folder.parent, cpu) for _ in range(8)]
-    assert [finished(process) for process in together] == [("[0.0, 0.5, 1.0, 1.5]", "")] * 8
+@pytest.mark.parametrize("processes", [3, pytest.param(8, marks=pytest.mark.rarely)])
+def test_processes_share_a_cold_cache(folder, cpu, processes):
+    together = [compute("x * 0.5", folder.parent, cpu) for _ in range(processes)]
+    assert [finished(process) for process in together] == [("[0.0, 0.5, 1.0, 1.5]", "")] * processes
     assert all(len(path.name) == 64 for path in folder.iterdir())
 
 
-@pytest.mark.parametrize(("factor", "after"), [(1.5, 0.0), (2.5, 0.03), (3.5, 0.1)])
+@pytest.mark.parametrize(
+    ("factor", "after"),
+    [pytest.param(1.5, 0.0, marks=pytest.mark.rarely), (2.5, 0.03), pytest.param(3.5, 0.1, marks=pytest.mark.rarely)],
+)
 def test_killed_build_leaves_nothing_that_stops_the_next(folder, cpu, factor, after):
     kill_in_a_build(f"x * {factor}", folder.parent, cpu, after)
