@@ -74,7 +74,8 @@ def failures(programs, **variables):
 def beside(request, argument):
     """Return the values of an argument of a test in this run; in a whole run its own, for a process of its own."""
     whole = request.config.getoption("whole")
-    items = [request.node] if whole else [one for one in request.session.items if one.function is request.function]
+    functions = [item for item in request.session.items if isinstance(item, pytest.Function)]  # others are doctests
+    items = [request.node] if whole else [item for item in functions if item.function is request.function]
     return [item.callspec.params[argument] for item in items]
 
 
