@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gpuprims.core.keywords import check_flags, refusing_keywords
+from gpuprims.errors import ArgumentError, quoted
 from gpuprims.expressions import expression
 from gpuprims.expressions.functions import ALIASES
 from gpuprims.expressions.masks import plain_array
@@ -120,8 +121,10 @@ def where(condition: Any, x1: Any, x2: Any, /) -> Any:
 
 
 @refusing_keywords
-def astype(x: Any, dtype: Any, /, *, copy: builtins.bool = True) -> Any:
+def astype(x: Any, dtype: Any, /, *, copy: builtins.bool = True, device: Any = None) -> Any:
     """Return the elements in another dtype; without ``copy``, the array itself if it has this dtype.
+
+    The result lies where ``x`` does: ``device`` must be None.
 
     Examples
     --------
@@ -131,6 +134,8 @@ def astype(x: Any, dtype: Any, /, *, copy: builtins.bool = True) -> Any:
     [1, -1]
     """
     check_flags("astype", copy=copy)
+    if device is not None:
+        raise ArgumentError(f"astype: device=None, the array's own; got {quoted(device)} (move x by its library)")
     if not copy and getattr(x, "dtype", None) == dtype:
         return x
     return map_elements(lambda element: element.astype(dtype), x)

@@ -10,7 +10,8 @@ import numpy as np
 
 from gpuprims.core.device import device_of
 from gpuprims.core.keywords import check_flags, refusing_keywords
-from gpuprims.errors import ArgumentError, quoted
+from gpuprims.core.operands import as_operands
+from gpuprims.errors import ArgumentError, AxisError, ShapeError, quoted
 from gpuprims.expressions.masks import plain_array
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.map.diff import diff as differences
@@ -102,7 +103,7 @@ def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any
 
 @refusing_keywords
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """Return inner products along an axis, with the complex conjugate of the first array.
+    """Return inner products along an axis, with the complex conjugate of the first array; integers keep their dtype.
 
     Examples
     --------
@@ -115,7 +116,15 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     given: Any = axis
     if not isinstance(given, int | np.integer) or given >= 0:
         raise ArgumentError(f"vecdot: axis= below 0, counted from the last; got {quoted(axis)}")
-    return reduce(x1, x2, map="conj(x) * y", axis=axis)
+    natives = as_operands("vecdot", (x1, x2), None).natives
+    if axis < -builtins.min(axes := [one.ndim for one in natives]):
+        raise AxisError(f"vecdot: axis= of an axis that both arrays have; got {axis} for {axes[0]} and {axes[1]} axes")
+    lengths = [one.shape[axis] for one in natives]
+    if lengths[0] != lengths[1]:  # NumPy would repeat a vector of one element; the array API forbids that
+        raise ShapeError(f"vecdot: vectors of equal length; got {lengths[0]} and {lengths[1]} along axis {axis}")
+    # Sums of small integers have 64 bits, but inner products the dtype of a product.
+    dtype = np.result_type(*(one.dtype for one in natives))
+    return reduce(x1, x2, map="conj(x) * y", axis=axis, dtype=dtype if dtype.kind in "iu" else None)
 
 
 @refusing_keywords

@@ -102,7 +102,8 @@ def unique(
     -----
     The elements are sorted, with their indices if these are needed, and the first of each run is kept. Integers of a
     small range, and many integers of up to about a thousand values, are counted instead, unless indices or the inverse
-    are wanted. NaN are last, and -0.0 is equal to 0.0. A call waits for the number of distinct elements, and before it
+    are wanted. NaN are last, and -0.0 is equal to 0.0. Complex elements are ordered by their real parts, then by their
+    imaginary ones. A call waits for the number of distinct elements, and before it
     may wait for the smallest and the largest integer, and for the values of a sample.
 
     Examples
@@ -187,7 +188,7 @@ def _by_kernels(
         for find in (direct_distinct, few_distinct):
             if (found := find(elements, operands.device, counted=return_counts)) is not None:
                 return given(found[0], list(found[1:]))
-        ordered = in_order("unique", "keys", (elements,), operands.device)
+        ordered = in_order("unique", "keys", (elements,), operands.device, real=False)
         runs = find_runs(operands, ordered, Wanted(values=True, offsets=return_counts), equal_nan=equal_nan)
         return given(runs.values, [runs.lengths(operands)] if return_counts else [])
     return given(*_with_indices(operands, elements, equal_nan, *wanted))
@@ -196,7 +197,7 @@ def _by_kernels(
 def _with_indices(operands: Operands, elements: Any, equal_nan: bool, *wanted: bool) -> tuple[Any, list[Any]]:
     """Return the distinct elements, and what needs the elements' indices."""
     device, (n,) = operands.device, elements.shape
-    ordered, order = in_order("unique", "pairs", (elements, numbers(n, elements, device)), device)
+    ordered, order = in_order("unique", "pairs", (elements, numbers(n, elements, device)), device, real=False)
     return_index, return_inverse, return_counts = wanted
     asked = Wanted(values=True, offsets=return_index or return_counts, ranks=return_inverse)
     runs = find_runs(operands, ordered, asked, equal_nan=equal_nan)

@@ -85,7 +85,8 @@ def _in_table(elements: np.ndarray, keys: np.ndarray, *, member: bool) -> Any:
     before = elements[:1].astype(np.int64) - 1  # distances of far keys wrap to numbers outside of the table
     table = np.full(length + 2, not member)
     table[np.subtract(elements, before, dtype=np.int64)] = member
-    return table.take(np.subtract(keys, before, dtype=np.int64), mode="clip")
+    found = table.take(np.subtract(keys, before, dtype=np.int64), mode="clip")
+    return found.reshape(keys.shape)  # the difference of a key without axes has one
 
 
 def _sought(elements: np.ndarray, keys: np.ndarray, *, member: bool) -> np.ndarray:
