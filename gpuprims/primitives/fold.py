@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from gpuprims.core.counters import with_counters, with_scratch
+from gpuprims.core.counters import with_scratch
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import value_bytes, value_words
@@ -17,29 +17,17 @@ from gpuprims.core.variant import MOST_GROUPS, Variant
 from gpuprims.expressions import TypedExpr
 from gpuprims.operators import Folding
 from gpuprims.operators.portable import adds, is_portable, is_portable_function, rounds
-from gpuprims.primitives.by_rows import FEWEST_FOLDED, by_rows
-from gpuprims.primitives.exact_sums import launch_exact
 from gpuprims.primitives.fixed_scans import FixedScanSpec
-from gpuprims.primitives.fixed_trees import launch_fixed
-from gpuprims.primitives.fold_spec import FoldSpec, Packed, ScanSpec, peeled_width
-from gpuprims.primitives.fold_variants import FoldVariant, ScanVariant
-from gpuprims.primitives.joined import lanes_joined, large_apart, scalar_in_loops
+from gpuprims.primitives.fold_launch import FoldWork
+from gpuprims.primitives.fold_spec import Packed, ScanSpec
+from gpuprims.primitives.fold_variants import ScanVariant
+from gpuprims.primitives.joined import scalar_in_loops
 from gpuprims.primitives.lane_rows import LaneRows, LaneRowsSpec
 from gpuprims.primitives.levels import at_level, settled_here
-from gpuprims.primitives.near import groups_near
 from gpuprims.primitives.queue_spec import QueueSpec, plan_queue
 from gpuprims.primitives.scan_tiles import in_rows, prepare_levels, scan_traits
 from gpuprims.primitives.strips import RunSpec, StripSpec, neighbouring, runs_of, strips_of
 
-# A work-item takes several outputs if they have at most so many elements, and takes at most so many (row each-across).
-# Of narrow elements it takes a word of outputs, however many elements they have (row each-narrow-elements).
-_SHORT, _MOST_ACROSS, _WORD = 64, 4, 4
-# More words of values at once take too many registers (row each-narrow-elements).
-_MOST_LOADED = 32
-# A work-item that is joined with others has at least one of the lanes by which a kernel folds.
-_MOST_JOINED = 16
-# Joined work-items fold outputs of so few elements side by side: FEW of reduce_cpu_chunks.cl.
-_FEW = 128
 # Fewer numbers than kernels compare at once are quicker to fold.
 _LEAST_SEARCHED = 32
 # Fewer bools are folded sooner than found (rows: cpu_best-bools).
@@ -97,65 +85,10 @@ def plan_fold(
         adds=adds(folding),
     )
 
-    def compiling(variant: Variant) -> Launch:
-        chosen, able = FoldVariant.of(variant), device.capabilities
-        if not outputs:
-            return nothing
-        finished = count if counted is None else counted
-        if chosen.folds == "fixed tree":
-            in_order = plan_axes()
-            return launch_fixed(device, chosen, folding, in_order, outputs, count, finished, commutative=commutative)
-        if chosen.folds == "exactly":
-            given = device, chosen, folding, layout, outputs, count, finished
-            return launch_exact(*given, limbs_left=limbs_left)
-        neighbours = layout.kept[-1] if traits.side_by_side else 0
-        item = max(form.item for form in forms)
-        most = _MOST_ACROSS if count <= _SHORT else max(_WORD // item, 1)
-        across = min(layout.width_across(len(forms)), most) if chosen.narrows and neighbours else 1
-        width = chosen.width(outputs, neighbours, across, count, item, able)
-        rows = -(-outputs // width)  # groups that compute all outputs once
-        read_by = flat if chosen.stages and flat else layout
-        if chosen.by_rows and commutative and not indexed and chosen.outputs_per_group == 1:
-            read_by = by_rows(layout, FEWEST_FOLDED)
-        aligned = read_by.vector_width() if chosen.vectors else 1
-        peels = commutative and 0 < chosen.peels <= count
-        vector = max(aligned, peeled_width(read_by, len(forms)) if peels else 0)
-        chosen, parts = chosen.narrowed(vector, value_words(folding.values)), 1
-        if chosen.shares_outputs:  # enough groups to fill the device, each with a tile of its own
-            tiles = max(-(-count * width // (chosen.block * chosen.items)), 1)
-            parts = max(1, min(tiles, chosen.groups(rows * tiles, able) // rows))
-        groups = min(rows * parts, MOST_GROUPS)
-        if not chosen.shares_outputs or chosen.block == 1:  # a group of one is a thread: no more than there are to run
-            groups = chosen.groups(groups, able)
-        if chosen.by_rows and len(folding.values) == 1:
-            read = sum([form.item for form in forms]) * outputs * count
-            groups = groups_near(groups, read, folding.map, folding.op)
-        apart = large_apart(read_by, len(forms)) if chosen.joins else None
-        loads = {"vector": vector, "vector_across": across, "peeled": vector > aligned, "apart": apart}
-        loads["narrow"] = 0 < able.vector_lanes < _MOST_JOINED if chosen.block == 1 else None  # kernels of CPUs
-        spec = FoldSpec.of(folding, read_by, better=folding.better, commutative=commutative, **loads)
-        packed = read_by.pack(finished)
-        side_by_side = count <= _FEW and len(folding.values) > 1  # rows: cpu_chunks-few
-        joins = side_by_side or scalar_in_loops(folding.map, folding.op)
-        if chosen.joins and commutative and joins:
-            chosen = chosen.resized(block=min(lanes_joined(able), _MOST_JOINED))
-        numbers = (outputs, count, parts, width) if chosen.narrows else (outputs, count, parts)
-        words = max(across * min(item, _WORD) // _WORD, 1)  # that a work-item loads of each row
-        fitted = chosen
-        if across > 1:
-            fitted = chosen.resized(items=max(min(chosen.items // words, 4 * _MOST_LOADED // (across * nbytes)), 1))
-        elif chosen.narrows and vector == 1 and 0 < count < chosen.items and 2 * width > chosen.block:
-            fitted = chosen.resized(items=count)  # all elements of an output at once (rows: each-few)
-        launch = device.kernel(fitted, spec).prepare(groups, packed, *numbers)
-        counters, scratch = outputs, outputs * parts * nbytes
-        if parts == 1:  # unshared outputs need no counters, and there may be millions
-            counters, scratch = 1, 0
-        elif chosen.accumulates:
-            counters, scratch = (outputs + 1) // 2 * 2 + outputs * nbytes // 4, 0
-        return with_counters(device, launch, counters, scratch, unread=0 if count else len(forms), one_kernel=True)
-
+    finished = count if counted is None else counted
+    work = FoldWork(device, folding, traits, layout, plan_axes, flat, len(forms), finished, indexed, limbs_left)
     results = [_in_new_memory(form) for form in targets]
-    return LaunchPlan(device, "reduce", traits, results, compiling, asked=asked, inputs=range(len(forms)))
+    return LaunchPlan(device, "reduce", traits, results, work.launch, asked=asked, inputs=range(len(forms)))
 
 
 def _in_new_memory(form: Form) -> Form:

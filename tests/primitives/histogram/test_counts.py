@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from kernel_cases import DTYPES, LAYOUTS, Kernel, assert_equal, on_device, on_ho
 
 import gpuprims
 from gpuprims.errors import ArgumentError, NoVariantError
-from gpuprims.primitives.histogram import elements, plan, reading
+from gpuprims.primitives.histogram import elements, groups, plan, reading
 
 # Bins for bytes: a bin a value, several values a bin, mostly empty bins, bins beyond all values, uneven bins.
 BYTES: tuple[Any, ...] = (
@@ -104,11 +105,11 @@ def test_counts_of_more_elements_than_32_bits_tell(
     plan.plan_sums.cache_clear()
 
 
-@pytest.mark.parametrize("limit", ["_MOST_MERGED", "_MOST_NEAR"])
+@pytest.mark.parametrize(("home", "limit"), [(reading, "_MOST_MERGED"), (groups, "_MOST_NEAR")])
 def test_groups_that_do_not_merge_and_guides_in_global_memory(
-    histogram_kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, limit: str
+    histogram_kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, home: ModuleType, limit: str
 ) -> None:
-    monkeypatch.setattr(reading, limit, 0)
+    monkeypatch.setattr(home, limit, 0)
     plan.plan_sums.cache_clear()
     x = spread_values(rng, np.float32, 70_000)
     for bins in ("cells", "edges"):
