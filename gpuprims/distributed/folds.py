@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -95,40 +95,66 @@ def scanned(
         scan_one(given[0].shards[0], op=op, inclusive=False)  # raises
     begun = altered("scan", operator, where=False, initial=as_initial("scan", operator, initial))
     chosen = None if dtype is None else computable(dtype, "scan", stored=True)
-    dtypes = tuple(one.dtype for one in given)
-    folds = split(begun, function, dtypes, chosen, "scan", running=True)
+    folds = split(begun, function, tuple(one.dtype for one in given), chosen, "scan", running=True)
     each = math.prod(shape[1:]) if along is None else 1
     begins, _ = _among_all(group, label, given[0], shape)
     starts = [(begins + start) * each for start in given[0].offsets]
-    axes, ndim = (tuple(range(len(shape))), 1) if along is None else ((0,), len(shape))
-
-    def total(k: int) -> Any:
-        if k == len(group) - 1 and group.processes is None:
-            return ()
-        device, shards = group.devices[k], [one.shards[k] for one in given]
-        if folds.indexed:
-            shards.append(beside(shards[0], _filled(len(shape), starts[k]), device))
-        return folds.fold(shards, axes, named(device, shards))
-
-    totals = on_host(group, label, total) if group.processes is None else _all_totals(group, label, folds, total)
-    befores: list[Value | None] = [None]
-    for value in totals[:-1]:
-        befores.append(value if befores[-1] is None else folds.join([befores[-1], value]))
-    befores = befores[-len(group) :]
-
-    def scan(k: int) -> Any:
-        device, shards, before = group.devices[k], [one.shards[k] for one in given], befores[k]
-        if before is None:
-            return scan_one(*shards, device=named(device, shards), **how)
-        if along is None:
-            shards = [shard.reshape(-1) for shard in shards] if len(shape) > 1 else shards
-        more = [_filled(ndim, starts[k]), *_shaped(folds, before, ndim)]
-        there = [beside(shards[0], one, device) for one in more]
-        return _continued(folds, device, shards, there, before, inclusive=bool(inclusive))
-
     if along is None and len(shape) > 1:
-        given = [_whole(one, shape) for one in given]
-    return gathered(group, group.launch(label, scan, _as_it_is))
+        for one in given:
+            _refuse_other_shape(one, shape)
+    work = _Scan(group, label, given, shape, along, folds, starts)
+    befores = work.befores()
+    alone = partial(scan_one, **how)
+    run = partial(work.scan, befores=befores, alone=alone, inclusive=bool(inclusive))
+    return gathered(group, group.launch(label, run, _as_it_is))
+
+
+class _Scan(NamedTuple):
+    """A scan of ``given`` along its first axis, or of all elements; the shards begin at the indices ``starts``."""
+
+    group: Devices
+    label: str
+    given: list[ShardedArray]
+    shape: tuple[int, ...]
+    along: int | None
+    folds: Split
+    starts: list[int]
+
+    def befores(self) -> list[Value | None]:
+        """Return the value of all elements before each shard of this process; None if there are none."""
+        group, folds, alone = self.group, self.folds, self.group.processes is None
+        totals = (
+            on_host(group, self.label, self._total) if alone else _all_totals(group, self.label, folds, self._total)
+        )
+        befores: list[Value | None] = [None]
+        for value in totals[:-1]:
+            befores.append(value if befores[-1] is None else folds.join([befores[-1], value]))
+        return befores[-len(group) :]
+
+    def _total(self, k: int) -> Any:
+        """Start to fold shard ``k``; no shard follows the last one and needs its value."""
+        if k == len(self.group) - 1 and self.group.processes is None:
+            return ()
+        device, shards, ndim = self.group.devices[k], self._shards(k), len(self.shape)
+        if self.folds.indexed:
+            shards.append(beside(shards[0], _filled(ndim, self.starts[k]), device))
+        axes = tuple(range(ndim)) if self.along is None else (0,)
+        return self.folds.fold(shards, axes, named(device, shards))
+
+    def scan(self, k: int, befores: Sequence[Value | None], alone: Callable[..., Any], *, inclusive: bool) -> Any:
+        """Start to scan shard ``k`` from the value before it, or by ``alone`` if it is the first."""
+        device, shards, before = self.group.devices[k], self._shards(k), befores[k]
+        if before is None:
+            return alone(*shards, device=named(device, shards))
+        if self.along is None and len(self.shape) > 1:
+            shards = [shard.reshape(-1) for shard in shards]
+        ndim = 1 if self.along is None else len(self.shape)
+        more = [_filled(ndim, self.starts[k]), *_shaped(self.folds, before, ndim)]
+        there = [beside(shards[0], one, device) for one in more]
+        return _continued(self.folds, device, shards, there, before, inclusive=inclusive)
+
+    def _shards(self, k: int) -> list[Any]:
+        return [one.shards[k] for one in self.given]
 
 
 def _among_all(group: Devices, label: str, x: ShardedArray, shape: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
@@ -159,13 +185,12 @@ def _as_it_is(k: int, found: Any) -> Any:
     return found
 
 
-def _whole(x: ShardedArray, shape: tuple[int, ...]) -> ShardedArray:
-    """Return an array if it has the shape of the call; others would be repeated."""
+def _refuse_other_shape(x: ShardedArray, shape: tuple[int, ...]) -> None:
+    """Refuse an array that a scan of all elements would have to repeat."""
     if x.shape != shape:
         raise ArgumentError(
             f"DeviceGroup.scan: arrays of one shape if axis= is not given; got {x.shape} beside {shape}"
         )
-    return x
 
 
 def _continued(

@@ -77,22 +77,7 @@ def spread(name: str, ddof: float) -> Op:
         squared = squares / np.maximum(freedom, least)
         return np.sqrt(squared) if name.endswith("std") else squared
 
-    def sums(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
-        return (INT64, INT64), (FLOAT64,)
-
-    def prepare(element: Any, index: Any) -> tuple[Any, Any]:
-        wrapped = element.astype(np.uint32)  # modulo 2**32, in which the square of a negative element is right too
-        return element.astype(np.int64), (wrapped * wrapped).astype(np.int64)
-
-    exact = Op(
-        lambda p, q: (p[0] + q[0], p[1] + q[1]),
-        (0, 0),
-        name=name,
-        commutative=True,
-        prepare=prepare,
-        finish=lambda total, squares, count: divided(_distances(total, squares, count), count - ddof),
-        dtypes=sums,
-    )
+    exact = _exact_spread(name, ddof, divided)
 
     def moments(parts: int, prepare: Callable[[Any, Any], Moments], **more: Any) -> Op:
         components = 3 + 2 * parts
@@ -119,3 +104,24 @@ def spread(name: str, ddof: float) -> Op:
         return exact if _narrow(elements, values) else None
 
     return moments(1, lambda x, index: (1, 0, x, 0, x - x), converts=True, instead=instead)
+
+
+def _exact_spread(name: str, ddof: float, divided: Callable[[Any, Any], Any]) -> Op:
+    """Return the operator of narrow integers and bools, which adds up elements and their squares in 64 bits."""
+
+    def sums(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
+        return (INT64, INT64), (FLOAT64,)
+
+    def prepare(element: Any, index: Any) -> tuple[Any, Any]:
+        wrapped = element.astype(np.uint32)  # modulo 2**32, in which the square of a negative element is right too
+        return element.astype(np.int64), (wrapped * wrapped).astype(np.int64)
+
+    return Op(
+        lambda p, q: (p[0] + q[0], p[1] + q[1]),
+        (0, 0),
+        name=name,
+        commutative=True,
+        prepare=prepare,
+        finish=lambda total, squares, count: divided(_distances(total, squares, count), count - ddof),
+        dtypes=sums,
+    )

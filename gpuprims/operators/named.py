@@ -52,7 +52,8 @@ def _norm(prepare: Callable[[Any, Any], Any], **more: Any) -> Op:
     return _op("norm", "a + b", 0, inexact("norm"), prepare=prepare, **finish, **more)
 
 
-def _named() -> dict[str, Op]:
+def _plain() -> dict[str, Op]:
+    """Return the operators that fold every element, by name."""
     of_complex = _norm(lambda z, index: z.real * z.real + z.imag * z.imag)
     plain = [
         _op("sum", "a + b", 0, widening(np.add)),
@@ -78,7 +79,11 @@ def _named() -> dict[str, Op]:
         extremes_op("minmax", dtypes=keeping_both),
         extremes_op("ptp", dtypes=keeping_difference, finish=lambda low, high, count: high - low),
     ]
-    named = {operator.name: operator for operator in plain}
+    return {operator.name: operator for operator in plain}
+
+
+def _skipping(named: dict[str, Op]) -> dict[str, Op]:
+    """Return the operators that leave NaN out; ``named`` are those for elements that cannot be NaN."""
     integers = {name: {"instead": for_integers(named[name])} for name in ("min", "max", "argmin", "argmax")}
     least = {**integers["min"], "of_nothing": False, "better": beats_nan("<")}
     most = {**integers["max"], "of_nothing": False, "better": beats_nan(">")}
@@ -99,7 +104,8 @@ def _named() -> dict[str, Op]:
         locating_number_op("nanargmin", "<", highest, **integers["argmin"]),
         locating_number_op("nanargmax", ">", lowest, **integers["argmax"]),
     ]
-    return named | {operator.name: operator for operator in skipping}
+    return {operator.name: operator for operator in skipping}
 
 
-OPERATORS: Mapping[str, Op] = _named()
+_PLAIN = _plain()
+OPERATORS: Mapping[str, Op] = _PLAIN | _skipping(_PLAIN)

@@ -10,6 +10,7 @@ from gpuprims.core.determinism import CHOSEN, Asked, asked_level
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import check_flags
 from gpuprims.core.lazy import call_by_chunks
+from gpuprims.core.operands import Operands
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
 from gpuprims.errors import LazyArrayError
 from gpuprims.primitives.axes import as_axis, axes_of
@@ -57,33 +58,35 @@ def histogram_here(
         return lazy
     along = axis if axis is None else axes_of(as_axis(axis), operands.natives[0].ndim)
     bins, range = bins_by_rule(operands, bins, range)  # noqa: A001 - NumPy's name
-    seeks = bins if range is None and type(bins) is int else 0
     weighing = COUNTS if weights is None else as_weighing(operands, deterministic, as_floats=bool(density))
     dtype = None if density or weights is None else operands.natives[1].dtype
     if segments is not None:
         refuse_beside_segments(along)
         counts, table = histogram_of_segments(operands, segments, bins, range, weighing, dtype, variant)
         edges = table.edges.copy() if operands.on_host else new_edges(operands, table, copied=False)
-        if density:
-            counts = as_density(operands, counts, table.edges)
-        return operands.to_caller(counts), operands.as_caller_wants(edges)
-    if operands.on_host and operands.exceed_room:
+    elif operands.on_host and operands.exceed_room:
         counts, table = histogram_in_slabs(operands, bins, range, along, weighing, dtype, variant)
         if density:
             counts = as_density(operands, counts, table.edges)
         return operands.as_caller_wants(counts), operands.as_caller_wants(table.edges.copy())
-    plan, table = planned(operands, bins, range, along, weighing, dtype, variant, seeks=0 if density else seeks)
-    # A kept call seeks the range in the memory that it is given, which of host arrays with gaps is bytes.
-    sought = not seeks or all(native.flags.carray for native in operands.natives if isinstance(native, np.ndarray))
-    counts, edges, _ = plan.count(operands, table)
-    if key is not None and sought:
-        _WARM.keep(key, with_table(plan, table, seeks), operands)
-    if operands.plain and not density:
-        return counts, edges
-    edges = operands.as_caller_wants(table.edges.copy() if operands.on_host else edges)
+    else:
+        seeks = bins if range is None and type(bins) is int else 0
+        plan, table = planned(operands, bins, range, along, weighing, dtype, variant, seeks=0 if density else seeks)
+        counts, edges, _ = plan.count(operands, table)
+        if key is not None and (not seeks or _lie_as_bytes(operands)):
+            _WARM.keep(key, with_table(plan, table, seeks), operands)
+        if operands.plain and not density:
+            return counts, edges
+        if operands.on_host:
+            edges = table.edges.copy()
     if density:
         counts = as_density(operands, counts, table.edges)
-    return operands.to_caller(counts), edges
+    return operands.to_caller(counts), operands.as_caller_wants(edges)
+
+
+def _lie_as_bytes(operands: Operands) -> bool:
+    """Return True unless a host array has gaps: a kept call that seeks the range reads the array's memory as bytes."""
+    return all(native.flags.carray for native in operands.natives if isinstance(native, np.ndarray))
 
 
 def bincount_here(

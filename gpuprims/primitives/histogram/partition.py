@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import cached_property
 
 import numpy as np
 
 from gpuprims.core.axis_order import divider
 from gpuprims.core.capabilities import Capabilities
-from gpuprims.core.driver import Driver, Launch
+from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import Dtype
-from gpuprims.core.layout import Form, contiguous, plan_layout
+from gpuprims.core.layout import Form, Layout, contiguous, plan_layout
 from gpuprims.core.memory import section
 from gpuprims.core.together import together
-from gpuprims.expressions import c_type
+from gpuprims.expressions import TypedExpr
 from gpuprims.operators import Op
 from gpuprims.primitives.histogram.elements import values_of
+from gpuprims.primitives.histogram.partitioned import Partitioned, PartitionSpec, near_of
 from gpuprims.primitives.histogram.reading import ALIGNMENT, STORED, Reader
-from gpuprims.primitives.histogram.spec import HistogramSpec, Sums, digits_of
+from gpuprims.primitives.histogram.spec import Sums, digits_of
 from gpuprims.primitives.histogram.traits import MOST_RANGES_SORTED, least_room
 from gpuprims.primitives.histogram.variants import HistogramVariant
 
@@ -43,82 +43,149 @@ _TOTALS = 64
 _MOST_CARRIED = 2**22
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class PartitionSpec(HistogramSpec):
-    """Macros of one of the two launches."""
+@dataclass(frozen=True)
+class _Work:
+    """The two launches of a histogram.
 
-    partitions: bool
-    groups: int  # that a compute unit must have room for
-    stored: Dtype | None  # of weights between the launches
-
-    @property
-    def pointers(self) -> int:
-        """Number of pointer arguments: inputs, results, table, memory between the launches, counters, and edges."""
-        return len(self.inputs) + 4 + self.edges
-
-    @property
-    def near(self) -> int:
-        """Elements of a vector: whose weights, or 16-bit places, take 16 bytes."""
-        return near_of(self.stored)
-
-    def macros(self) -> dict[str, int | str]:
-        """Define the launch, and how elements lie between the launches."""
-        pointers = (
-            "GLOBAL total_t *histograms, GLOBAL const u64 *RESTRICT table, GLOBAL u8 *parts, GLOBAL u32 *counters"
-        )
-        return {
-            **super().macros(),
-            "PARTITIONS": int(self.partitions),
-            "HAS_WEIGHTS": int(self.stored is not None),
-            "STORED": c_type(self.stored) if self.stored else "u16",
-            "NEAR": self.near,
-            "GROUPS_EACH": self.groups,
-            "HISTOGRAMS": pointers + ", GLOBAL u32 *edges" * self.edges,
-        }
-
-
-def near_of(weight: Dtype | None) -> int:
-    """Return the elements of a vector between the launches."""
-    return 16 // (weight.itemsize if weight else 2)
-
-
-class Partitioned(NamedTuple):
-    """Two launches that read each element once, and the fold to another dtype, None if they store the result.
-
-    ``scratch`` counts the bytes between the launches, ``left`` those of the sums before a fold, and ``counters`` the
-    zeros in which they count.
+    ``writers`` groups sort the elements of ``tiles`` tiles, which take ``pitch`` places each, by ``ranges`` ranges of
+    ``span`` bins. Then groups count ``share`` elements of a range or so, ``most_shares`` times in all, each in
+    ``copies`` copies of the range. ``stored`` is the dtype of weights between the launches.
     """
 
-    sorts: Launch
-    counts: Launch
-    scratch: int
-    left: int
-    counters: int
-    fold: Launch | None
+    reader: Reader
+    target: Form
     edges: bool
-    behind: int = 0
-    zeroed: bool = False
-    reports: bool = False
+    layout: Layout
+    values: tuple[Dtype, ...]
+    map: TypedExpr
+    sums: Sums
+    digits: int
+    stored: Dtype | None
+    sorting: HistogramVariant
+    counting: HistogramVariant
+    ranges: int
+    span: int
+    tiles: int
+    share: int
 
-    def run(
-        self,
-        driver: Driver,
-        memories: Sequence[Any],
-        words: Any,
-        peaks: Sequence[Any],
-        target: Any,
-        *,
-        edges: Any = None,
-        report: Any = None,
-    ) -> Any:
-        """Launch on the memory of a call, and return the target."""
-        left = target if self.fold is None else driver.scratch(self.left)
-        shared = [*memories, left, words, driver.scratch(self.scratch), driver.counters(self.counters)]
-        self.sorts([*shared, edges] if self.edges else shared)
-        self.counts(shared)
-        if self.fold is not None:
-            self.fold([left, target])
-        return target
+    @property
+    def width(self) -> int:
+        """Bins, and the two places of elements in no bin."""
+        return self.reader.call.bins + 2
+
+    @property
+    def final(self) -> bool:
+        """True if the second launch stores results, not sums that a fold converts."""
+        return self.target.dtype in STORED
+
+    @property
+    def total(self) -> Dtype:
+        """The dtype that the second launch stores."""
+        return self.target.dtype if self.final else _FLOAT64 if self.sums in ("relative", "exact") else _INT64
+
+    @property
+    def pitch(self) -> int:
+        """Places of a sorted tile."""
+        return _pitch(self.sorting, self.ranges, self.stored)
+
+    @property
+    def most_shares(self) -> int:
+        """The most shares of all ranges."""
+        return self.ranges + self.reader.call.size // self.share
+
+    @cached_property
+    def copies(self) -> int:
+        """Counts of a range that a group has, so that few work-items wait for each other."""
+        able, copies = self.reader.device.capabilities, 1
+        if self.sums == "counts":
+            most = min(most_places(able, 1), self.share // 2)
+            while copies < _MOST_COPIES and 2 * copies * (self.span + 1) <= most:
+                copies *= 2
+        return copies
+
+    @cached_property
+    def writers(self) -> int:
+        """Groups that sort."""
+        return min(self.tiles, self._resident(self.sorting, self._sorting_local))
+
+    @property
+    def scratch(self) -> int:
+        """Bytes between the launches."""
+        sections = (
+            4 * self.tiles * self.ranges,
+            self.most_shares * section(8 * self.span),
+            2 * self.tiles * self.pitch,
+            self.tiles * self.pitch * (self.stored.itemsize if self.stored else 0),
+        )
+        return sum(map(section, sections))
+
+    @property
+    def counters(self) -> int:
+        """Zeros in which the launches count."""
+        return self.ranges + 1 + self.most_shares
+
+    def launch_sort(self) -> Launch:
+        """Return the launch that sorts the elements of each tile by ranges."""
+        return self._launch(self.sorting, self.writers, self._sorting_local, _COPIES, partitions=True)
+
+    def launch_count(self) -> Launch:
+        """Return the launch that counts the elements of each range."""
+        local = 4 * (self.digits * self.copies * (self.span + 1) + 3 * self.counting.block + 2 * _TOTALS)
+        groups = min(self.most_shares, self._resident(self.counting, local))
+        return self._launch(self.counting, groups, local, self.copies, partitions=False)
+
+    @property
+    def _sorting_local(self) -> int:
+        """Bytes of local memory of a group that sorts."""
+        return _room_to_sort(self.sorting, self.ranges, self.stored)
+
+    def _resident(self, variant: HistogramVariant, local: int) -> int:
+        """Return how many groups with so much local memory the device runs at the same time."""
+        able = self.reader.device.capabilities
+        return able.compute_units * _at_once(able.unit_local_memory, local, variant.groups_per_unit or 1)
+
+    def _launch(self, variant: HistogramVariant, groups: int, local: int, copies: int, *, partitions: bool) -> Launch:
+        call, target = self.reader.call, self.target
+        numbers = (
+            call.size,
+            call.bins,
+            target.shape[1] if self.final else self.width,
+            self.span,
+            self.ranges,
+            divider(self.span),
+            self.tiles,
+            self.pitch,
+            self.writers,
+            self.share,
+            self.most_shares,
+            copies,
+        )
+        kernel = self.reader.device.kernel(variant, self._spec(variant, partitions=partitions))
+        return kernel.prepare(groups, self.layout.pack(0), *numbers, local=local)
+
+    def _spec(self, variant: HistogramVariant, *, partitions: bool) -> PartitionSpec:
+        """Return the kernel spec of one of the launches."""
+        return PartitionSpec(
+            self.layout.accesses,
+            (),
+            self.values,
+            self.map,
+            vector=min(self.layout.vector_width(), self.sorting.items),
+            kind=self.reader.kind,
+            sums=self.sums,
+            group_dtype=_UINT32,
+            dtype=self.total,
+            local_guide=False,
+            fused=True,
+            digits=self.digits if self.digits > 1 else 0,
+            final=True,
+            merged=0,
+            edges=self.edges and partitions,
+            keys=self.reader.keys,
+            partitions=partitions,
+            groups=variant.groups_per_unit or 1,
+            stored=self.stored,
+        )
 
 
 def read_partitioned(reader: Reader, sums: Sums, op: Op, target: Form, *, edges: bool) -> Partitioned:
@@ -126,104 +193,40 @@ def read_partitioned(reader: Reader, sums: Sums, op: Op, target: Form, *, edges:
 
     Sums of floats are the same in every run, whether they need to be or not.
     """
-    device, call, chosen = reader.device, reader.call, reader.chosen
-    able, size, width = device.capabilities, call.size, call.bins + 2
+    work = _work(reader, sums, target, edges=edges)
+    left = contiguous(work.total, (1, 1, 1, work.width), ALIGNMENT)
+    first, second, fold = together(
+        reader.device,
+        work.launch_sort,
+        work.launch_count,
+        lambda: None if work.final else reader.fold(left, op, target, ()),
+    )
+    nbytes = 0 if work.final else work.width * left.item
+    return Partitioned(first, second, work.scratch, nbytes, work.counters, fold, edges)
+
+
+def _work(reader: Reader, sums: Sums, target: Form, *, edges: bool) -> _Work:
+    """Divide bins into ranges, and elements into tiles and shares."""
+    call, chosen, able = reader.call, reader.chosen, reader.device.capabilities
+    size, width, units = call.size, call.bins + 2, able.compute_units
     sums = "relative" if sums == "floats" else sums
     layout = plan_layout(reader.forms, reader.forms[0].shape, reader.axes)
     values, map_ = values_of(tuple(form.dtype for form in reader.forms), sums, reader.keys)
     weight = values[-1] if len(values) > reader.keys.arrays else None
-    counting = chosen.resized(block=min(_COUNTING, able.group_limit), groups_per_unit=1)
-    if sums == "relative" and spans_fit(width, able.compute_units, most_places(able, digits_of("exact", weight))):
+    if sums == "relative" and spans_fit(width, units, most_places(able, digits_of("exact", weight))):
         sums = "exact"
     digits = digits_of(sums, weight)
-
-    ranges, span = ranges_of(width, able.compute_units, most_places(able, digits), chosen.block)
+    ranges, span = ranges_of(width, units, most_places(able, digits), chosen.block)
     stored = _stored(weight, reader.forms[-1].dtype)
-    sorting = _sorting(chosen, size, able.compute_units, stored)
-    while (first_local := _room_to_sort(sorting, ranges, stored)) > able.asked_local_memory and sorting.items > 1:
+    sorting = _sorting(chosen, size, units, stored)
+    while _room_to_sort(sorting, ranges, stored) > able.asked_local_memory and sorting.items > 1:
         sorting = sorting.resized(items=sorting.items // 2)
-    vector, pitch = min(layout.vector_width(), sorting.items), _pitch(sorting, ranges, stored)
-    tiles = -(-size // sorting.tile)
-    share = max(-(-size // (able.compute_units * _SHARES)), span, _LEAST_SHARE)
+    counting = chosen.resized(block=min(_COUNTING, able.group_limit), groups_per_unit=1)
+    share = max(-(-size // (units * _SHARES)), span, _LEAST_SHARE)
     if sums == "relative":
         share = max(min(share, _MOST_CARRIED**2 * 2 // (3 * size)), 1)
-    most_shares = ranges + size // share
-    copies = 1
-    while (
-        sums == "counts" and copies < _MOST_COPIES and 2 * copies * (span + 1) <= min(most_places(able, 1), share // 2)
-    ):
-        copies *= 2
-    second_local = 4 * (digits * copies * (span + 1) + 3 * counting.block + 2 * _TOTALS)
-    writers = min(
-        tiles, able.compute_units * _at_once(able.unit_local_memory, first_local, sorting.groups_per_unit or 1)
-    )
-    groups = min(
-        most_shares, able.compute_units * _at_once(able.unit_local_memory, second_local, counting.groups_per_unit or 1)
-    )
-
-    final = target.dtype in STORED
-    total = target.dtype if final else _FLOAT64 if sums in ("relative", "exact") else _INT64
-    left = contiguous(total, (1, 1, 1, width), ALIGNMENT)
-
-    def launch(variant: HistogramVariant, groups: int, local: int, *, partitions: bool) -> Launch:
-        spec = PartitionSpec(
-            layout.accesses,
-            (),
-            values,
-            map_,
-            vector=vector,
-            kind=reader.kind,
-            sums=sums,
-            group_dtype=_UINT32,
-            dtype=total,
-            local_guide=False,
-            fused=True,
-            digits=digits if digits > 1 else 0,
-            final=True,
-            merged=0,
-            edges=edges and partitions,
-            keys=reader.keys,
-            partitions=partitions,
-            groups=variant.groups_per_unit or 1,
-            stored=stored,
-        )
-        numbers = (
-            size,
-            call.bins,
-            target.shape[1] if final else width,
-            span,
-            ranges,
-            divider(span),
-            tiles,
-            pitch,
-            writers,
-            share,
-            most_shares,
-            _COPIES if partitions else copies,
-        )
-        return device.kernel(variant, spec).prepare(groups, layout.pack(0), *numbers, local=local)
-
-    sections = (
-        4 * tiles * ranges,
-        most_shares * section(8 * span),
-        2 * tiles * pitch,
-        tiles * pitch * (stored.itemsize if stored else 0),
-    )
-    first, second, fold = together(
-        device,
-        lambda: launch(sorting, writers, first_local, partitions=True),
-        lambda: launch(counting, groups, second_local, partitions=False),
-        lambda: None if final else reader.fold(left, op, target, ()),
-    )
-    return Partitioned(
-        first,
-        second,
-        sum(map(section, sections)),
-        0 if final else width * total.itemsize,
-        ranges + 1 + most_shares,
-        fold,
-        edges,
-    )
+    read, how = (layout, values, map_, sums, digits, stored), (sorting, counting, ranges, span)
+    return _Work(reader, target, edges, *read, *how, -(-size // sorting.tile), share)
 
 
 def _stored(weight: Dtype | None, given: Dtype) -> Dtype | None:

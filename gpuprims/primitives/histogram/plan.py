@@ -24,26 +24,22 @@ from gpuprims.core.together import together
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError
-from gpuprims.operators import find_op
 from gpuprims.primitives.axes import axes_of
 from gpuprims.primitives.beginnings import to_out
 from gpuprims.primitives.histogram import in_place
 from gpuprims.primitives.histogram.binning import Table, key_dtype
 from gpuprims.primitives.histogram.bins import start_limits, table_between
-from gpuprims.primitives.histogram.elements import common_dtype, in_memory_order
-from gpuprims.primitives.histogram.joining import adding, joining_planes
-from gpuprims.primitives.histogram.partition import read_partitioned
-from gpuprims.primitives.histogram.reading import ALIGNMENT, Reader, fits_exactly
+from gpuprims.primitives.histogram.elements import common_dtype
+from gpuprims.primitives.histogram.launches import HistogramWork
+from gpuprims.primitives.histogram.reading import ALIGNMENT, fits_exactly
 from gpuprims.primitives.histogram.readings import Counted, Readings
 from gpuprims.primitives.histogram.request import COUNTS, HistogramRequest, Weighing
 from gpuprims.primitives.histogram.sought import find_bounds, launch_of_bounds, start_bounds
 from gpuprims.primitives.histogram.tables import new_edges, table_on
 from gpuprims.primitives.histogram.traits import HistogramTraits
-from gpuprims.primitives.histogram.variants import HistogramVariant
 from gpuprims.primitives.histogram.warm import Run, run_between, run_for_counts, run_in_table, starting
 
 _INT64, _FLOAT64, _UINT32 = np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.uint32)
-_MOST_ADDED = 2**33  # float weights, which are added as integers: what their digits hold
 
 
 class HistogramPlan(LaunchPlan):
@@ -195,62 +191,36 @@ def plan_sums(
     generation: int,
 ) -> HistogramPlan:
     """Decide everything about a histogram but its memory and the contents of its table."""
-    weighing, asked, bins, shape = request.weighing, request.asked, request.bins, forms[0].shape
-    axes = axes_of(request.axis, len(shape))
-    kept = tuple(n for k, n in enumerate(shape) if k not in axes)
-    floats, dtypes = weighing.sums == "floats", tuple(form.dtype for form in forms)
-    repeats, key = floats and weighing.repeat, common_dtype(dtypes, request.keys)
-    length, width = asked + 2 * request.outside, bins + 2 * request.outside
-    result = contiguous(request.dtype or (_FLOAT64 if floats else _INT64), (*kept, length), alignment)
-    traits = HistogramTraits(
+    axes = axes_of(request.axis, len(forms[0].shape))
+    kept = tuple(n for k, n in enumerate(forms[0].shape) if k not in axes)
+    default = _FLOAT64 if request.weighing.sums == "floats" else _INT64
+    result = contiguous(request.dtype or default, (*kept, request.length), alignment)
+    traits = _traits(request, forms, axes, result, device)
+    work = HistogramWork(request, forms, axes, device, traits, result)
+    plan = HistogramPlan(device, "histogram", traits, (result,), work.launch, asked=variant, inputs=())
+    plan.request, plan.forms, plan.known, plan.longer = request, forms, KnownArrays(), None
+    return plan
+
+
+def _traits(
+    request: HistogramRequest, forms: tuple[Form, ...], axes: tuple[int, ...], result: Form, device: Device
+) -> HistogramTraits:
+    """Return the traits of a call."""
+    shape, dtypes, repeats = forms[0].shape, tuple(form.dtype for form in forms), request.repeats
+    key, floats = common_dtype(dtypes, request.keys), request.weighing.sums == "floats"
+    outputs = math.prod(n for k, n in enumerate(shape) if k not in axes)
+    fits = repeats and fits_exactly(device, dtypes[-1], result.dtype, outputs, request.bins, request.guide)
+    return HistogramTraits(
         dtypes=(dtypes[0], key_dtype(key), *dtypes[1:], *([_FLOAT64] if floats else [])),
         arrays=request.keys.arrays,
         size=math.prod(shape[k] for k in axes),
-        outputs=math.prod(kept),
-        value_bytes=12 if repeats else 4 if weighing.sums == "counts" else 8,
-        bins=bins,
+        outputs=outputs,
+        value_bytes=12 if repeats else 4 if request.weighing.sums == "counts" else 8,
+        bins=request.bins,
         values=request.guide - 2 if request.guide and key.kind in "iub" else 0,
         rounds=floats,
-        exact=repeats and fits_exactly(device, dtypes[-1], result.dtype, math.prod(kept), bins, request.guide),
+        exact=fits,
     )
-
-    def compiling(variant: Variant) -> Any:
-        chosen = HistogramVariant.of(variant)
-        if not math.prod(shape) or not width:
-            return Readings(None, None, result.shape, zeroed=True)
-        table = request.kind, request.guide, request.keys
-        reader = Reader(device, chosen, in_memory_order(forms, axes), axes, traits, *table)
-        target = contiguous(result.dtype, (traits.outputs, length), alignment)._replace(shape=(traits.outputs, width))
-        peaks, how = None, {"edges": request.edges, "reports": request.reports}
-        if repeats and math.prod(shape) > _MOST_ADDED and chosen.histograms != "private":
-            raise ArgumentError(
-                f"{request.label}: at most 2^33 float weights for sums that repeat from run to run; got"
-                f" {math.prod(shape)} (deterministic=False adds them in any order)"
-            )
-        if chosen.histograms == "partitioned":
-            both = read_partitioned(reader, weighing.sums, adding(floats, result.dtype), target, edges=request.edges)
-            return Readings(both, None, result.shape, zeroed=bins < asked)
-        if not repeats or chosen.histograms == "private":
-            sums = reader.read(weighing.sums, adding(floats, result.dtype), target, alone=bins == asked, **how)
-        elif chosen.adds_exactly(traits):
-            sums = reader.read("exact", adding(True, result.dtype), target, alone=False, **how)
-        elif not chosen.shares_histograms:
-            sums = reader.read("relative", adding(True, result.dtype), target, alone=bins == asked, **how)
-        else:
-            beside = contiguous(_UINT32, (traits.outputs, bins + 2), ALIGNMENT)
-            joining = joining_planes(result.dtype, single=dtypes[-1].kind == "f" and dtypes[-1].itemsize < 8)
-            sums, peaks = together(
-                device,
-                lambda: reader.read("scaled", joining, target, beside, alone=False, **how),
-                lambda: reader.read("peaks", find_op("max"), beside, alone=True),
-            )
-        if sums.behind:
-            return Readings(sums, peaks, (bins + sums.behind,), sums.zeroed)
-        return Readings(sums, peaks, result.shape, zeroed=bins < asked)
-
-    plan = HistogramPlan(device, "histogram", traits, (result,), compiling, asked=variant, inputs=())
-    plan.request, plan.forms, plan.known, plan.longer = request, forms, KnownArrays(), None
-    return plan
 
 
 def count(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from gpuprims.core.driver import Report
-from gpuprims.primitives.histogram.partition import Partitioned
+from gpuprims.primitives.histogram.partitioned import Partitioned
 from gpuprims.primitives.histogram.reading import Reading
 
 

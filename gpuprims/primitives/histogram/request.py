@@ -35,6 +35,21 @@ class HistogramRequest(NamedTuple):
     keys: Keys = ONE_KEY  # the arrays before the weights
     reports: bool = False  # tell the host one more than the last place that is not zero, if a kernel can
 
+    @property
+    def length(self) -> int:
+        """Results of each output."""
+        return self.asked + 2 * self.outside
+
+    @property
+    def width(self) -> int:
+        """Results of each output that the table has bins for."""
+        return self.bins + 2 * self.outside
+
+    @property
+    def repeats(self) -> bool:
+        """True if sums of floats are the same in every run."""
+        return self.weighing.sums == "floats" and self.weighing.repeat
+
     @classmethod
     def of(
         cls,

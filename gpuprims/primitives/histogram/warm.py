@@ -10,7 +10,7 @@ from gpuprims.core.driver import Launch
 from gpuprims.core.faults import Fault, KnownArrays
 from gpuprims.core.layout import Form
 from gpuprims.primitives.histogram.binning import Table
-from gpuprims.primitives.histogram.partition import Partitioned
+from gpuprims.primitives.histogram.partitioned import Partitioned
 from gpuprims.primitives.histogram.reading import Reading
 from gpuprims.primitives.histogram.sought import BOUNDS
 from gpuprims.primitives.histogram.tables import table_on

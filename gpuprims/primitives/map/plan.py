@@ -10,11 +10,10 @@ import numpy as np
 
 from gpuprims.core.determinism import asks_for_device
 from gpuprims.core.device import Device
-from gpuprims.core.driver import Launch
-from gpuprims.core.kernel_spec import unchanged, value_words
+from gpuprims.core.kernel_spec import value_words
 from gpuprims.core.keywords import refuse_keywords
-from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan, nothing
-from gpuprims.core.layout import Form, Layout, contiguous, plan_layout, turned
+from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan
+from gpuprims.core.layout import Form, contiguous, plan_layout, turned
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out, result_forms, shares_elements
 from gpuprims.core.planned import Planned
@@ -37,14 +36,11 @@ from gpuprims.expressions import (
 )  # fmt: skip
 from gpuprims.expressions.exact import computes_integers
 from gpuprims.primitives.axes import in_fortran_order
-from gpuprims.primitives.by_rows import by_rows
 from gpuprims.primitives.map.blocks import Blocks
 from gpuprims.primitives.map.by_numpy import maps_by_numpy
 from gpuprims.primitives.map.lanes import split_lanes
-from gpuprims.primitives.map.rows import joined
-from gpuprims.primitives.map.spec import MapSpec
-from gpuprims.primitives.map.tiles import MapTraits, MapVariant, Tiling
-from gpuprims.primitives.near import groups_near
+from gpuprims.primitives.map.launch import MapWork
+from gpuprims.primitives.map.tiles import MapTraits, Tiling
 
 Dtypes = tuple[np.dtype[Any], ...]
 # OpenCL's widest vectors have as many; each component is an argument of the kernel's function.
@@ -213,55 +209,17 @@ def plan_call(
     inputs, sources = split_lanes(forms, request.vector_axis)
     shape = broadcast_shapes("map", [form.shape for form in inputs])
     arguments = tuple(form.dtype for form in inputs for _ in range(form.lanes))
-    function = request.typed(arguments)
-    if request.indices:
-        if request.indices != len(shape):
-            rule = f"index= a name for each of {len(shape)} dimension(s), or one name without a tuple"
-            raise ArgumentError(f"map: {rule}; got {request.indices} in a tuple")
-        function = along_axes(function, shape)
+    function = _function(request, arguments, shape)
     results = request.results(function.dtypes, shape, alignment)
     if not request.in_c_order and request.vector_axis is None and in_fortran_order(forms, shape):
         results = tuple([turned(result) for result in results])
     outputs, places = split_lanes(result_forms("map", results, written), request.result_axis)
-    size = math.prod(shape)
 
-    read, operands = len(inputs), (*inputs, *outputs)
+    read, operands, size = len(inputs), (*inputs, *outputs), math.prod(shape)
     indexed, by = request.indices is not None, range(read, len(operands))
     layout = plan_layout(operands, shape, range(len(shape)), reduced_by=by, indexed=indexed)
     # These put axes in other orders, in which an element's index is not found.
     tiling, blocks = (None, None) if indexed else (Tiling.of(layout, read), Blocks.of(layout, read))
-
-    def compiling(chosen: Variant) -> Launch:
-        if not size:
-            return nothing
-        if MapVariant.of(chosen).tiles and tiling is not None:
-            return tiling.prepare(device, chosen, spec_of(tiling.layout, tiling.vector, tiling.across))
-        if MapVariant.of(chosen).blocks and blocks is not None:
-            return blocks.prepare(device, chosen, spec_of(blocks.layout, 1), function)
-        placed = by_rows(layout) if chosen.by_rows and not indexed else layout
-        spec = spec_of(placed, placed.vector_width() if chosen.vectors else 1)
-        fitted = MapVariant.of(chosen).fitted(spec)
-        if chosen.by_rows:
-            fitted = joined(fitted, placed, function, device.capabilities)
-        groups = fitted.groups(-(-size // fitted.tile), device.capabilities)
-        if chosen.by_rows:
-            groups = groups_near(groups, sum([form.item for form in operands]) * size, function)
-        return device.kernel(fitted, spec).prepare(groups, placed.pack(1), size)
-
-    def spec_of(layout: Layout, vector: int, across: int = 1) -> MapSpec:
-        accesses = layout.accesses
-        return MapSpec(
-            inputs=accesses[:read],
-            outputs=accesses[read:],
-            values=function.dtypes,
-            map=function,
-            finish=unchanged(function.dtypes),
-            vector=vector,
-            vector_across=across,
-            index=layout.index,
-            in_place=request.in_place,
-        )
-
     traits = MapTraits(
         arguments + function.computed_in,
         1,
@@ -272,12 +230,32 @@ def plan_call(
         rounds=False,  # each result is of one element of each array
         portable=request.portable or computes_integers(function),
     )
+    work = MapWork(device, function, layout, read, size, tiling, blocks, indexed, request.in_place)
     plan = LaunchPlan(
-        device, "map", traits, results, compiling, asked=variant, inputs=sources, outputs=places, single=request.single
+        device,
+        "map",
+        traits,
+        results,
+        work.launch,
+        asked=variant,
+        inputs=sources,
+        outputs=places,
+        single=request.single,
     )
     if request.indices is None and request.vector_axis is None:
         plan.by_numpy = maps_by_numpy(device, function, forms, results)
     return plan
+
+
+def _function(request: MapRequest, dtypes: Dtypes, shape: tuple[int, ...]) -> TypedExpr:
+    """Return the typed function, which finds indices along axes from that in C order."""
+    function = request.typed(dtypes)
+    if not request.indices:
+        return function
+    if request.indices != len(shape):
+        rule = f"index= a name for each of {len(shape)} dimension(s), or one name without a tuple"
+        raise ArgumentError(f"map: {rule}; got {request.indices} in a tuple")
+    return along_axes(function, shape)
 
 
 def sample(call: Sample) -> LaunchPlan:
