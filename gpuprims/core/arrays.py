@@ -16,7 +16,7 @@ from gpuprims.core.layout import View
 from gpuprims.core.lazy import find_lazy
 from gpuprims.core.memory import bounds_of, reach
 from gpuprims.core.registry import REGISTRY
-from gpuprims.errors import ArrayError, DtypeError, quoted
+from gpuprims.errors import ArrayError, NumberOverflowError, quoted, too_large
 from gpuprims.expressions.masks import plain_array, refuse_masked
 from gpuprims.expressions.narrow import is_storage
 
@@ -61,7 +61,8 @@ def as_number(label: str, number: Any, dtype: np.dtype[Any]) -> np.ndarray:
     try:
         return np.asarray(number, dtype=dtype)
     except OverflowError as error:
-        raise DtypeError(f"{label}: a number that {dtype} can hold; got {quoted(number)} ({error})") from error
+        rule = f"{label}: a number that {dtype} can hold"
+        raise NumberOverflowError(f"{rule}; got {quoted(number)} ({too_large(number, error)})") from error
 
 
 def host_array(array: Any, device: Device) -> np.ndarray:

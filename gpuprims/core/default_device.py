@@ -16,6 +16,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from gpuprims.core.pickling import OfThisProcess
+
 # Seconds that other threads wait for an open choice. Before a `with` it is open for two steps of the interpreter; it
 # stays open for long only if the caller keeps the object.
 _PATIENCE = 1.0
@@ -130,7 +132,7 @@ class Default:
             self.here.reset(token)
 
 
-class Scope:
+class Scope(OfThisProcess):
     """An object whose ``with`` block chooses among the values of a :class:`Default`; see ``use_device``."""
 
     _choice: Choice | None = None  # if the value is invalid
@@ -145,6 +147,11 @@ class Scope:
 
     def __exit__(self, *exception: object) -> None:
         self._chosen.leave(self)
+
+    @property
+    def _unpickled(self) -> tuple[str, str]:
+        name = type(self).__name__
+        return name, f"write with gpuprims.{name}(...) in each process"
 
     def __del__(self) -> None:
         if self._choice is not None:

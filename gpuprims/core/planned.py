@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from gpuprims.core.arrays import unchanged
@@ -13,10 +13,11 @@ from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out, check_out, fits, result_forms, written_forms
+from gpuprims.core.pickling import OfThisProcess
 from gpuprims.core.program_cache import Prepared, forgets_calls
 from gpuprims.core.scalars import scalars_on
 from gpuprims.core.warm_calls import Key, WarmCalls
-from gpuprims.errors import ArgumentError, CaptureError
+from gpuprims.errors import ArgumentError, CaptureError, UnknownKeywordError
 
 
 class Planned(NamedTuple):
@@ -34,7 +35,7 @@ class Planned(NamedTuple):
     beside: int = 0
 
 
-class Plan:
+class Plan(OfThisProcess):
     """A call that is decided, for arrays like those of :func:`gpuprims.plan`, which makes it.
 
     Its kernel is compiled, unless NumPy computes such a call.
@@ -67,7 +68,7 @@ class Plan:
         self._is_capturing = getattr(self.device.driver, "is_capturing", None)
         _PLANS.add(self)
 
-    def __call__(self, *arrays: Any, out: Any = None) -> Any:
+    def __call__(self, *arrays: Any, out: Any = None, **unknown: Any) -> Any:
         """Run on arrays of the planned dtypes, shapes, strides and alignment.
 
         Parameters
@@ -80,10 +81,13 @@ class Plan:
         Raises
         ------
         ArgumentError
-            Arrays with another layout than planned; no ``out=``, if the plan was made with a strided one.
+            Arrays with another layout than planned; no ``out=``, if the plan was made with a strided one; a keyword of
+            the function, which the plan keeps.
         CaptureError
             A CUDA graph is being captured, and the call waits for the device or copies from the host.
         """
+        if unknown:
+            self._refuse_keywords(unknown)
         if self._is_capturing is not None and self._is_capturing():
             return self._capture(arrays, out)
         given = (*arrays, *self._beside) if self._beside else arrays
@@ -126,6 +130,16 @@ class Plan:
 
     def _refuse(self, what: str, planned: Sequence[Form], got: str) -> NoReturn:
         raise ArgumentError(f"plan of {self.primitive}: {what} laid out as planned, {_said(planned)}; got {got}")
+
+    def _refuse_keywords(self, unknown: Mapping[str, Any]) -> NoReturn:
+        raise UnknownKeywordError(
+            f"plan of {self.primitive}: out= alone, as the plan keeps other keywords; got {', '.join(unknown)}"
+            f" (make another plan: gpuprims.plan({self.primitive!r}, ..., {next(iter(unknown))}=...))"
+        )
+
+    @property
+    def _unpickled(self) -> tuple[str, str]:
+        return f"plan of {self.primitive}", f"call gpuprims.plan({self.primitive!r}, ...) in each process"
 
     def _operands(self, arrays: tuple[Any, ...]) -> Operands:
         if not arrays:

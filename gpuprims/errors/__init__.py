@@ -75,6 +75,14 @@ class DtypeError(GpuprimsError, TypeError):
     """The call cannot compute with a dtype, as object, string or datetime, or a cast would lose values."""
 
 
+class NumberOverflowError(DtypeError, OverflowError):
+    """A dtype cannot hold a Python number, as 300 beside an array of uint8; NumPy raises OverflowError too."""
+
+
+class UnpicklableError(GpuprimsError, TypeError):
+    """An object belongs to the process that made it, as a plan and its compiled kernel do."""
+
+
 class ArrayError(GpuprimsError, TypeError):
     """An argument is not an array, or is an array of a library that cannot be read or written."""
 
@@ -212,6 +220,19 @@ class BuildError(GpuprimsError, RuntimeError):
 
 class GpuprimsWarning(RuntimeWarning):
     """A cache, a settings file or a plug-in fails. Results are not affected."""
+
+
+def axis_rule(ndim: int) -> str:
+    """Return the axes of an array of ``ndim`` dimensions, for messages."""
+    if not ndim:
+        return "none, as a 0-dimensional array has no axis"
+    return f"from {-ndim} to {ndim - 1} for {ndim} dimension(s)"
+
+
+def too_large(number: object, error: Exception) -> str:
+    """Return why a dtype cannot hold a number, and what to write for an integer of 64 bits."""
+    wide = type(number) is int and -(2**63) <= number < 2**63
+    return said(error) + (f"; int64({number}) gives a wider result" if wide else "")
 
 
 def did_you_mean(given: object, known: Iterable[str], instead: Mapping[str, str] | None = None) -> str:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpuprims.errors import DtypeError, ExpressionError, quoted, said
+from gpuprims.errors import DtypeError, ExpressionError, NumberOverflowError, quoted, too_large
 from gpuprims.expressions.expr import Dtype, Expr, Instruction, encode_constant, evaluate, part
 from gpuprims.expressions.functions import COMPARE, PARTS, UFUNCS
 from gpuprims.expressions.hints import other_dtype
@@ -259,7 +259,7 @@ class _Typist:
             return self._constant(dtype.type(value.value))
         except OverflowError as error:
             rule = f"constant: a number that {dtype} holds"
-            raise DtypeError(f"{rule}; got {quoted(value.value)} ({said(error)})") from error
+            raise NumberOverflowError(f"{rule}; got {quoted(value.value)} ({too_large(value.value, error)})") from error
 
     # Powers. NumPy computes some as squares, reciprocals or roots, which round once. A device's ``pow`` is off by a few
     # units in the last place, and slower than a product.

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.errors import ArgumentError, AxisError, ShapeError, quoted
+from gpuprims.errors import ArgumentError, AxisError, ShapeError, axis_rule, quoted
 from gpuprims.expressions.masks import plain_array
 
 # SciPy's other names of modes, which are the same for filters.
@@ -20,7 +20,7 @@ def axis_of(label: str, axis: Any, ndim: int) -> int:
     if not is_whole(axis):
         raise AxisError(f"{label}: axis= one axis, a whole number; got {quoted(axis)}")
     if not -ndim <= axis < ndim:
-        raise AxisError(f"{label}: axis from {-ndim} to {ndim - 1}; got {quoted(axis)}")
+        raise AxisError(f"{label}: axis {axis_rule(ndim)}; got {quoted(axis)}")
     return index(axis) % ndim
 
 

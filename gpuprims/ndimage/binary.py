@@ -19,6 +19,8 @@ from gpuprims.primitives.reduce import reduce
 _BOOL = np.dtype(bool)
 # Iterations between two looks at whether anything changes.
 _BATCH = 8
+# Most axes for which the default structure is made: 3^12 bools.
+_MOST_CROSSED = 12
 
 
 @filtering
@@ -181,6 +183,9 @@ def _binary(
     along = axes_of(label, axes, len(call.shape))
     if isinstance(iterations, bool) or not isinstance(iterations, int | np.integer):
         raise ArgumentError(f"{label}: iterations= a whole number; got {quoted(iterations)}")
+    if structure is None and len(along) > _MOST_CROSSED:
+        rule = f"structure= for more than {_MOST_CROSSED} axes, where the default is an array of 3^{len(along)} bools"
+        raise ArgumentError(f"{label}: {rule}; got none (axes= names those to filter along)")
     places = cross(len(along)) if structure is None else structure
     near = neighbourhood_of(label, len(call.shape), None, places, origin, along, name="structure", flipped=larger)
     if iterations < 1 and (0,) * len(near.axes) not in near.offsets:
@@ -232,9 +237,10 @@ def _where(condition: Any, one: Any, other: Any) -> Any:
 
 def cross(ndim: int) -> np.ndarray:
     """Return an element and those beside it along each axis."""
-    places = np.indices((3,) * ndim) - 1
-    found: np.ndarray = np.abs(places).sum(0) <= 1
-    return found
+    places = np.zeros((3,) * ndim, bool)
+    for axis in range(ndim):
+        places[(1,) * axis + (slice(None),) + (1,) * (ndim - axis - 1)] = True
+    return places
 
 
 def _mask(call: Call, there: Call, mask: Any) -> Any:

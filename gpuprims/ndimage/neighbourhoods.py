@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,8 @@ from gpuprims.expressions.masks import plain_array
 from gpuprims.ndimage.arguments import axes_of, each_axis, first_of, whole
 
 Index = tuple[int, ...]
+# Each offset is an object of Python's; arrays of 33 axes have 3^33 neighbours.
+_MOST_NEIGHBOURS = 2**24
 
 
 class Neighbourhood(NamedTuple):
@@ -27,6 +30,9 @@ class Neighbourhood(NamedTuple):
     @property
     def offsets(self) -> tuple[Index, ...]:
         """The offset of each neighbour, in C order."""
+        if self.places is None and math.prod(self.lengths) > _MOST_NEIGHBOURS:
+            rule = f"a box of at most {_MOST_NEIGHBOURS} neighbours along all axes"
+            raise ArgumentError(f"size= {rule}; got {math.prod(self.lengths)} (axes= names those to filter along)")
         found = np.argwhere(np.ones(self.lengths, bool) if self.places is None else self.places) + self.first
         return tuple(tuple(one) for one in found.tolist())
 

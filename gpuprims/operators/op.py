@@ -7,17 +7,21 @@ An operator folds *values*, which have one or several components. ``prepare`` ma
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from typing import Any
 
 import numpy as np
 
-from gpuprims.errors import ArgumentError, DtypeError, ExpressionError, quoted
+from gpuprims.errors import ArgumentError, DtypeError, ExpressionError, NumberOverflowError, quoted
 from gpuprims.expressions import Expr, expression, trace, typed
 from gpuprims.expressions.masks import refuse_masked
 from gpuprims.expressions.narrow import register
 from gpuprims.operators.dtypes import BOOL, FLOAT64, INT64, Dtype, DtypeRule, Dtypes
 from gpuprims.operators.laws import Trial, check_laws
+
+
+def _never(elements: Dtypes, values: Dtypes) -> Op | None:
+    """Fold elements of any dtype with the operator itself."""
+    return None
 
 
 class Op:
@@ -76,6 +80,9 @@ class Op:
     The check draws int64 values and compares exactly. If the function or the identity takes no integers, it draws
     float64 values and compares up to rounding.
 
+    An operator can be pickled if its functions can: strings, and functions defined at the top level of a module, but
+    not lambdas (``cloudpickle``, as in Dask and joblib, takes these too).
+
     Examples
     --------
     >>> import gpuprims
@@ -109,11 +116,28 @@ class Op:
         dtypes: DtypeRule | None = None,
         of_nothing: bool = True,
         converts: bool = False,
-        instead: Callable[[Dtypes, Dtypes], Op | None] = lambda elements, values: None,
+        instead: Callable[[Dtypes, Dtypes], Op | None] = _never,
         better: Callable[..., Any] | None = None,
         skips: Callable[..., Any] | None = None,
         check: bool = False,
     ) -> None:
+        # Pickles have the arguments, and trace them again.
+        self._arguments = {
+            "fn": fn,
+            "identity": identity,
+            "commutative": commutative,
+            "name": name,
+            "components": components,
+            "prepare": prepare,
+            "finish": finish,
+            "dtypes": dtypes,
+            "of_nothing": of_nothing,
+            "converts": converts,
+            "instead": instead,
+            "better": better,
+            "skips": skips,
+        }
+        self._changes: dict[str, Any] = {}
         self.fn = fn
         self.name = name
         self.commutative = commutative
@@ -168,13 +192,23 @@ class Op:
             cause = error
         names = ", ".join(dtype.name for dtype in dtypes)
         value = components[0] if len(components) == 1 else given
-        raise DtypeError(f"Op {self.name!r}: {what} that {names} can hold; got {quoted(value)}") from cause
+        kind = NumberOverflowError if isinstance(cause, OverflowError) else DtypeError
+        raise kind(f"Op {self.name!r}: {what} that {names} can hold; got {quoted(value)}") from cause
 
     def altered(self, **attributes: Any) -> Op:
         """Return a copy with other attributes."""
-        other = copy(self)
-        vars(other).update(attributes)
+        other = Op.__new__(type(self))
+        vars(other).update(vars(self), _changes=self._changes | attributes, **attributes)
         return other
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made, (type(self), self._arguments, self._changes)
+
+    def __copy__(self) -> Op:
+        return self.altered()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Op:
+        return self.altered()  # functions are not copied, and nothing else changes
 
     def trial(self) -> Trial:
         """Return the operator for the first dtype that its function and identity take, to check its laws."""
@@ -209,6 +243,12 @@ class Op:
 
     def __repr__(self) -> str:
         return f"Op({self.name!r}, components={self.components}, commutative={self.commutative})"
+
+
+def _made(kind: type[Op], arguments: dict[str, Any], changes: dict[str, Any]) -> Op:
+    """Return the operator of a pickle."""
+    made = kind(**arguments)
+    return made.altered(**changes) if changes else made
 
 
 def for_integers(op: Op) -> Callable[[Dtypes, Dtypes], Op | None]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.layout import Form
-from gpuprims.errors import AxisError, quoted
+from gpuprims.errors import AxisError, axis_rule, quoted
 
 
 def as_axis(axis: Any) -> int | tuple[int, ...] | None:
@@ -34,7 +34,7 @@ def axes_of(axis: int | tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
         return tuple(range(ndim))
     given = axis if isinstance(axis, tuple) else (axis,)
     if not all(-ndim <= one < ndim for one in given):
-        raise AxisError(f"axis: from {-ndim} to {ndim - 1} for {ndim} dimension(s); got {quoted(axis)}")
+        raise AxisError(f"axis: {axis_rule(ndim)}; got {quoted(axis)}")
     axes = tuple(sorted(one % ndim for one in given))
     if len(set(axes)) != len(axes):
         raise AxisError(f"axis: each axis once; got {quoted(axis)}")

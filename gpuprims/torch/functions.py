@@ -9,7 +9,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from gpuprims.errors import ArgumentError, AxisError, ShapeError, quoted
+from gpuprims.errors import ArgumentError, AxisError, ShapeError, axis_rule, quoted
 from gpuprims.expressions import expression
 from gpuprims.operators import Op
 from gpuprims.primitives.stencil.neighbours import as_weights
@@ -180,5 +180,5 @@ def _table(weights: Any) -> tuple[list[float], list[int]]:
 def _along(label: str, dim: int, ndim: int) -> int:
     """Return a dimension as one from 0."""
     if not -ndim <= dim < ndim:
-        raise AxisError(f"{label}: dim from {-ndim} to {ndim - 1} for {ndim} dimension(s); got {quoted(dim)}")
+        raise AxisError(f"{label}: dim {axis_rule(ndim)}; got {quoted(dim)}")
     return dim % ndim

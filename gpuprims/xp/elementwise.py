@@ -7,10 +7,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from gpuprims.core.keywords import check_flags, refusing_keywords
-from gpuprims.errors import ArgumentError, quoted
+from gpuprims.errors import ArgumentError, NumberOverflowError, quoted
 from gpuprims.expressions import expression
-from gpuprims.expressions.functions import ALIASES
+from gpuprims.expressions.functions import ALIASES, COMPARE
 from gpuprims.expressions.masks import plain_array
 from gpuprims.primitives.map import map as map_elements
 
@@ -32,10 +34,20 @@ def _of_two(name: str, source: str | None = None) -> Binary:
     function = expression(source or f"{name}(x, y)")
 
     def apply(x1: Any, x2: Any, /) -> Any:
-        return map_elements(function, x1, x2)
+        try:
+            return map_elements(function, x1, x2)
+        except NumberOverflowError:
+            if name not in COMPARE:
+                raise
+            return map_elements(function, _wide(x1), _wide(x2))
 
     _name(apply, name, "pairs of elements; arrays and numbers broadcast together")
     return apply
+
+
+def _wide(x: Any) -> Any:
+    """Return a Python integer as one of 64 bits: NumPy compares it with every element, whether their dtype holds it."""
+    return np.min_scalar_type(x).type(x) if type(x) is int else x
 
 
 def _name(apply: Any, name: str, what: str) -> None:

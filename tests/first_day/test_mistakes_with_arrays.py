@@ -113,6 +113,10 @@ MISTAKES: dict[str, Mistake] = {
         lambda: gpuprims.reduce(X, axis=2), errors.AxisError,
         ("from -2 to 1 for 2 dimension(s)", "2"),
     ),
+    "axis of a number": (
+        lambda: gpuprims.reduce(2.5, axis=0), errors.AxisError,
+        ("axis: none, as a 0-dimensional array has no axis", "0"),
+    ),
     "axis text": (
         lambda: gpuprims.reduce(X, axis="rows"), errors.AxisError,
         ("an int or a tuple of ints", "'rows'", "count axes from 0, rows first"),
@@ -142,8 +146,8 @@ MISTAKES: dict[str, Mistake] = {
         ("shapes that broadcast together", "(2, 3) and (3, 2)"),
     ),
     "overflowing number": (
-        lambda: gpuprims.map("x + y", np.zeros(3, np.uint8), 300), errors.DtypeError,
-        ("a number that uint8 can hold", "300 (Python integer 300"),
+        lambda: gpuprims.map("x + y", np.zeros(3, np.uint8), 300), errors.NumberOverflowError,
+        ("a number that uint8 can hold", "300 (Python integer 300 out of bounds for uint8; int64(300) gives a wider"),
     ),
     "mask too short": (
         lambda: gpuprims.compact(X, [True, False]), errors.ShapeError,

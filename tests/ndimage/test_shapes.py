@@ -14,6 +14,7 @@ from scipy import ndimage as scipy_ndimage
 import gpuprims
 from gpuprims import ndimage
 from gpuprims.backends.opencl.device import OpenCLDriver
+from gpuprims.errors import ArgumentError
 
 # Each call is a kernel to compile, but for NumPy.
 COMPILED, BY_NUMPY = 5, 200
@@ -103,3 +104,25 @@ def test_functions_of_neighbours(
 def test_errors_say_what_to_do(call: Callable[[Any], object], said: str) -> None:
     with gpuprims.use_device("reference"), pytest.raises(gpuprims.errors.GpuprimsError, match=said):
         call(np.ones((4, 5)))
+
+
+@pytest.mark.parametrize(
+    ("name", "args"), [("gaussian_filter", (1,)), ("minimum_filter", (3,)), ("grey_erosion", (3,)), ("laplace", ())]
+)
+def test_more_axes_than_scipy_filters(rng: np.random.Generator, name: str, args: tuple[Any, ...]) -> None:
+    """SciPy's results are wrong beyond 32 axes, so the oracle has those along which there is more than one element."""
+    x, call = rng.random((6, 7)), getattr(ndimage, name)
+    expected = getattr(scipy_ndimage, name)(x, *args)
+    for axes in (33, 64):
+        found = call(x.reshape((6, *(1,) * (axes - 2), 7)), *args, device="reference")
+        np.testing.assert_allclose(found.reshape(6, 7), expected, atol=1e-12 if name != "laplace" else 1e-9)
+
+
+def test_a_default_structure_of_many_axes_is_refused() -> None:
+    x = np.ones((1,) * 31 + (3, 3), bool)
+    with pytest.raises(ArgumentError, match=r"structure= for more than 12 axes.*3\^33 bools; got none"):
+        ndimage.binary_erosion(x, device="reference")
+    with pytest.raises(ArgumentError, match=r"size= a box of at most 16777216 neighbours along all axes; got"):
+        ndimage.median_filter(x, 3, device="reference")
+    inner = ndimage.binary_erosion(x, axes=(31, 32), device="reference")
+    assert inner.sum() == 1

@@ -282,3 +282,14 @@ def test_wrong_calls_are_refused_in_a_sentence() -> None:
             xp.vecdot(x, x[:, :1])
         with pytest.raises(ArgumentError, match="astype: device=None, the array's own; got 'cpu'"):
             xp.astype(x, np.float32, device="cpu")
+
+
+@pytest.mark.parametrize(("low", "high"), [(-1, 300), (-(2**63), 2**64 - 1)])
+def test_comparisons_with_integers_that_the_dtype_cannot_hold(low: int, high: int) -> None:
+    x = np.array([0, 1, 255], np.uint8)
+    with gpuprims.use_device("reference"):
+        assert xp.less(x, high).all()
+        assert xp.greater(x, low).all()
+        assert not xp.equal(high, x).any()
+        with pytest.raises(OverflowError, match="a number that uint8 can hold"):
+            xp.add(x, high)

@@ -17,7 +17,7 @@ from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
-from gpuprims.errors import ArgumentError, AxisError, ShapeError, quoted
+from gpuprims.errors import ArgumentError, AxisError, ShapeError, axis_rule, quoted
 from gpuprims.expressions import Expr, trace
 from gpuprims.primitives.map.plan import MapRequest
 from gpuprims.primitives.map.plan import plan_call as plan_map
@@ -41,7 +41,7 @@ def check_diff(operands: Operands, n: Any, axis: Any) -> DiffRequest:
     if not ndim:
         raise ShapeError("diff: an array of at least one dimension; got a number")
     if type(axis) is not int or not -ndim <= axis < ndim:
-        raise AxisError(f"diff: axis from {-ndim} to {ndim - 1} for {ndim} dimension(s); got {quoted(axis)}")
+        raise AxisError(f"diff: axis {axis_rule(ndim)}; got {quoted(axis)}")
     return DiffRequest(int(n), axis % ndim)
 
 

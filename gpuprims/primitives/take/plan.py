@@ -25,7 +25,7 @@ from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import MOVES, CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
-from gpuprims.errors import ArgumentError, AxisError, DtypeError, IndicesError, did_you_mean, quoted
+from gpuprims.errors import ArgumentError, AxisError, DtypeError, IndicesError, axis_rule, did_you_mean, quoted
 from gpuprims.expressions.masks import plain_array
 from gpuprims.primitives.take.reference import is_outside
 from gpuprims.primitives.take.spec import TakeSpec, as_words
@@ -134,7 +134,7 @@ def _axis(axis: Any, ndim: int) -> int | None:
         raise AxisError(f"axis: an int or None; got {quoted(axis)}")
     axes = max(ndim, 1)  # NumPy takes a scalar for an array of one element
     if not -axes <= axis < axes:
-        raise AxisError(f"axis: from {-axes} to {axes - 1} for {ndim} dimension(s); got {quoted(axis)}")
+        raise AxisError(f"axis: {axis_rule(axes)}; got {quoted(axis)}")
     return int(axis) % axes
 
 
