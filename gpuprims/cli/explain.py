@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 _ABOUT = """\
-A variant is a kernel. Each refuses the calls that it cannot run; of the others, the one of the highest rank runs,
+A variant is a kernel. Each refuses the calls that it cannot run; of the others, the one with the highest rank runs,
 unless `gpuprims tune` found a faster one."""
 _EXAMPLES = [
     ("gpuprims explain", "a line for each primitive"),
@@ -38,12 +38,12 @@ def add_parser(commands: Subparsers) -> None:
         choices=REGISTRY.primitive_names,
         nargs="?",
         metavar="PRIMITIVE",
-        help=f"{known}; or a function that one computes, as argsort (default: all)",
+        help=f"{known}; or a function that one of them computes, such as argsort (default: all)",
     )
     parser.add_argument("-v", "--verbose", action="store_true", help="every variant, and why it refuses")
     add_device(parser)
     parser.add_argument("--dtype", default="float32", help="dtype of the elements")
-    parser.add_argument("--size", type=count, metavar="N", default="2^20", help="number of elements, as 2^20 or 1e6")
+    parser.add_argument("--size", type=count, metavar="N", default="2^20", help="elements, such as 2^20 or 1e6")
     parser.add_argument(
         "--outputs", type=count, metavar="N", default="1", help="number of outputs of a reduce, each of --size elements"
     )

@@ -101,7 +101,7 @@ def add_parser(commands: Subparsers) -> None:
     listed = add_command(actions, "list", "list the kernels of a device's backend, or all (default)", examples=_LISTED)
     shown = add_command(
         actions, "show", "print the text of a kernel, complete as the compiler gets it",
-        about="Needs no GPU: where the device is absent, the text is that for a usual one.", examples=_SHOWN,
+        about="Needs no GPU: for an absent device, the text is that for a typical one.", examples=_SHOWN,
     )  # fmt: skip
     paged = add_command(actions, "page", "write the page KERNELS.md of a backend", examples=_PAGED)
     add_device(listed, "all backends")

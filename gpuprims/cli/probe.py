@@ -10,7 +10,7 @@ from gpuprims.errors import ArgumentError
 
 _ABOUT = """\
 One group repeats an operation many times, each after the one before: loads that wait for each other, barriers, atomic
-additions, shuffles. Takes some ten seconds, and wants an idle device."""
+additions, shuffles. Takes some ten seconds, and needs an idle device."""
 _EXAMPLES = [
     ("gpuprims probe", "the fastest device, as text"),
     ("gpuprims probe --device opencl:cpu --json probe.json", "also write the numbers to a file"),

@@ -43,14 +43,17 @@ def add_parser(commands: Subparsers) -> None:
     )
     parser.add_argument("--word-pairs", action="store_const", const=True, help="count pairs of words too")
     parser.add_argument(
-        "--characters", type=_run_lengths, metavar="LOW-HIGH", help="count runs of so many characters too, such as 2-5"
+        "--characters", type=_run_lengths, metavar="LOW-HIGH", help="also count runs of so many characters, such as 2-5"
     )
     parser.add_argument(
-        "--unit-length", action="store_const", const=True, help="scale features, so that short texts are judged firmly"
+        "--unit-length",
+        action="store_const",
+        const=True,
+        help="scale the features of each text to length 1",
     )
     parser.add_argument("--calibrate", action="store_const", const=True, help="calibrate the probabilities")
     parser.add_argument(
-        "--runs", type=count, metavar="N", help="train so many times, each on texts split anew; print mean and spread"
+        "--runs", type=count, metavar="N", help="train N times, each time with a new split; print mean and spread"
     )
     parser.add_argument("--csv", metavar="RUNS.csv", help="file to write each run's settings, time and rates to")
     parser.add_argument("--save", metavar="MODEL.npz", help="file to save the filter in")

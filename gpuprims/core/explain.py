@@ -31,9 +31,8 @@ def explain(
     Parameters
     ----------
     primitive : str
-        The name of a primitive, or of a function that one computes, such as ``"random"``; the error for any other name
-        lists the primitives. A primitive that also runs by kernels of
-        another lists its own first.
+        The name of a primitive, or of a function that one of them computes, such as ``"random"``. The error for any
+        other name lists the primitives. A primitive that also runs kernels of another lists its own first.
     device : str or Device, optional
         By default the device that host arrays go to.
     dtype : dtype, default float32

@@ -89,8 +89,8 @@ def _rooms() -> Sequence[Primitive]:
 
 def _unknown(primitive: Any) -> ArgumentError:
     names, hint = planned_names(), did_you_mean(primitive, planned_names())
-    others = f" and {len(names) - _SHOWN} others, which the guide of plans lists"
-    return ArgumentError(f"plan: a primitive among {', '.join(names[:_SHOWN])}{others}; got {quoted(primitive)}{hint}")
+    others = f" and {len(names) - _SHOWN} others, which the guide on plans lists"
+    return ArgumentError(f"plan: a function among {', '.join(names[:_SHOWN])}{others}; got {quoted(primitive)}{hint}")
 
 
 def planned_names() -> list[str]:

@@ -18,8 +18,8 @@ NAMES_HERE = {
     "init": "initial", "cmp": "less", "comp": "less", "compare": "less", "comparator": "less",
 }  # fmt: skip
 
-# Other libraries' keywords, and what to write where another name is not enough. The middle column has keywords that
-# tell calls apart: a line is for calls that have one of them, or for any call. The first line that fits is the advice.
+# Other libraries' keywords, and what to write where another name is not enough. The middle column has keywords of the
+# functions that a line is for; an empty one is for all. The first line that matches gives the advice.
 ADVICE = (
     ("exclusive", "inclusive", "write inclusive=False"),
     ("reverse", "descending", "write descending=True"),
@@ -50,7 +50,11 @@ ADVICE = (
     ("keepdim keepdims", "inclusive descending kth largest", "leave it out: the result has all axes of the array"),
     ("axis dim", "b", "merge each row in a call of its own"),
     ("axis dim", "sigma", "ndimage.gaussian_filter and uniform_filter take axes=, and blur any number of them"),
-    ("axis dim", "iterations", "the shape of the weights says how many of the last axes they go along"),
+    (
+        "axis dim",
+        "iterations",
+        "the weights decide: they have as many axes as the stencil goes along",
+    ),
     ("axis dim", "vector_axis element v", "leave it out: each element is computed by itself"),
     ("axis dim", "", "leave it out: elements are taken in C order"),
     ("where", "vector_axis", "write where(condition, a, b) in the function"),
@@ -60,8 +64,8 @@ ADVICE = (
     ("op", "dtype", "write scan(x, op=...)"),
     ("segments", "keys", "take the values by argsort(keys, segments=...)"),
     ("segments", "minlength", "write histogram(x, range(n + 1), segments=...)"),
-    ("total_repeat_length", "lengths", "leave it out: the lengths say it"),
-    ("weights", "q", "repeat the elements, for whole weights by run_length_decode(x, weights)"),
+    ("total_repeat_length", "lengths", "leave it out: the lengths determine it"),
+    ("weights", "q", "repeat the elements: run_length_decode(x, weights) for weights that are integers"),
     ("origin", "iterations", "pad the weights with zeros on one side"),
     ("penalty l1_ratio", "C", "the penalty is the sum of squared weights, divided by 2 * C; C=np.inf has none"),
     ("solver", "C", "leave it out: every problem is fitted by Newton's method"),

@@ -233,7 +233,7 @@ def test_memory_of_a_captured_call_is_kept_after_an_error(
 def test_the_guide_that_the_error_names_lists_every_function_with_a_plan() -> None:
     guide = (Path(__file__).parents[2] / "docs" / "guide" / "plans.md").read_text()
     assert {case.function for case in CASES.values()} <= {word.strip("`") for word in re.findall("`[a-z_0-9]+`", guide)}
-    with pytest.raises(ArgumentError, match=r"and \d+ others, which the guide of plans lists; got 'turn'"):
+    with pytest.raises(ArgumentError, match=r"and \d+ others, which the guide on plans lists; got 'turn'"):
         gpuprims.plan("turn", np.zeros(3))
     with pytest.raises(ArgumentError, match="a primitive among"):
         bind_call("blur", (np.zeros((3, 3)),), {})

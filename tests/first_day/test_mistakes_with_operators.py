@@ -130,7 +130,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "segments that decrease": (
         lambda: gpuprims.reduce(X[0], segments=[0, 2, 1, 3]), errors.ArgumentError,
-        ("segments= that never decrease", "2 before 1 at 1"),
+        ("segments= that never decrease", "2 before 1 at index 1"),
     ),
     "segments beyond the end": (
         lambda: gpuprims.reduce(X[0], segments=[0, 2, 9]), errors.ArgumentError,

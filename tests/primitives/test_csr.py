@@ -158,7 +158,7 @@ def test_arrays_that_lie_apart(device: gpuprims.Device, rng: np.random.Generator
 
 
 def test_there_is_no_plan_because_it_would_not_check_later_indices() -> None:
-    with pytest.raises(ArgumentError, match="plan: a primitive among"):
+    with pytest.raises(ArgumentError, match="plan: a function among"):
         gpuprims.plan("csr", np.ones(1), np.array([0]), np.array([0, 1]), np.ones(1), device="reference")
 
 

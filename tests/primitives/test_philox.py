@@ -146,7 +146,7 @@ WRONG: dict[str, tuple[tuple[Any, ...], dict[str, Any], type[Exception], str]] =
     "a negative key": ((-1, 3), {}, ArgumentError, "a key from 0 to 2**64 - 1, or a tuple of such a key and a stream"),
     "three words": (((1, 2, 3), 3), {}, ArgumentError, "got (1, 2, 3)"),
     "a short key": ((np.zeros(1, np.uint64), 3), {}, ArgumentError, "a key of two uint64"),
-    "a negative shape": ((1, (2, -3)), {}, ShapeError, "a shape of integers that are not negative; got (2, -3)"),
+    "a negative shape": ((1, (2, -3)), {}, ShapeError, "a shape of integers from 0 on; got (2, -3)"),
     "no shape": ((1,), {}, ArgumentError, "a shape, or out=; got neither"),
     "a kind": ((1, 3, "gauss"), {}, ArgumentError, "kind= 'uniform', 'normal', 'bits' or 'integers'; got 'gauss'"),
     "a dtype": ((1, 3), {"dtype": "int32"}, DtypeError, "dtype= of uniform one of float64, float32; got int32"),

@@ -165,7 +165,7 @@ def _flatten(
         raise ArgumentError(f"{_LABEL}: segments= with an array on a device; got none")
     whole = isinstance(documents, str | bytes) or getattr(documents, "shape", None) == ()
     if whole or not isinstance(documents, Iterable):
-        raise ArrayError(f"{_LABEL}: a sequence of documents; got {short(documents)} (pass a list of them)")
+        raise ArrayError(f"{_LABEL}: a sequence of documents; got {short(documents)} (pass a list of texts)")
     rows = list(documents)
     texts = sum(isinstance(row, str) for row in rows)
     hashed = texts == len(rows)

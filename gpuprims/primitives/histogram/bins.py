@@ -192,7 +192,7 @@ def start_limits(operands: Operands) -> Callable[[], tuple[Any, Any]]:
             low, high = np.array(numbers, np.int64).view(dtype)[:2]
         if not (np.isfinite(low) and np.isfinite(high)):
             raise ArgumentError(
-                f"{operands.label}: finite elements where range= is not given; got [{low}, {high}]"
+                f"{operands.label}: finite elements where range= is not given; got elements from {low} to {high}"
                 " (pass range=(low, high); NaN is then not counted)"
             )
         return (int(low), int(high)) if array.dtype == np.bool_ else (low, high)

@@ -36,7 +36,7 @@ class DiffRequest(NamedTuple):
 def check_diff(operands: Operands, n: Any, axis: Any) -> DiffRequest:
     """Check the arguments of a call."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
-        raise ArgumentError(f"diff: n an integer that is not negative; got {quoted(n)}")
+        raise ArgumentError(f"diff: n= an integer from 0 on; got {quoted(n)}")
     ndim = operands.natives[0].ndim
     if not ndim:
         raise ShapeError("diff: an array of at least one dimension; got a number")

@@ -139,7 +139,7 @@ def _shape(shape: Any) -> tuple[int, ...]:
     if any(length < 0 for length in lengths):
         whole = isinstance(shape, float) and shape.is_integer() and shape > 0
         hint = f" (write {int(shape)})" if whole else ""
-        raise ShapeError(f"random: a shape of integers that are not negative; got {quoted(shape)}{hint}")
+        raise ShapeError(f"random: a shape of integers from 0 on; got {quoted(shape)}{hint}")
     return lengths
 
 

@@ -50,7 +50,7 @@ def _in_order(dtype: np.dtype[Any], shape: tuple[int, ...], elements: bytes) -> 
         return Edges(edges, rise=True)
     if not falling.all():
         at = int(np.flatnonzero(~(falling if falling[:1].all() else rising))[0])
-        got = f"{edges[at]} before {edges[at + 1]}, numbers {at} and {at + 1} (sort them)"
+        got = f"{edges[at]} before {edges[at + 1]}, at indices {at} and {at + 1} (sort them)"
         raise ArgumentError(f"digitize: bins in ascending or descending order, without NaN; got {got}")
     return Edges(np.ascontiguousarray(edges[::-1]), rise=False)
 

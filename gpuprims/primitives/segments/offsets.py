@@ -136,7 +136,7 @@ class Segments:
             rule = f"{label}: segments= from 0 to {self.size}, the number of elements"
             raise ArgumentError(f"{rule}; got {begin} to {end}")
         k = int(np.argmax(falls))
-        got = f"{offsets[k]} before {offsets[k + 1]} at {k}"
+        got = f"{offsets[k]} before {offsets[k + 1]} at index {k}"
         raise ArgumentError(f"{label}: segments= that never decrease; got {got}")
 
     @cached_property
