@@ -1,4 +1,4 @@
-"""Arrays of ``out=`` that share no bytes with the others of a call, told by where each array begins."""
+"""Arrays of ``out=`` that share no bytes with the other arrays of a call, by the addresses alone."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Apart:
         self._pairs = [(k, m, reaches[m][0] - reaches[k][1], reaches[m][1] - reaches[k][0]) for k, m in pairs]
 
     def holds(self, given: Sequence[Any]) -> bool:
-        """Return True if arrays lie so; False also where this cannot be told."""
+        """Return True if the arrays begin at such places; False also if their addresses are unknown."""
         if not self._fits:
             return False
         if self._device is None:

@@ -21,7 +21,7 @@ def with_counters(
     """
     few = max(scratch, 4 * counters) <= MOST_BYTES
     if one_kernel and few and not unread and hasattr(device.driver, "stream_memory"):
-        there: Any = device  # its driver of now: after a fork, another refuses
+        there: Any = device  # its driver is read in each call: after a fork, another one refuses
         room = Room.of(scratch, counters)
         if hasattr(launch, "with_beside"):
             quick: Launch = launch.with_beside(lambda: there.driver.stream_memory.beside(room))

@@ -74,7 +74,7 @@ def _label(frame: FrameType) -> str:
     given = dict(_arguments(frame))
     name = frame.f_code.co_qualname.removesuffix(".__call__")
     owner, _, method = name.rpartition(".")
-    if owner in [base.__qualname__ for base in type(given.get("self")).__mro__]:  # a mix-in is no public name
+    if owner in [base.__qualname__ for base in type(given.get("self")).__mro__]:  # a mix-in is not a public name
         name = f"{type(given['self']).__name__}.{method}"
     primitive = given.get("primitive", getattr(given.get("self"), "primitive", None))
     if isinstance(primitive, str):

@@ -42,7 +42,7 @@ class _Entry(NamedTuple):
 
 
 class Default:
-    """What calls use that name none, such as the device of host arrays; ``find`` returns the automatic choice."""
+    """The value that calls use by default, such as a device; ``find`` returns the automatic choice."""
 
     def __init__(self, find: Callable[[], Any], name: str = "device") -> None:
         self._find = find
@@ -58,7 +58,7 @@ class Default:
 
     @property
     def known(self) -> Any:
-        """What calls use that name none, as far as it is known without a search; else None."""
+        """The value that calls use by default, if it is known without a search; else None."""
         return self.chosen or self._found
 
     @property

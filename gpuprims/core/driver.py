@@ -175,7 +175,7 @@ class Driver(Protocol):
         """Wait for the kernels launched so far, where they work in the host's memory."""
 
     def in_this_thread(self, run: Callable[[Sequence[Any]], Any], nbytes: int) -> Callable[[Sequence[Any]], Any]:
-        """Return a function for calls of so few bytes in the host's memory that waking other threads would take longer.
+        """Return a function for calls of up to ``nbytes`` bytes in the host's memory, too few to wake threads for.
 
         It may be ``run`` itself, which launches kernels and waits for them.
         """

@@ -182,14 +182,14 @@ class LaunchPlan:
         shape, dtype = form.shape, form.dtype
 
         def run(arrays: Sequence[Any]) -> Any:
-            result = device.driver.empty(shape, dtype)  # the driver of now: after a fork, another refuses
+            result = device.driver.empty(shape, dtype)  # read in each call: after a fork, another driver refuses
             launch((*arrays, result))
             return result
 
         return run
 
     def runner_in_place(self, slow: Callable[[Sequence[Any]], Any], nbytes: int) -> Callable[[Sequence[Any]], Any]:
-        """Return ``slow``, which runs the plan on so few bytes of the host, or what takes less of its time."""
+        """Return ``slow``, which runs the plan on up to ``nbytes`` bytes of the host, or a faster function."""
         launch, own = self.compiled(), type(self).run_in_place is not LaunchPlan.run_in_place
         plain = not own and launch is not nothing and self._in_order >= 0 and self.single
         if not plain or not hasattr(self.device.driver, "runner_in_place"):
@@ -200,7 +200,7 @@ class LaunchPlan:
         return quick
 
     def writer(self, inputs: int, *, in_place: bool) -> Callable[[Sequence[Any]], None]:
-        """Return :meth:`run_into` for so many arrays followed by the results, or what takes less time of the host."""
+        """Return :meth:`run_into` for ``inputs`` arrays followed by the results, or a faster function."""
         if not in_place and type(self).run_into is LaunchPlan.run_into and self._in_order == inputs:
             return self.compiled()
         return lambda given: self.run_into(given[:inputs], given[inputs:], in_place=in_place)

@@ -45,7 +45,7 @@ class Form(NamedTuple):
         return self.phase & -self.phase or self.alignment
 
     def begins_at(self, offset: int, nbytes: int) -> bool:
-        """Return True if the address of the byte at an offset is a multiple of so many bytes."""
+        """Return True if the address of the byte at an offset is a multiple of ``nbytes``."""
         return self.alignment >= nbytes and (self.phase + offset) % nbytes == 0
 
 

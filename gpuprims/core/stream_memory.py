@@ -15,7 +15,7 @@ _FEWEST_BYTES, MOST_BYTES, _FEWEST_COUNTERS = 1 << 16, 1 << 20, 1024
 
 
 class Room(NamedTuple):
-    """So many bytes for partial values, and so many counters, for one kernel."""
+    """Bytes for partial values, and counters, for one kernel."""
 
     nbytes: int
     counters: int

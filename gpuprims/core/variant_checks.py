@@ -51,7 +51,7 @@ def asked_by_name(label: str, variant: Any) -> Any:
 
 
 def check_types(variant: Any) -> None:
-    """Raise RegistryError for an object that is no variant, or has a field of another type."""
+    """Raise RegistryError for an object that is not a variant, or has a field of another type."""
     if not isinstance(variant, Variant):
         raise RegistryError(f"kernel: a gpuprims.Variant; got {type(variant).__name__} {quoted(variant)}")
     hints = get_type_hints(type(variant))
@@ -63,7 +63,7 @@ def check_types(variant: Any) -> None:
 
 
 def fits(value: Any, hint: Any) -> bool:
-    """Return True if a value has the type of an annotation: a bool is no int, an int is a float."""
+    """Return True if a value has the type of an annotation: a bool is not an int, but an int is a float."""
     kind = get_origin(hint)
     if kind is Literal:
         return isinstance(value, str) and value in get_args(hint)

@@ -140,7 +140,7 @@ def _contiguous(array: Any) -> Any:
 
 @lru_cache(maxsize=64)
 def _fold_of(operator: Op, count: int, copies: int = 1) -> Expr:
-    """Return the fold of so many elements, in their order; as so many results, all the same."""
+    """Return the function that folds ``count`` elements in order and returns the result ``copies`` times."""
 
     def folded(*given: Any) -> Any:
         found = reduce(operator.fold, given)

@@ -218,7 +218,7 @@ def _continued(
 
 
 def _shaped(folds: Split, before: Value, ndim: int) -> list[np.ndarray]:
-    """Return the components of a value as arrays of so many axes."""
+    """Return the components of a value as arrays of ``ndim`` axes."""
     values = [np.ascontiguousarray(one, dtype) for one, dtype in zip(before, folds.whole.values, strict=True)]
     return [value.reshape((1,) * (ndim - value.ndim) + value.shape) for value in values]
 

@@ -284,7 +284,7 @@ class DeviceGroup(Devices):
         return applied(self, image, reach, apply, wraps=mode == "wrap", label="DeviceGroup.blur")
 
     def _reach(self, label: str, x: Any, *given: Any, **how: Any) -> int:
-        """Return how many rows beside a cut its results need; 0 for what is no array, which :func:`applied` refuses."""
+        """Return how many rows beside a cut the results need; 0 if :func:`applied` will refuse ``x``."""
         return reaches(label, x.ndim, x.dtype, *given, **how)[0] if isinstance(x, ShardedArray) else 0
 
 

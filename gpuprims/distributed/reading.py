@@ -219,7 +219,7 @@ def _arrays_of(item: Any) -> tuple[np.ndarray, ...]:
 
 
 def _name_of(source: Any) -> str:
-    """Return the file that a source reads, as far as it says."""
+    """Return the file that a source reads, if it names one."""
     for find in _FILES:
         try:
             found = find(source)

@@ -55,7 +55,7 @@ class Split(NamedTuple):
         return joined
 
     def finish(self, value: Value, count: int) -> tuple[np.ndarray, ...]:
-        """Return the results of a folded value of so many elements."""
+        """Return the results of a value that ``count`` elements were folded to."""
         if self.exact:
             value = (round_limbs(np.asarray(value[0]), self.whole.values[0]),)
         if self.finished:
@@ -133,7 +133,7 @@ def _continued(whole: Folding, arrays: Dtypes, commutative: bool, name: str) -> 
 
 
 def _op_of(folding: Folding, arrays: int, commutative: bool, name: str, *, finished: bool) -> Op:
-    """Return a folding as an operator of so many arrays; unless ``finished``, its results are the components."""
+    """Return a folding as an operator of ``arrays`` arrays; unless ``finished``, its results are the components."""
     outputs = folding.outputs if finished else folding.values
     better = folding.better
     op = Op(

@@ -42,12 +42,12 @@ def _extreme(dtypes: Dtypes, *, lowest: bool) -> tuple[Any, ...]:
 
 
 def nothing_or(identity: Identity) -> Identity:
-    """Return the identity of nanmin or nanmax: NaN, as their result of nothing but NaN; ``identity`` for integers."""
+    """Return the identity of nanmin or nanmax: NaN, the result if all elements are NaN; ``identity`` for integers."""
     return lambda dtypes: (np.nan, *identity(dtypes)[1:]) if dtypes[0].kind in "fc" else identity(dtypes)
 
 
 def both_ends(dtypes: Dtypes) -> tuple[Any, ...]:
-    """Return the identity of minmax and ptp: a minimum and a maximum of nothing."""
+    """Return the identity of minmax and ptp: those of min and of max."""
     return highest(dtypes[:1]) + lowest(dtypes[:1])
 
 

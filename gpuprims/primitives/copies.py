@@ -11,7 +11,7 @@ from gpuprims.core.operands import Operands
 from gpuprims.core.taking import Step
 from gpuprims.primitives.map import contiguous_copy, copier
 
-# A GPU reads sectors of so many bytes: elements that lie further apart cost one each. A copy goes through tiles.
+# A GPU reads sectors of this many bytes: elements that lie further apart cost a sector each. A copy goes through tiles.
 _SECTOR = 32
 # Arrays of fewer elements are read as they are; so are larger ones than this part of the device's memory.
 _FEWEST, _PART = 2**14, 8

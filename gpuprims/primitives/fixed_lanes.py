@@ -20,7 +20,7 @@ _MOST_LANES = 128
 
 
 def lanes_of(features: int) -> int:
-    """Return the lanes that add the products of a score of so many features."""
+    """Return the lanes that add the products of a score of ``features`` features."""
     return min(power_of_two(features), _MOST_LANES)
 
 

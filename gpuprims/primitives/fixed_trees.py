@@ -59,7 +59,7 @@ class FixedSpec(FoldSpec):
 
 
 def lanes_of(nbytes: int) -> int:
-    """Return the lanes of a block of values of so many bytes."""
+    """Return the lanes of a block of values of ``nbytes`` bytes."""
     return _LANES if nbytes <= _FEW_BYTES else _LANES_OF_MANY
 
 

@@ -28,7 +28,7 @@ FOLDS: dict[str, np.ufunc] = {
 _EXTREMES: dict[str, np.ufunc] = {"min": np.minimum, "max": np.maximum, "nanmin": np.fmin, "nanmax": np.fmax}
 # NumPy finds the smallest and the largest numbers by wide registers, as a kernel does: floats, and bytes of integers.
 _MOST_EXTREMES, _MOST_BESIDE_NAN, _MOST_BYTES = 2**18, 2**20, 2**20  # rows: by_numpy-extremes, by_numpy-spreads
-# NumPy counts integers of so few bytes faster than kernels do, and others up to so many.
+# NumPy counts integers of up to this many bytes faster than kernels do, and others up to this many elements.
 _COUNTED, _MOST_COUNTED = 2, 2**20  # rows: by_numpy-counts
 TRUTHS: dict[str, np.ufunc] = {"any": np.logical_or, "all": np.logical_and}
 # Of bools, NumPy's end early, and NumPy looks at the first of more elements before a kernel is launched.

@@ -22,14 +22,14 @@ from gpuprims.primitives.fold_variants import FoldVariant
 from gpuprims.primitives.joined import lanes_joined, large_apart, scalar_in_loops
 from gpuprims.primitives.near import groups_near
 
-# A work-item takes several outputs if they have at most so many elements, and takes at most so many (row each-across).
-# Of narrow elements it takes a word of outputs, however many elements they have (row each-narrow-elements).
+# A work-item takes up to _MOST_ACROSS outputs if they have at most _SHORT elements (row each-across). Of narrow
+# elements it takes a word of outputs, however many elements they have (row each-narrow-elements).
 _SHORT, _MOST_ACROSS, _WORD = 64, 4, 4
 # More words of values at once take too many registers (row each-narrow-elements).
 _MOST_LOADED = 32
 # A work-item that is joined with others has at least one of the lanes by which a kernel folds.
 _MOST_JOINED = 16
-# Joined work-items fold outputs of so few elements side by side: FEW of reduce_cpu_chunks.cl.
+# Joined work-items fold outputs of up to this many elements side by side: FEW of reduce_cpu_chunks.cl.
 _FEW = 128
 
 

@@ -24,14 +24,14 @@ class FoldVariant(Variant):
     stages: bool = False
     # A group is one work-item, or as many as a CPU's compiler joins in a vector, for functions that need it.
     joins: bool = False
-    # Rows of so many narrow elements or more may begin anywhere; 0 if no kernel looks for their first whole vector.
+    # Rows of at least this many narrow elements may begin anywhere; 0 if the kernel looks for no whole vector.
     peels: int = 0
     # In what order values fold: in parts, as many as suit the device; by the tree of fixed_trees.py; or in any, because
     # sums are exact (exact_sums.py).
     folds: Literal["parts", "fixed tree", "exactly"] = "parts"
 
     def narrowed(self, vector: int, words: int) -> Self:
-        """Return the variant for vectors of so many elements, and values of many words, which take more registers."""
+        """Return the variant for vectors of ``vector`` elements and values of ``words`` words, which take registers."""
         groups = self.groups_per_unit
         if groups is None:
             return self
@@ -117,7 +117,7 @@ class ScanVariant(Variant):
         return self.scratch in ("tile statuses", "strip statuses", "part statuses")
 
     def taking(self, size: int) -> Self:
-        """Return the variant for outputs of so many elements."""
+        """Return the variant for outputs of ``size`` elements."""
         return self.resized(items=self.alone) if self.items < size <= self.alone else self
 
     def fitted(self, words: float, size: int, capabilities: Capabilities) -> Self:

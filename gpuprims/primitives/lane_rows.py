@@ -40,5 +40,5 @@ class LaneRows(NamedTuple):
         return cls(lanes, most // pieces, pieces)
 
     def outputs(self, block: int) -> int:
-        """Return the rows that a group of so many work-items takes at once."""
+        """Return the rows that a group of ``block`` work-items takes at once."""
         return block // self.lanes * self.rows

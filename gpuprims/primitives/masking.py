@@ -19,7 +19,7 @@ def refuse_function(label: str, where: Any) -> None:
 
 
 def check_mask(operands: Operands) -> None:
-    """Raise for a mask, the last array, whose shape is no part of the others' shape."""
+    """Raise for a mask, the last array, whose shape does not broadcast to that of the others."""
     *others, mask = operands.natives
     shape = broadcast_shapes(operands.label, [one.shape for one in others])
     if broadcast_shapes(operands.label, [shape, mask.shape]) != shape:

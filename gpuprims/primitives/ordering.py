@@ -69,7 +69,7 @@ def count_macros(*, many: bool) -> dict[str, int | str]:
 
 
 def digits(bits: int) -> list[int]:
-    """Return where the digits of integers of so many bits begin, the first one first."""
+    """Return the first bit of each digit of integers of ``bits`` bits, the highest digit first."""
     return list(reversed(range(0, bits, DIGIT_BITS)))
 
 

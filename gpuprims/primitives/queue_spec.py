@@ -68,7 +68,7 @@ class QueueSpec(ScanSpec):
         return self._begins("WARP", [step_of(access) for access in self.outputs])
 
     def _begins(self, lanes: str, steps: Sequence[int]) -> list[str]:
-        """Return where parts with the elements of so many lanes begin, one an operand, and where all end."""
+        """Return where each operand's part begins, with the elements of ``lanes`` lanes, and where the last ends."""
         return [f"({lanes} * ITEMS * {sum(steps[:k])} + {BULK_BYTES * k * self.phased})" for k in range(len(steps) + 1)]
 
     def _queued_vector(self) -> list[str]:

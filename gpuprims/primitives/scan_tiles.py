@@ -27,7 +27,7 @@ STEPS = (-1, 1, 2, 3, 4)
 # 32-bit words of the values of a run, which a work-item keeps in registers; fewer where an element is a byte:
 # NVRTC 12.9 then spills 48 bytes of them on sm_90. Neighbours that it loads at once.
 _WORDS, _WORDS_OF_BYTES, _NEIGHBOURS = 60, 47, 8
-# Where results take so many times the bytes of their elements, tiles are larger by a factor (row queues).
+# If results take this many times the bytes of their elements, tiles are larger by a factor (row queues).
 _WIDENED, _MORE = 4, 36 / 28
 # Tiles of elements: at most, and at least with two tiles of results instead of one.
 _DEEPEST, _DEEP = 12, 4
@@ -119,7 +119,7 @@ def streams(layout: Layout, inputs: int) -> bool:
 
 
 def _begins_at(layout: Layout, k: int, nbytes: int) -> bool:
-    """Return True if an operand, and each of its rows, begins at a multiple of so many bytes."""
+    """Return True if an operand, and each of its rows, begins at a multiple of ``nbytes``."""
     form = layout.forms[k]
     return form.begins_at(layout.offsets[k] * form.item, nbytes) and not any(
         start * form.item % nbytes for start in layout.kept_strides[k]

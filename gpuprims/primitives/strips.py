@@ -18,7 +18,7 @@ from gpuprims.primitives.fold_variants import ScanVariant
 from gpuprims.primitives.scan_tiles import ScanTraits
 
 _HEADER = Path(__file__).parent / "scan" / "kernels" / "strips.h"
-# Without warps, each work-item folds the values of at most so many above its own.
+# Without warps, each work-item folds the values of at most this many work-items above its own.
 _MOST_DOWN = 16
 # Rows that a work-item folds at once at most. Work-items of a group that waits for no other.
 _MOST_FOLDED, _ALONE = 32, 256

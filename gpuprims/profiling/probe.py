@@ -192,7 +192,7 @@ def _round(device: Device, operation: str, nbytes: int = 0) -> float:
 
 
 def kernel_of(operation: str, backend: str, block: int, words: int) -> tuple[Variant, ProbeSpec, Layout]:
-    """Return what a loop's kernel is compiled from, for a table of so many words."""
+    """Return variant, spec and layout of a loop's kernel, for a table of ``words`` words."""
     layout = starts_of([contiguous(_WORD, (words,), 16), contiguous(_WORD, (block,), 16)])
     inputs, results = layout.accesses[:1], layout.accesses[1:]
     number = _OPERATIONS.index(operation)

@@ -75,7 +75,7 @@ class Recorder:
             self._settle(_MOST_COUNTED if self.counters else _MOST_RUNNING)
 
     def _settle(self, most: int) -> None:
-        """Wait until so many launches may still run."""
+        """Wait until at most ``most`` launches still run."""
         while len(self._running) > most:
             try:
                 noted = self._running.popleft()

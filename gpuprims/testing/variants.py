@@ -140,7 +140,7 @@ class _Trial:
         self.asked = replace(variant, refuse=partial(self._refuse, variant))
 
     def _refuse(self, variant: Variant, capabilities: Capabilities, call: CallTraits) -> str | None:
-        """Keep a refusal that is no sentence: an exception here would count as a failure of the package."""
+        """Keep a refusal that is not a sentence: an exception here would count as a failure of the package."""
         reason: Any = variant.refuse(capabilities, call)
         if reason is None:
             return None

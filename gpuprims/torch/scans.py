@@ -106,7 +106,7 @@ def _matrices(n: int) -> str:
     return operator_text(Op(compose, (*unit, *(0,) * n), name="affine map"))
 
 
-# The linear recurrence. Its scan has the product of the factors as first component, which is no result.
+# The linear recurrence. Its scan has the product of the factors as first component, which is not a result.
 _RECURRENCE = Op(
     lambda p, q: (p[0] * q[0], p[1] * q[0] + q[1]),
     (1, 0),

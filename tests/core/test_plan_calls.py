@@ -235,5 +235,5 @@ def test_the_guide_that_the_error_names_lists_every_function_with_a_plan() -> No
     assert {case.function for case in CASES.values()} <= {word.strip("`") for word in re.findall("`[a-z_0-9]+`", guide)}
     with pytest.raises(ArgumentError, match=r"and \d+ others, which the guide on plans lists; got 'turn'"):
         gpuprims.plan("turn", np.zeros(3))
-    with pytest.raises(ArgumentError, match="a primitive among"):
+    with pytest.raises(ArgumentError, match="a function among"):
         bind_call("blur", (np.zeros((3, 3)),), {})

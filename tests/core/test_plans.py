@@ -158,7 +158,7 @@ def test_a_call_that_is_described_is_not_compiled(device: gpuprims.Device, monke
 
 
 def test_an_unknown_primitive_is_refused() -> None:
-    with pytest.raises(ArgumentError, match=r"a primitive among map, reduce, scan, compact, .*; got 'turn'"):
+    with pytest.raises(ArgumentError, match=r"a function among map, reduce, scan, compact, .*; got 'turn'"):
         gpuprims.plan("turn", np.zeros(3))
 
 

@@ -62,7 +62,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "elements NaN without range": (
         lambda: gpuprims.histogram([1.0, np.nan]), errors.ArgumentError,
-        ("finite elements where range= is", "[nan, nan]", "pass range=(low, high); NaN is then not"),
+        ("finite elements where range= is", "elements from nan to nan", "pass range=(low, high); NaN is then not"),
     ),
     "weights of another shape": (
         lambda: gpuprims.histogram(X, weights=[1, 2]), errors.ShapeError,
@@ -238,7 +238,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "hash_counts one text": (
         lambda: gpuprims.hash_counts("one text", 16), errors.ArrayError,
-        ("a sequence of documents", "str 'one text'", "pass a list of them"),
+        ("a sequence of documents", "str 'one text'", "pass a list of texts"),
     ),
     "hash_counts no features": (
         lambda: gpuprims.hash_counts(["a"], 0), errors.ArgumentError,

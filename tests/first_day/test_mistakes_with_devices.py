@@ -51,7 +51,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "misspelt primitive of plan": (
         lambda: gpuprims.plan("redcue", X), errors.ArgumentError,
-        ("a primitive among map, reduce,", "'redcue'", "did you mean 'reduce'?"),
+        ("a function among map, reduce,", "'redcue'", "did you mean 'reduce'?"),
     ),
     "misspelt primitive of explain": (
         lambda: gpuprims.explain("histgram"), errors.ArgumentError,
@@ -59,7 +59,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "plan of a function": (
         lambda: gpuprims.plan(gpuprims.reduce, X), errors.ArgumentError,
-        ("a primitive among map, reduce,", "<function reduce>", "did you mean 'reduce'?"),
+        ("a function among map, reduce,", "<function reduce>", "did you mean 'reduce'?"),
     ),
     "plan without arrays": (
         lambda: gpuprims.plan("reduce"), errors.ArgumentError,
@@ -87,7 +87,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "plan of no function": (
         lambda: gpuprims.plan("blurr", X), errors.ArgumentError,
-        ("a primitive among map, reduce,", "'blurr'", "did you mean 'blur'?"),
+        ("a function among map, reduce,", "'blurr'", "did you mean 'blur'?"),
     ),
     "plan of blur by a wrong keyword": (
         lambda: gpuprims.plan("blur", X, sgima=2), errors.UnknownKeywordError,

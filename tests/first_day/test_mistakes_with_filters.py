@@ -141,7 +141,7 @@ def test_a_message_says_the_rule_what_was_got_and_what_to_do(name: str) -> None:
     [
         (ndimage, "gausian_filter", "did you mean 'gaussian_filter'"),
         (ndimage, "gaussian_blur", "did you mean 'gaussian_filter'?"),
-        (ndimage, "label", "label on the host with SciPy"),
+        (ndimage, "label", "labelling is not a filter: use SciPy, on the host"),
         (xp, "cumsum", "did you mean 'cumulative_sum'?"),
         (xp, "arcsin", "did you mean 'asin'?"),
         (xp, "sun", "did you mean 'sum'"),

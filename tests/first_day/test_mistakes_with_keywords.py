@@ -138,7 +138,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "axis in stencil": (
         lambda: gpuprims.stencil(X, [1, 2, 1], axis=0), errors.UnknownKeywordError,
-        ("stencil: keywords among x, weights,", "axis", "the shape of the weights"),
+        ("stencil: keywords among x, weights,", "axis", "the weights decide: they have as many axes"),
     ),
     "axis beside a function in compact": (
         lambda: gpuprims.compact(X, "x > 0", axis=0), errors.ArgumentError,

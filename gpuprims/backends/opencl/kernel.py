@@ -52,7 +52,7 @@ class Launches:
             self.idle = True
 
     def in_this_thread(self, run: Callable[[Sequence[Any]], Any], nbytes: int) -> Callable[[Sequence[Any]], Any]:
-        """Return a function for calls of so few bytes, whose kernels may take the queue ``near``."""
+        """Return a function for calls of up to ``nbytes`` bytes, whose kernels may take the queue ``near``."""
         if not self.quick:
             return run
 

@@ -34,7 +34,7 @@ HOST_CALLS = CModule(Path(__file__).with_name("host_calls.c"), _prepare)
 def quick_launch(
     launch: Launch, launches: Any, queue: cl.CommandQueue, made: Callable[[], cl.Kernel], size: tuple[int, int]
 ) -> Launch:
-    """Return what launches so many work-items in groups of so many, by a kernel object of its own; in C if possible."""
+    """Return a function that launches work-items in groups, by a kernel object of its own; in C if possible."""
     if HOST_CALLS.calls is None or not launches.quick:
         return launch
     kernel = made()
@@ -75,7 +75,7 @@ def runner_in_place(
     nbytes: int,
     beside: Sequence[np.ndarray] = (),
 ) -> Run:
-    """Return what launches on arrays of so many bytes and a new one, and returns this one, in C; else ``slow``.
+    """Return a function in C that launches on short arrays and a new one, and returns the new one; else ``slow``.
 
     The kernel takes the arrays ``beside`` after these.
     """

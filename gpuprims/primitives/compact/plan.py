@@ -151,7 +151,7 @@ def _item_words(forms: tuple[Form, ...], packed: Packed, vector: int) -> float:
 
 
 def sample(call: Sample) -> LaunchPlan:
-    """Return the plan for so many elements and a mask in memory."""
+    """Return the plan for ``call.size`` elements and a mask in memory."""
     forms = tuple(contiguous(dtype, (call.size,), 16) for dtype in (call.dtype, np.dtype(np.bool_)))
     return plan_call(CompactRequest(None), forms, None, 16, call.device, None, 0)
 

@@ -206,7 +206,7 @@ def _header(thresholds: np.ndarray, numbers: tuple[Any, ...], last: int) -> np.n
 
 
 def check_bins(label: str, bins: int) -> int:
-    """Return a number of bins, or raise if kernels cannot index so many."""
+    """Return a number of bins, or raise if it is too large for the indices of kernels."""
     if bins > MOST_BINS:
         raise ArgumentError(f"{label}: at most 2^30 bins; got {bins}")
     return bins

@@ -76,7 +76,7 @@ def power_of_two(most: int) -> int:
 
 
 def sum_dtype(sums: Sums, added: int) -> Dtype:
-    """Return the dtype of a group's sum: 32 bits for counts that fit if so many elements are added to shared ones."""
+    """Return the dtype of a group's sum: 32 bits for counts, unless ``added`` elements may be too many."""
     if sums in ("floats", "relative"):
         return _FLOAT64
     return _UINT32 if sums == "peaks" or (sums == "counts" and added <= MOST_COUNTED) else _INT64

@@ -68,7 +68,7 @@ class Group(NamedTuple):
         return self._replace(chosen=chosen.resized(block=block, items=items, groups_per_unit=groups))
 
     def room(self, digits: int, dtype: Dtype, guide: int) -> Room:
-        """Return the memory for ``digits`` words, or one sum, of each place, and for a guide of so many entries."""
+        """Return the memory for ``digits`` words, or one sum, of each place, and for a guide of ``guide`` entries."""
         chosen, width, most = self.chosen, self.call.bins + 2, self.able.asked_local_memory
         if chosen.histograms == "private":
             few = width > _SMALL or self.call.size < max(16 * width, _FEWEST_REPLICATED)

@@ -20,7 +20,7 @@ Run = Callable[[Sequence[Any]], Any]
 
 
 def runner(plan: Any, slow: Run, nbytes: int) -> Run:
-    """Return what runs a plan on so few bytes; ``slow``, which runs any such call, if it takes more than counts."""
+    """Return a function that runs a plan on at most ``nbytes`` bytes; ``slow`` if it computes more than counts."""
     readings, (result,), request = plan.compiled(), plan.results, plan.request
     if len(result.shape) > 1:
         return slow
@@ -49,7 +49,7 @@ def counting(device: Device, readings: Readings, dtype: np.dtype[Any], table: Ta
     words, shape = table.words, readings.shape
 
     def run(arrays: Sequence[Any]) -> Any:
-        driver = there.driver  # of now: after a fork, another refuses
+        driver = there.driver  # read in each call: after a fork, another driver refuses
         return _counted(driver, sums, [driver.memory(array) for array in arrays], words, np.empty(shape, dtype))
 
     quick: Run = there.driver.in_this_thread(run, nbytes)

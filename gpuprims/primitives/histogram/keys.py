@@ -12,8 +12,8 @@ from gpuprims.core.warm_calls import AS_GIVEN, Key, Run, WarmCalls
 from gpuprims.primitives.histogram.bins import is_plain_range
 from gpuprims.primitives.histogram.plan import HistogramPlan
 
-# Warm calls keep tables of so many bins at most: those of a thousand calls take 200 MB. Of larger ones they keep a few,
-# of so many bins in all.
+# Warm calls keep tables of up to this many bins: those of a thousand calls take 200 MB. Of larger tables they keep a
+# few, with up to this many bins in all.
 _MOST_KEPT, _MOST_LARGE = 2**13, 2**20
 # Hashing more edges takes longer than to look the call up in another way.
 _MOST_HASHED = 256

@@ -137,7 +137,7 @@ class Numbers:
         return in_place.counting(self.device, readings, plan.results[0].dtype, direct(tried), nbytes)
 
     def _tries(self, tried: int) -> bool:
-        """Return True if so many bins are counted before the largest number is known."""
+        """Return True if ``tried`` bins are counted before the largest number is known."""
         return self._counts and self._outputs * tried <= max(self._size, _ALWAYS_TRIED)
 
     def count(self, operands: Operands) -> Any:

@@ -260,7 +260,7 @@ def most_places(able: Capabilities, digits: int) -> int:
 
 
 def spans_fit(width: int, ranges: int, most: int) -> bool:
-    """Return True if so many ranges have at most ``most`` places."""
+    """Return True if ``ranges`` ranges of at most ``most`` places cover ``width`` places."""
     return width <= ranges * most
 
 

@@ -79,7 +79,7 @@ class Elements:
         return self._folded("mean", map=lambda x: ((x - mean) / std) ** 3)
 
     def squares(self, bins: int) -> float:
-        """Return the sum of the squares of the shares of elements in so many bins."""
+        """Return the sum of the squares of the bins' shares of the elements, for a number of bins."""
         table = table_between(self._array.dtype, bins, *self._ends)
         shares = self._host(count(self._operands.instead(self._array), table, bins, None).sums) / self.size
         return float(shares.dot(shares))
@@ -151,7 +151,7 @@ RULES: Mapping[str, Callable[[Elements], Any]] = {
 
 
 def bins_by_rule(operands: Operands, bins: Any, limits: Any) -> tuple[Any, Any]:
-    """Return the number of bins and their range; what is given for ``bins`` and ``range=`` if that is no rule."""
+    """Return the number of bins and their range by a rule; ``bins`` and ``range`` as they are if there is none."""
     if not isinstance(bins, str):
         return bins, limits
     label = operands.label

@@ -36,7 +36,7 @@ class Tree(NamedTuple):
 
 
 def tree_of(n: int, features: int, item: int) -> Tree:
-    """Return the tree of so many samples and features, of ``item`` bytes."""
+    """Return the tree of ``n`` samples with ``features`` features of ``item`` bytes."""
     vector = 16 // item
     lanes = min(power_of_two(-(-features // vector)), _MOST_LANES)
     rows = -(-n // (TREE_BLOCK * _MOST_PARTS)) * TREE_BLOCK

@@ -20,7 +20,7 @@ from gpuprims.primitives.map.plan import MapRequest, plan_call
 def axes_in_memory(operands: Operands, request: MapRequest) -> tuple[int, ...] | None:
     """Return the axes of a call's arrays in the order in which those that are not broadcast lie, the last one fastest.
 
-    None if that is C order, if arrays differ, or if results of the caller's library cannot lie so.
+    None if that is C order, if arrays differ, or if the caller's library has no such arrays.
     """
     if request.vector_axis is not None or request.indices is not None or operands.convert is not unchanged:
         return None

@@ -259,7 +259,7 @@ def _function(request: MapRequest, dtypes: Dtypes, shape: tuple[int, ...]) -> Ty
 
 
 def sample(call: Sample) -> LaunchPlan:
-    """Return the plan of a map of so many elements."""
+    """Return the plan of a map of ``call.size`` elements."""
     forms = (contiguous(call.dtype, (call.size,), 16),)
     request = MapRequest(expression("x"), portable=asks_for_device())
     return plan_call(request, forms, None, 16, call.device, None, 0)

@@ -114,6 +114,6 @@ def _merged_falling(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def sample(call: Sample) -> LaunchPlan:
-    """Return the plan of a merge of two arrays of so many elements."""
+    """Return the plan of a merge of two arrays of ``call.size`` elements."""
     forms = (contiguous(call.dtype, (call.size,), 16),) * 2
     return plan_call(MergeRequest(descending=False), forms, None, 16, call.device, None, 0)

@@ -208,7 +208,7 @@ def plan_call(
 
 
 def sample(call: Sample) -> LaunchPlan:
-    """Return the plan of so many uniform numbers."""
+    """Return the plan of ``call.size`` uniform numbers."""
     forms = (contiguous(np.dtype(np.uint64), (2,), 16),)
     dtype = call.dtype if call.dtype.name in _FLOATS else np.dtype(np.float32)
     return plan_call(RandomRequest((call.size,), "uniform", dtype), forms, None, 16, call.device, None, 0)

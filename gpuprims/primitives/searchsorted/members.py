@@ -234,7 +234,7 @@ def _range(among: np.ndarray) -> tuple[int, int]:
 
 
 def _has_small_range(operands: Operands, among: Operands) -> bool:
-    """Return True for integers of the host whose table takes few bytes for so many elements."""
+    """Return True for integers of the host whose table is small beside the number of elements."""
     (x,), (found,) = operands.natives, among.natives
     if not among.on_host or x.dtype.kind not in "iub" or found.dtype.kind not in "iub":
         return False

@@ -53,7 +53,7 @@ class _Tree(NamedTuple):
 
     @classmethod
     def of(cls, size: int, itemsize: int) -> _Tree:
-        """Return the tree above so many elements."""
+        """Return the tree above ``size`` elements."""
         fan, table = min(max(_NODE_BYTES // itemsize, _FEWEST), _MOST), TABLE_BYTES // itemsize
         count, levels, entries = size, 0, 0
         while count > table:

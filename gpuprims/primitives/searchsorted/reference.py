@@ -15,7 +15,7 @@ def search_numpy(spec: Any, memories: Sequence[np.ndarray], layout: np.ndarray, 
     places = Places(spec, memories, layout)
     keys, found = places.see(1)[..., 0], places.see(2)[..., 0]
     elements = np.empty(0, spec.inputs[0].dtype)
-    if size:  # in scratch memory, bytes; that of nothing has an odd number of them
+    if size:  # scratch memory has bytes, and an odd number of them for an empty array
         elements = memories[0].reshape(-1).view(elements.dtype)[:size]
     if spec.member is not None:
         found[...] = np.isin(keys, elements) == spec.member

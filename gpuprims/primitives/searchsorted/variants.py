@@ -39,7 +39,7 @@ class SearchVariant(Variant):
 
 
 def many_keys(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Refuse sorted arrays that are too long for so few keys."""
+    """Refuse sorted arrays that are too long for the number of keys."""
     if not isinstance(call, SearchTraits) or call.in_table or call.size * _MOST_EACH >= call.elements:
         return None
     most = call.size * _MOST_EACH

@@ -85,7 +85,7 @@ class SharesVariant(FoldVariant):
 
 
 def _places(block: int, each: int, able: Capabilities) -> int:
-    """Return how many values of so many bytes fit in local memory beside words for each work-item of a group."""
+    """Return how many values of ``each`` bytes fit in local memory beside the words of each work-item."""
     return (able.local_memory - SPARE_LOCAL - _WORDS_BESIDE * block) // each
 
 

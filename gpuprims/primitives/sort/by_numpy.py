@@ -136,7 +136,7 @@ def _write_equals(x: np.ndarray, ordered: np.ndarray, *, descending: bool) -> No
 
 
 def _has_negative_zero(x: np.ndarray) -> bool:
-    """Return True for floats one of which is -0.0, whose bits are the least integer's."""
+    """Return True if an array of floats has -0.0, whose bits are those of the smallest integer."""
     bits, least = (np.int32, -(2**31)) if x.itemsize == 4 else (np.int64, -(2**63))
     return int(np.minimum.reduce(x.view(bits), None)) == least
 

@@ -95,7 +95,7 @@ def take(
         With ``mode="raise"``, an index outside of ``x``; in any mode, indices of an axis without elements. An
         :class:`IndexError`.
     AxisError, DtypeError, ShapeError
-        An axis that ``x`` does not have; indices that are no integers; an ``out`` that does not fit.
+        An axis that ``x`` does not have; indices that are not integers; an ``out`` that does not fit.
     ArrayError, DeviceMismatchError, NoVariantError
         As :func:`gpuprims.map`.
 

@@ -234,6 +234,6 @@ def raise_outside(operands: Operands, request: TakeRequest) -> None:
 
 
 def sample(call: Sample) -> LaunchPlan:
-    """Return the plan of a take of so many elements by as many indices of int64."""
+    """Return the plan of a take of ``call.size`` elements by as many int64 indices."""
     forms = tuple(contiguous(dtype, (call.size,), 16) for dtype in (call.dtype, np.dtype(np.int64)))
     return plan_call(TakeRequest(None, "raise"), forms, None, 16, call.device, None, 0)

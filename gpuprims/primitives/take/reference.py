@@ -33,5 +33,5 @@ def take_numpy(spec: Any, memories: Sequence[np.ndarray], layout: np.ndarray, n:
 
 
 def is_outside(indices: np.ndarray, length: int) -> np.ndarray:
-    """Return True for indices outside of an axis of so many elements."""
+    """Return True for indices outside of an axis of ``length`` elements."""
     return (indices >= length) | (indices < -length)

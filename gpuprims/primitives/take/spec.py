@@ -58,7 +58,7 @@ class TakeSpec(KernelSpec):
         return (_KERNELS / "places.h",)
 
     def _moves(self, name: str, width: int) -> list[str]:
-        """Write functions that move so many neighbours."""
+        """Write functions that move ``width`` neighbours."""
         taken, index = self.inputs
         indices, elements = (1, width) if self.shares_index else (width, 1)
         loads, stores = "INPUTS, const layout_t layout", "OUTPUTS, const layout_t layout"

@@ -16,7 +16,7 @@ from gpuprims.primitives.top_k.variants import TopKVariant
 # As in top_k_sampled.cl.
 _SAMPLE, _FILTER, _ALONE, _RETRY = range(4)
 _PIECE, _BESTS, _TILE_ITEMS = 4, 256, 4
-# An element of so many is sampled, at least and at most so many, of which at most so many are taken on average.
+# One of so many elements is sampled; the fewest and the most samples; the most that are taken, on average.
 _SAMPLED, _LEAST_SAMPLED, _MOST_SAMPLED, _MOST_TAKEN = 128, 1 << 12, 1 << 19, 16  # rows: sampled
 # Groups that take a sample together, a power of two; each group takes its own where there are few groups a unit.
 _SAMPLING, _ALONE_PER_UNIT = 128, 2  # rows: sampled

@@ -16,7 +16,7 @@ BAD = {
     "do not begin at 0": ({"segments": [1, 6]}, ArgumentError, r"segments= from 0 to 6, .*; got 1 to 6"),
     "do not end at the end": ({"segments": [0, 5]}, ArgumentError, r"segments= from 0 to 6, .*; got 0 to 5"),
     "go past the end": ({"segments": [0, 7]}, ArgumentError, r"segments= from 0 to 6, .*; got 0 to 7"),
-    "are below 0": ({"segments": [0, -1, 6]}, ArgumentError, r"that never decrease; got 0 before -1 at 0"),
+    "are below 0": ({"segments": [0, -1, 6]}, ArgumentError, r"that never decrease; got 0 before -1 at index 0"),
     "fall": ({"segments": [0, 2, 4, 3, 6]}, ArgumentError, r"that never decrease; got 4 before 3 at index 2"),
     "are floats": ({"segments": [0.0, 6.0]}, DtypeError, r"of integers; got dtype float64"),
     "are truths": ({"segments": [False, True]}, DtypeError, r"of integers; got dtype bool"),

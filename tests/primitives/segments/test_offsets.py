@@ -47,7 +47,7 @@ def test_offsets_on_the_device_may_lie_apart(device: gpuprims.Device) -> None:
         ([1, 5, 9], "from 0 to 9, the number of elements; got 1 to 9"),
         ([0, 5, 8], "from 0 to 9, the number of elements; got 0 to 8"),
         ([8], "from 0 to 9, the number of elements; got 8 to 8"),
-        ([0, -1, 9], "that never decrease; got 0 before -1 at 0"),
+        ([0, -1, 9], "that never decrease; got 0 before -1 at index 0"),
         ([0, 12, 9], "that never decrease; got 12 before 9 at index 1"),
     ],
 )
