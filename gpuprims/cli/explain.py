@@ -64,7 +64,7 @@ def run(chosen: argparse.Namespace) -> int:
         return 0
     show(f"{device.spec}, {device.capabilities.name}")
     show(table(("primitive", "variant", "able", "why"), map(_line, found), cut=("why",)), piped=100)
-    show("", "able: variants that can run the call, of which the best rank runs; each: -v")
+    show("", "able: variants that can run the call; the highest rank runs (-v: all)")
     return 0
 
 
