@@ -13,7 +13,7 @@ from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import Dtype
 from gpuprims.core.keywords import check_flags
 from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing
-from gpuprims.core.layout import Form, contiguous, plan_layout
+from gpuprims.core.layout import Form, Layout, contiguous, plan_layout
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out, result_forms
 from gpuprims.core.program_cache import keeps_calls
@@ -87,59 +87,66 @@ def plan_call(
     generation: int,
 ) -> LaunchPlan:
     """Decide everything about a top_k but its memory."""
-    shape, k = forms[0].shape, request.k
-    if request.segments is None:
-        axes = axes_of(request.axis, len(shape))
-        kept = tuple(length for axis, length in enumerate(shape) if axis not in axes)
-        outputs, n = math.prod(kept), math.prod(shape[axis] for axis in axes)
-        longest = mean = n
-        if k > n:
-            raise ArgumentError(f"top_k: k= at most {n}, the number of elements of a row; got {k}")
-        place = axes[0] if axes else 0
-        found = (*kept[:place], k, *kept[place:]) if request.axis is not None else (k,)
-    else:
-        outputs, longest = request.segments, shape[0]
-        mean = longest // max(outputs, 1)
-        found = outputs, k
-    results = contiguous(forms[0].dtype, found, alignment), contiguous(_INT64, found, alignment)
-    targets = result_forms("top_k", results, written)
-    rows = Rows(outputs, longest, mean, k, order_bits(forms[0].dtype), request.segments is not None)
-    traits = TopKTraits(
-        (forms[0].dtype, _INT64), mean, outputs, value_bytes=forms[0].item, k=k, segmented=rows.segmented
-    )
+    x, k = forms[0], request.k
+    rows, shape = _rows_of(request, forms)
+    results = contiguous(x.dtype, shape, alignment), contiguous(_INT64, shape, alignment)
+    targets = tuple(result_forms("top_k", results, written))
+    traits = TopKTraits((x.dtype, _INT64), rows.mean, rows.outputs, value_bytes=x.item, k=k, segmented=rows.segmented)
 
     def compiling(chosen: Variant) -> Launch:
-        if not outputs or not k:
+        if not rows.outputs or not k:
             return nothing
         able = TopKVariant.of(chosen)
         if able.way == "sampled":
             able = geometry_for(able, rows)
         if able.way == "rows":
             able = able.resized(block=block_for(k, device.capabilities))
-        layout = _layout(request, forms, tuple(targets))
-        spec = TopKSpec(
-            layout.accesses[:-2],
-            layout.accesses[-2:],
-            (forms[0].dtype,),
-            _element(tuple(form.dtype for form in forms)),
-            largest=request.largest,
-            segmented=request.segments is not None,
-            far=rows.far,
-            many=rows.many,
-            counted=able.way in ("radix", "sampled"),
-            tiled=able.way != "runs" and able.way != "whole",
-            sampled=able.way == "sampled",
-            vector=layout.vector_width() if able.vectors and not rows.segmented else 1,
-        )
-        return LAUNCHES[able.way](device, able, device.kernel(able, spec), layout, rows)
+        layout = _layout(request, forms, targets)
+        kernel = device.kernel(able, _spec(request, forms, able, layout, rows))
+        return LAUNCHES[able.way](device, able, kernel, layout, rows)
 
     whole = request.segments is None
-    by_numpy = firsts_by_numpy(device, forms[0], k, descending=request.largest) if whole else None
+    by_numpy = firsts_by_numpy(device, x, k, descending=request.largest) if whole else None
     what = device, "top_k", traits, results, compiling
     return LaunchPlan(*what, asked=variant, inputs=range(len(forms)), by_numpy=by_numpy)
 
 
-def _layout(request: TopKRequest, forms: tuple[Form, ...], targets: tuple[Form, ...]) -> Any:
+def _rows_of(request: TopKRequest, forms: tuple[Form, ...]) -> tuple[Rows, tuple[int, ...]]:
+    """Return the rows or segments to take from, and the shape of the results."""
+    shape, k = forms[0].shape, request.k
+    bits, segmented = order_bits(forms[0].dtype), request.segments is not None
+    if request.segments is not None:
+        mean = shape[0] // max(request.segments, 1)
+        return Rows(request.segments, shape[0], mean, k, bits, segmented), (request.segments, k)
+    axes = axes_of(request.axis, len(shape))
+    kept = tuple(length for axis, length in enumerate(shape) if axis not in axes)
+    n = math.prod(shape[axis] for axis in axes)
+    if k > n:
+        raise ArgumentError(f"top_k: k= at most {n}, the number of elements of a row; got {k}")
+    place = axes[0] if axes else 0
+    found = (*kept[:place], k, *kept[place:]) if request.axis is not None else (k,)
+    return Rows(math.prod(kept), n, n, k, bits, segmented), found
+
+
+def _spec(request: TopKRequest, forms: tuple[Form, ...], able: TopKVariant, layout: Layout, rows: Rows) -> TopKSpec:
+    """Return the kernel spec of a variant."""
+    return TopKSpec(
+        layout.accesses[:-2],
+        layout.accesses[-2:],
+        (forms[0].dtype,),
+        _element(tuple(form.dtype for form in forms)),
+        largest=request.largest,
+        segmented=rows.segmented,
+        far=rows.far,
+        many=rows.many,
+        counted=able.way in ("radix", "sampled"),
+        tiled=able.way != "runs" and able.way != "whole",
+        sampled=able.way == "sampled",
+        vector=layout.vector_width() if able.vectors and not rows.segmented else 1,
+    )
+
+
+def _layout(request: TopKRequest, forms: tuple[Form, ...], targets: tuple[Form, ...]) -> Layout:
     """Return the layout of all operands: rows are kept axes, and results lie as if they had all elements of a row."""
     x = forms[0]
     if request.segments is not None:
