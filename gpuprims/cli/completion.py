@@ -56,7 +56,7 @@ def _commands(known: Subparsers) -> list[Word]:
 
 
 def _places(words: tuple[str, ...], parser: argparse.ArgumentParser) -> Iterator[Place]:
-    """Return what follows a command and, if it has some, its own commands."""
+    """Return the completions of a command, and those of its own commands if it has some."""
     following: list[Word] = []
     values: dict[str, tuple[str, ...] | None] = {}
     for action in parser._actions:

@@ -97,14 +97,14 @@ class CModule:
             prepare_anew()
 
     def said(self) -> str:
-        """Return what does the work, and why."""
+        """Return whether C or Python does the work, and why."""
         if self.calls is not None:
             return "C"
         return f"Python ({why_not() or FAILURES.get(self.source) or 'until the C compiler is done'})"
 
 
 def why_not() -> str | None:
-    """Return what is missing for modules in C; None if nothing is."""
+    """Return the reason why modules in C cannot be compiled; None if they can."""
     if os.environ.get("GPUPRIMS_C_MODULES") == "off":
         return "GPUPRIMS_C_MODULES is off"
     if not hasattr(os, "memfd_create"):

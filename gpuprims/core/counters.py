@@ -57,7 +57,7 @@ def with_scratch(device: Device, launch: Launch, nbytes: int) -> Launch:
 def all_with_counters(
     device: Device, launches: Sequence[Launch], counters: int, scratch: int
 ) -> Callable[[Sequence[Any], Any], None]:
-    """Return what starts launches on memories, on bytes and zeros as :func:`with_counters`, and on another memory.
+    """Return a launch of several kernels, with bytes and zeros as in :func:`with_counters`, and another memory.
 
     All have the same bytes, which stay with the stream if there are not very many.
     """

@@ -49,7 +49,7 @@ class Report(Protocol):
         """Wait for the work before the mark, or for all, and return the number. The memory may serve another call."""
 
     def peek(self) -> int | None:
-        """Return what :meth:`read` does if the work before the mark is done; else None, and do not wait."""
+        """Return the number as :meth:`read` does, but None, without a wait, if the work before the mark is not done."""
 
 
 class HostReport:
@@ -163,7 +163,7 @@ class Driver(Protocol):
 
     @property
     def shares_host_memory(self) -> bool:
-        """True if kernels can work on host arrays where they lie."""
+        """True if kernels can work on host arrays in place."""
 
     def share(self, array: np.ndarray) -> View:
         """Return a view of a host array for kernels, without a copy; the caller keeps the array alive."""

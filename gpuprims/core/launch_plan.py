@@ -206,7 +206,7 @@ class LaunchPlan:
         return lambda given: self.run_into(given[:inputs], given[inputs:], in_place=in_place)
 
     def writer_of(self, operands: Operands, out: Out) -> Callable[[Sequence[Any]], Any] | None:
-        """Return what runs calls like this one, on arrays followed by ``out``, of a plan that checks it; else None."""
+        """Return a function for calls like this one with ``out``, if the plan checks ``out``; else None."""
         return None
 
     def run_in_place(self, arrays: Sequence[np.ndarray]) -> Any:

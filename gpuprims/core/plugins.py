@@ -34,7 +34,7 @@ def find_plugins(group: str) -> list[EntryPoint]:
 
 @lru_cache(maxsize=1)
 def select_in(path: tuple[str, ...]) -> Callable[..., Iterable[EntryPoint]]:
-    """Return what selects the entry points of a group, read once from a search path: each time takes milliseconds."""
+    """Return a function that selects the entry points of a group, which reads a search path only once."""
     return entry_points().select
 
 

@@ -113,7 +113,7 @@ class WarmCalls:
             forgets_calls(self.clear)
 
     def find(self, key: Key | None) -> Run | None:
-        """Return what runs a call with a key; None if there is none, and for a call without a key."""
+        """Return the function that runs a call with a key; None if there is none, or no key."""
         if self._generation != REGISTRY.generation:
             self.clear()
         try:
@@ -212,7 +212,7 @@ def by_value(keyword: Any) -> bool:
 
 
 def runner_of(plan: LaunchPlan, operands: Operands, out: Out | None = None) -> Run:
-    """Return what runs a plan on arrays like those of a call, followed by those of ``out=``."""
+    """Return a function that runs a plan on arrays like those of a call, followed by those of ``out=``."""
     numbers = numbers_of(operands)
     writes = out is None or (not numbers and type(plan).run_into is LaunchPlan.run_into)
     if writes and (compute := plan.numpys(operands)) is not None:
@@ -222,7 +222,7 @@ def runner_of(plan: LaunchPlan, operands: Operands, out: Out | None = None) -> R
 
 
 def computing(device: Device, compute: Compute, otherwise: Run) -> Run:
-    """Return what lets NumPy compute, and runs ``otherwise`` for arrays that it declines."""
+    """Return a function that lets NumPy compute, or runs ``otherwise`` for arrays that it declines."""
     WarmCalls.ask()
     driver = device.driver
 
@@ -237,7 +237,7 @@ def computing(device: Device, compute: Compute, otherwise: Run) -> Run:
 
 
 def _by_numpy(compute: Compute, plan: LaunchPlan, operands: Operands, out: Out | None) -> Run:
-    """Return what lets NumPy compute, and launches the kernels of a plan for arrays that it declines."""
+    """Return a function that lets NumPy compute, or launches the kernels for arrays that it declines."""
     launching, label, inputs = list[Run](), operands.label, len(operands.natives)
 
     def launch(given: Sequence[Any]) -> Any:
@@ -250,7 +250,7 @@ def _by_numpy(compute: Compute, plan: LaunchPlan, operands: Operands, out: Out |
 
 
 def _written(compute: Compute, inputs: int, plan: LaunchPlan, out: Out) -> Compute:
-    """Return what lets NumPy compute, and copies results to the arrays after the inputs."""
+    """Return a function that lets NumPy compute, and copies results to the arrays after the inputs."""
     single, several = plan.single, out.several
 
     def write(*given: np.ndarray) -> Any:
@@ -265,7 +265,7 @@ def _written(compute: Compute, inputs: int, plan: LaunchPlan, out: Out) -> Compu
 
 
 def _launching(plan: LaunchPlan, operands: Operands, out: Out | None) -> Run:
-    """Return what launches the kernels of a plan."""
+    """Return a function that launches the kernels of a plan."""
     nbytes = 0  # of the arrays, or of the results if these have more
     if operands.in_place:
         results = sum([math.prod(form.shape) * form.item for form in plan.results])
@@ -286,7 +286,7 @@ def _launching(plan: LaunchPlan, operands: Operands, out: Out | None) -> Run:
 
 
 def _into(plan: LaunchPlan, inputs: int, out: Out, *, in_place: bool) -> Run:
-    """Return what runs a plan to write to ``out=``."""
+    """Return a function that runs a plan and writes to ``out=``."""
     write, several = plan.writer(inputs, in_place=in_place), isinstance(out.given, tuple)
 
     def run(given: Sequence[Any]) -> Any:

@@ -71,7 +71,7 @@ _PREPARED = count(1)
 
 
 def watched(driver: Driver) -> Driver:
-    """Return what replaces a driver while anybody watches; else the driver."""
+    """Return the driver, or its :class:`WatchedDriver` while anybody watches."""
     return WatchedDriver(driver) if WATCHERS else driver
 
 
@@ -128,7 +128,7 @@ class WatchedDriver(StandIn):
         return self._stamped.setdefault((variant, spec), Stamping(kernel, stamped.phases))
 
     def watch_numpy(self, name: str, compute: Callable[..., Any]) -> Callable[..., Any]:
-        """Return what NumPy computes in place of a kernel, told as a launch."""
+        """Return a function of NumPy that takes the place of a kernel, and is reported as a launch."""
         number = next(_PREPARED)
 
         def told(*arrays: np.ndarray) -> Any:

@@ -44,7 +44,7 @@ _KNOWN: WeakKeyDictionary[Devices, OrderedDict[Hashable, Counting]] = WeakKeyDic
 
 
 def kind_of(arrays: Sequence[ShardedArray], bins: Any, limits: Any, deterministic: bool) -> Hashable | None:
-    """Return what calls with the same plans have in common; None if a call decides by its elements."""
+    """Return a key that calls with the same plans share; None if the plan depends on the elements."""
     if limits is None and np.ndim(bins) == 0:
         return None
     if not isinstance(bins, int | list | tuple | np.ndarray) or not isinstance(limits, tuple | list | None):

@@ -107,7 +107,7 @@ def _split_again(fold: Fold) -> Split:
 
 
 def _host_device(task: Any, chunks: Iterable[Any]) -> str | None:
-    """Return ``device=`` for a call on chunks: those of a device say where they lie."""
+    """Return ``device=`` for a call on chunks: chunks on a device need none."""
     return None if any(device_of(chunk) is not None for chunk in chunks) else task.device
 
 

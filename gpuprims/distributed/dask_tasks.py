@@ -195,7 +195,7 @@ class Tasks:
         raise ShardError(f"{LABEL}.fit", k, self._count, "a worker of Dask", reason) from error
 
     def _checked(self, k: int, outcome: Any, address: str = "") -> Any:
-        """Return what a task found, or raise what it raised."""
+        """Return a task's result, or raise its error."""
         if not isinstance(outcome, Failed):
             return outcome
         error, where = outcome.error, f"worker {address or self._where[k].address}"

@@ -89,7 +89,7 @@ class Devices:
         return self._checked(label, found)
 
     def share(self, label: str, find: Callable[[], T]) -> list[T]:
-        """Return what each process finds by its devices, in order of the processes."""
+        """Return the result that each process finds with its devices, in the order of the processes."""
         return [find()] if self.processes is None else self.processes.share(label, find)
 
     def placed(self, label: str, rows: int) -> tuple[int, int]:

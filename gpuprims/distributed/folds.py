@@ -229,7 +229,7 @@ def _filled(ndim: int, number: int) -> np.ndarray:
 
 
 def named(device: Device, shards: Sequence[Any]) -> Device | None:
-    """Return ``device=`` for a call on shards: arrays on a device say where they lie."""
+    """Return ``device=`` for a call on shards: arrays on a device need none."""
     return device if isinstance(shards[0], np.ndarray) else None
 
 

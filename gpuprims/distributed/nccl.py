@@ -28,7 +28,7 @@ def folds(op: str, dtype: np.dtype[Any]) -> bool:
 
 
 def gpus_of(devices: Sequence[Device]) -> list[str] | None:
-    """Return what tells GPUs of a host from each other, in all processes; None for other devices or without NCCL."""
+    """Return identifiers of GPUs that are unique on a host; None for other devices or without NCCL."""
     drivers: list[Any] = [device.driver for device in devices]
     if _binding() is None or not all(hasattr(driver, "reaches") for driver in drivers):
         return None

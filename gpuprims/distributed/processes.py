@@ -93,7 +93,7 @@ class Processes:
         return f"<gpuprims process {self.rank} of {self.size}>"
 
     def share(self, label: str, find: Callable[[], T]) -> list[T]:
-        """Return what all processes find, in order; if one of them fails, all raise."""
+        """Return the results of all processes, in order; if one of them fails, all raise."""
         own = outcome_of(find)
         return self._told(label, own, self._gather(_told_of(own)))
 
@@ -107,7 +107,7 @@ class Processes:
         return [sent[self.rank] for sent in self._gather(parts)]
 
     def _told(self, label: str, own: Any, everybody: Sequence[tuple[str, Any]]) -> list[Any]:
-        """Return what all processes sent, or raise the error of one."""
+        """Return the objects that all processes sent, or raise the error of one."""
         if isinstance(own, Failed):
             raise own.error
         for k, (reason, _) in enumerate(everybody):
@@ -117,5 +117,5 @@ class Processes:
 
 
 def _told_of(own: Any) -> tuple[str, Any]:
-    """Return what other processes get: a reason, if this one failed, and an object."""
+    """Return the message to other processes: a reason if this one failed, and an object."""
     return (f"{type(own.error).__name__}: {said(own.error)}", None) if isinstance(own, Failed) else ("", own)

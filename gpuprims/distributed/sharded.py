@@ -97,7 +97,7 @@ def scattered(group: Devices, x: Any, offsets: Sequence[int] | None = None) -> S
 
 
 def taken(group: Devices, shards: Any) -> ShardedArray:
-    """Take arrays where they lie, one on each device of a group."""
+    """Use arrays in place, one on each device of a group."""
     label = "DeviceGroup.from_shards"
     given = list(shards) if isinstance(shards, list | tuple) else []
     if len(given) != len(group):

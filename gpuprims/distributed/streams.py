@@ -214,7 +214,7 @@ def _split(operator: Op, mapped: Any, chunk: Chunk, dtype: Any, *, running: bool
 
 
 def _told(operator: Op, mapped: Any, dtype: Any) -> str:
-    """Return what tells one call from another."""
+    """Return a description that is equal for equal calls."""
     function = getattr(mapped, "__qualname__", mapped)
     level = asked_level()
     at = "" if level is None else f", at {level!r}"

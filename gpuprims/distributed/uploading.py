@@ -59,5 +59,5 @@ def _begun(chunk: Chunk, device: Device, most: int | None) -> Callable[[], Chunk
 
 
 def where(device: Device, array: Any) -> Device | None:
-    """Return ``device=`` for a call: arrays on a device say where they lie."""
+    """Return ``device=`` for a call: arrays on a device need none."""
     return device if isinstance(array, np.ndarray) else None

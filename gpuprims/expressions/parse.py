@@ -111,7 +111,7 @@ def _built(source: str, body: ast.expr, names: list[str]) -> Expr:
 
 
 def _hint(source: str, error: BaseException) -> str:
-    """Return what to write, or else what Python's parser says."""
+    """Return what to write instead, or else the message of Python's parser."""
     message = getattr(error, "msg", None) or said(error)
     if found := _C_FLOAT.search(source):
         return f" (write float32({found[0][:-1]}) for {found[0]})"

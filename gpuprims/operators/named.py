@@ -43,7 +43,7 @@ def _op(name: str, fn: str, identity: Any, dtypes: DtypeRule, **more: Any) -> Op
 
 
 def _without_nan(plain: Op) -> dict[str, Any]:
-    """Return what makes an operator skip NaN; ``plain`` folds integers and bools."""
+    """Return the keywords by which an operator skips NaN; ``plain`` folds integers and bools."""
     return {"skips": np.isnan, "instead": for_integers(plain)}
 
 

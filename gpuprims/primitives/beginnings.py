@@ -55,7 +55,7 @@ def copied_to_out(
     many: int | None = None,
     varies: Callable[[int], int] | None = None,
 ) -> Any:
-    """Return what a call without ``out=`` returns, after a copy to the caller's arrays if there are any.
+    """Return the results of a call without ``out=``, copied to the caller's arrays if there are any.
 
     ``many`` first results are written, by default all; others are returned as they are. ``varies`` gives the axis of a
     result, from the number of its axes, along which its length depends on the elements.

@@ -56,7 +56,7 @@ class QueueSpec(ScanSpec):
 
     @property
     def _queued(self) -> list[int]:
-        """The inputs with an element for each result; others are read where they lie."""
+        """The inputs with an element for each result; others are read from memory."""
         return [k for k, access in enumerate(self.inputs) if access.reduced != (0,)]
 
     def _elements_begin(self) -> list[str]:

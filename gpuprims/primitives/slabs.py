@@ -51,7 +51,7 @@ def joined_from_slabs(
     run: Callable[[Sequence[np.ndarray]], np.ndarray],
     join: Callable[[int, list[np.ndarray]], np.ndarray],
 ) -> np.ndarray:
-    """Return what ``run`` returns for arrays, from slabs cut along ``axes``, the first of them first.
+    """Return the result of ``run`` for arrays, computed in slabs that are cut along ``axes``, the first axis first.
 
     ``join`` makes one result of those of slabs along an axis, in their order.
     """

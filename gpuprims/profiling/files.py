@@ -42,7 +42,7 @@ def as_trace(devices: Sequence[DeviceSeen], seen: Sequence[Seen]) -> dict[str, A
 
 
 def _events(one: Seen, pids: dict[str, int], tids: dict[str, int]) -> list[dict[str, Any]]:
-    """Return what the host did for a record, and what the device did."""
+    """Return the events of a record: on the host, and on the device."""
     host, pid = (_HOST, tids[one.thread]), pids[one.device]
     about: dict[str, Any] = {"call": one.call, "number": one.number}
     if isinstance(one, Compile):

@@ -84,7 +84,7 @@ class CudaDriver(Peers, OwnMemory):
             raise DeviceMemoryError(self.capabilities.name, wanted, self.room) from error
 
     def runner(self, device: Device, launch: Launch, form: Form, *, turned: bool) -> Callable[[Sequence[Any]], Any]:
-        """Return what launches on arrays and a new one, which it returns."""
+        """Return a function that launches into a new array and returns it."""
         return into_new(self, device, launch, form, turned=turned)
 
     def zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cupy.ndarray:

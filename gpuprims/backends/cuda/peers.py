@@ -1,4 +1,4 @@
-"""GPUs that reach each other's memory: copies, arrays of a peer that kernels read where they lie, and order of work."""
+"""GPUs that access each other's memory: copies, arrays of a peer that kernels read in place, and order of work."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from gpuprims.core.layout import Form
 def into_new(
     driver: Any, device: Device, launch: Launch, form: Form, *, turned: bool
 ) -> Callable[[Sequence[Any]], Any]:
-    """Return what launches on arrays and a new one of a form, in Fortran order if ``turned``, and returns this one."""
+    """Return a function that launches into a new array, in Fortran order if ``turned``, and returns that array."""
     described = (form.shape, form.dtype, None, None, "F") if turned else (form.shape, form.dtype)
     index: int = driver.index
 

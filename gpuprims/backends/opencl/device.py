@@ -58,7 +58,7 @@ class OpenCLDriver:
 
     @property
     def shares_host_memory(self) -> bool:
-        """True for CPUs, whose kernels can work on host arrays where they lie."""
+        """True for CPUs, whose kernels can work on host arrays in place."""
         return self.capabilities.kind == "cpu"
 
     def build(self, variant: Variant, spec: KernelSpec) -> OpenCLKernel:

@@ -116,7 +116,7 @@ class ReferenceDriver:
 
     @property
     def room(self) -> int:
-        """As much as the host has: kernels work on host arrays where they lie."""
+        """As much as the host has: kernels work on host arrays in place."""
         return sys.maxsize
 
     def scalar(self, dtype: np.dtype[Any]) -> tuple[np.ndarray, Callable[[], Any]]:

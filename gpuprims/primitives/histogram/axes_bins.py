@@ -17,12 +17,12 @@ from gpuprims.primitives.reduce import reduce
 
 
 def is_number(bins: Any) -> bool:
-    """Return True if what is given for bins has no length: a number, or a name, which is refused later."""
+    """Return True if ``bins`` has no length: a number, or a name, which is refused later."""
     return isinstance(bins, str) or not hasattr(bins, "__len__") or getattr(bins, "shape", None) == ()
 
 
 def each_axis(label: str, name: str, given: Any, axes: int) -> list[Any]:
-    """Return what is given for each axis."""
+    """Return the argument for each axis."""
     if given is None or (name == "bins" and is_number(given)):
         return [given] * axes
     try:

@@ -98,7 +98,7 @@ def make_table(dtype: Dtype, bins: Any, limits: tuple[Any, Any] | None) -> Table
 
 @lru_cache(maxsize=64)
 def guided(table: Table) -> Table:
-    """Return a table whose bins may be uneven, of the same bins."""
+    """Return a table of the same bins, which need not be even."""
     return table if table.kind == "edges" else _uneven(table.thresholds, table.edges)
 
 

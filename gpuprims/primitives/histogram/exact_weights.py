@@ -1,7 +1,7 @@
 """Sums of float weights that are exact, and so the same on every device and for any order of the elements.
 
-Weights are integers of units of the lowest bit of the smallest one. A histogram adds a plane of their bits after the
-other as integers, and the sums of all planes give the exact sum of a bin, which is rounded once.
+Weights are integers of units of the lowest bit of the smallest one. A histogram adds their bits as integers, one
+plane after another, and the sums of all planes give the exact sum of a bin, which is rounded once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Warm calls of short arrays of the host, counted where they lie: the launches, and little else."""
+"""Warm calls on short host arrays, counted in place with little besides the launches."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def plain_counts(readings: Readings) -> Reading | None:
 
 
 def counting(device: Device, readings: Readings, dtype: np.dtype[Any], table: Table, nbytes: int) -> Run | None:
-    """Return what counts in a table, with the places behind the bins; None if a call takes more than that."""
+    """Return a function that counts in a table, and places after the bins; None if a call needs more than that."""
     sums = plain_counts(readings)
     there: Any = device
     if sums is None or not hasattr(there.driver, "runner_in_place"):
@@ -69,7 +69,7 @@ def _counted(driver: Any, sums: Reading, memories: Sequence[Any], words: np.ndar
 
 
 def run_in_table(count: Run, table: Table, bins: int, *, alone: bool) -> Run:
-    """Return what counts, and returns counts and edges, or the counts alone."""
+    """Return a function that counts and returns counts and edges, or only the counts."""
     if alone:
         return lambda arrays: count(arrays)[:bins]
     edges = table.edges
@@ -86,7 +86,7 @@ def run_between(
     slow: Run,
     nbytes: int,
 ) -> Run:
-    """Return what counts between the bounds of the elements; ``slow`` if their table is not as ``described``."""
+    """Return a function that counts between the bounds of the elements; ``slow`` if tables differ."""
     sums = plain_counts(readings)
     if sums is None or form.dtype.kind == "b":
         return slow

@@ -52,7 +52,7 @@ def numbers_in_slabs(
 
 
 def counted_in_slabs(operands: Operands, along: tuple[int, ...], count: Callable[[Operands], Any]) -> np.ndarray:
-    """Return what ``count`` returns for all slabs together, in as many bins as any slab has."""
+    """Add up the results of ``count`` for all slabs, in as many bins as any slab has."""
     kept = [axis for axis in range(operands.natives[0].ndim) if axis not in along]
 
     def run(parts: Sequence[np.ndarray]) -> np.ndarray:

@@ -26,7 +26,7 @@ class WarmTables:
         self._small, self._large, self._bins = WarmCalls(), WarmCalls(), 0
 
     def find(self, key: Key | None) -> Run | None:
-        """Return what runs a call with a key, or None."""
+        """Return the function that runs a call with a key, or None."""
         return self._small.find(key) or self._large.find(key)
 
     def keep(self, key: Key, plan: HistogramPlan, operands: Operands) -> None:

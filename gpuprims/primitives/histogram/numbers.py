@@ -127,7 +127,10 @@ class Numbers:
         return sums[:length]
 
     def _in_one_launch(self, arrays: tuple[Any, ...], tried: int) -> Callable[[Sequence[Any]], Any] | None:
-        """Return what counts numbers below ``tried``, and others in two places after these, if one launch does."""
+        """Return a function that counts numbers below ``tried`` in one launch; None if it takes more.
+
+        Other numbers are counted in two places after these.
+        """
         nbytes = sum([array.nbytes for array in arrays])
         plain = self._counts and arrays[0].ndim == 1 and self._tries(tried) and not self.bounded
         if not plain or nbytes > SHORT or any(array.strides != (array.itemsize,) for array in arrays):
@@ -266,7 +269,7 @@ forgets_calls(_quick.clear)
 def numbers_of(
     operands: Operands, axes: tuple[int, ...], minlength: Any, weighing: Weighing, variant: str | Variant | None
 ) -> Numbers:
-    """Return what counts arrays like these; raise for a length that is none."""
+    """Return the object that counts arrays like these; raise for an invalid length."""
     if isinstance(minlength, bool) or not isinstance(minlength, int | np.integer) or minlength < 0:
         raise ArgumentError(f"bincount: minlength= a non-negative integer; got {quoted(minlength)}")
     minlength = check_bins("bincount", int(minlength))

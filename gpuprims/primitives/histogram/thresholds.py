@@ -79,7 +79,7 @@ def find_thresholds(
 
 
 def _of_edges(order: Order, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return what :func:`find_thresholds` does for explicit edges, with which NumPy only compares elements."""
+    """Return the thresholds of explicit edges, with which NumPy only compares elements; see :func:`find_thresholds`."""
     # NumPy compares in this dtype: float64 if no integer dtype holds both integer dtypes.
     edges = edges.astype(np.result_type(order.dtype, edges.dtype))
     found, last = _first_places(order, edges[:-1]), _last_place(order, edges[-1])

@@ -50,17 +50,17 @@ def starting(
 
 
 def run_in_table(start: Start, device: Device, table: Table) -> Run:
-    """Return what counts in a table."""
+    """Return a function that counts in a table."""
     return lambda arrays: start(arrays, table_on(device, table))
 
 
 def run_for_counts(start: Start, device: Device, table: Table) -> Callable[[Sequence[Any]], Any]:
-    """Return what counts in a table, and returns the counts alone."""
+    """Return a function that counts in a table and returns only the counts."""
     return lambda arrays: start(arrays, table_on(device, table))[0]
 
 
 def run_between(start: Start, device: Device, bounds: Launch, known: KnownArrays, fault: Fault, otherwise: Run) -> Run:
-    """Return what counts between bounds, which another launch finds; ``otherwise`` waits if an array is not known."""
+    """Return a function that counts between bounds that another launch finds; ``otherwise`` waits for new arrays."""
     faults = device.faults
 
     def run(arrays: Sequence[Any]) -> tuple[Any, Any]:
@@ -86,7 +86,7 @@ def run_to_length(
     minlength: int,
     otherwise: Callable[[Sequence[Any], int], Any],
 ) -> Callable[[Sequence[Any]], Any]:
-    """Return what counts numbers up to a likely length, while another launch finds the ``largest``.
+    """Return a function that counts numbers up to a likely length, while another launch finds the ``largest``.
 
     The host waits for this alone. If it gives another length, ``otherwise`` counts again; a negative one is a fault.
     """

@@ -221,7 +221,7 @@ def contiguous_copy(array: Any, device: Device) -> Any:
 
 
 def copier(array: Any, device: Device) -> Run:
-    """Return what makes a copy in C order of an array like one of a device."""
+    """Return a function that copies arrays like one of a device in C order."""
     operands, request = _of_copy(array, device)
     return runner_of(find_plan(plan_call, operands, request, None, None), operands)
 

@@ -150,7 +150,7 @@ def _exchanged(compute: Compute) -> Compute:
 
 
 def _placed(test_elements: Any, operands: Operands) -> Operands:
-    """Return the elements to look among where they lie, in a dtype that kernels compute with."""
+    """Return the elements to look among in place, in a dtype that kernels compute with."""
     given = test_elements if hasattr(test_elements, "dtype") else np.asarray(test_elements)
     if not given.size:
         given = np.zeros(0, operands.natives[0].dtype)
