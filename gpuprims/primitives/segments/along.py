@@ -27,7 +27,7 @@ _OFFSET = trace(lambda row, n, offset: row * n + offset, 3)
 _LAST = trace(lambda offset, total: offset * 0 + total, 2)
 _AS_INT64 = trace(lambda offset: offset.astype(np.int64), 1)
 _PLACE = trace(lambda place, row, n: np.where(place < 0, place, place - row * n), 3)
-# Fewest rows whose elements are scanned in place (rows: across).
+# Fewest rows whose elements are scanned where they lie (rows: across).
 _SIDE_BY_SIDE = 16
 # Most offsets of all rows that the host computes: four maps on a device take longer, and must be compiled.
 _ON_HOST = 2**13
