@@ -96,6 +96,7 @@ def _notes(found: tuple[Device, ...]) -> list[str]:
         lines += ["", f"large NumPy arrays are copied to GPUs in {LANES.said()}"]
     if any(device.backend == "opencl" and device.driver.shares_host_memory for device in found):
         from gpuprims.backends.opencl.quick import HOST_CALLS
+        from gpuprims.primitives.extremes_in_c import EXTREMES
         from gpuprims.primitives.few_orders import ORDERS
         from gpuprims.primitives.floats_by_numpy import FLOATS
         from gpuprims.primitives.searchsorted.by_numpy import PLACES
@@ -105,5 +106,6 @@ def _notes(found: tuple[Device, ...]) -> list[str]:
         lines += ["", f"maps, sums and scans of few floats of NumPy arrays run in {FLOATS.said()}"]
         lines += ["", f"sums of few floats of NumPy arrays in segments run in {SEGMENT_FLOATS.said()}"]
         lines += ["", f"searches of few keys in NumPy arrays run in {PLACES.said()}"]
+        lines += ["", f"extremes and differences of NumPy arrays are found in {EXTREMES.said()}"]
         lines += ["", f"orders of few elements of NumPy arrays are found in {ORDERS.said()}"]
     return lines

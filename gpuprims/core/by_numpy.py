@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from gpuprims.core.watched import WatchedDriver
 
 # From the arrays of a call to its result; NotImplemented if NumPy's may differ from the kernels'.
 Compute = Callable[..., Any]
+ANY_SIZE = 2**62
 
 
 class Switch:
@@ -35,6 +37,13 @@ class Few(NamedTuple):
         """Return the limit for the launches of a driver; 0 for drivers that do not tell how they launch."""
         wakes: bool | None = getattr(driver, "wakes_threads", None)
         return 0 if wakes is None or not Switch.on else self.woken if wakes else self.near
+
+
+def alone_or(most: int) -> Few:
+    """Return ``most`` elements; all elements if this process runs on one core, where further threads only cost time."""
+    here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    most = ANY_SIZE if here == 1 else most
+    return Few(most, most)
 
 
 class ByNumPy(NamedTuple):

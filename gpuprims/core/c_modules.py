@@ -89,6 +89,13 @@ class CModule:
             self._asked = True
             use_module(self.source, self.use)
 
+    def serves(self, driver: Any) -> Any:
+        """Return the functions for a driver's calls, or None; ask for them if it works in the host's memory."""
+        if getattr(driver, "wakes_threads", None) is None:
+            return None
+        self.ask()
+        return self.calls
+
     def use(self, calls: Any) -> None:
         """Use the functions from now on: for calls that are kept, too, because they are forgotten."""
         self._prepare(calls)

@@ -17,10 +17,7 @@ _DTYPES = frozenset(map(np.dtype, ("?", "b", "B", "h", "H", "i", "I", "l", "L", 
 
 def orders_in_c(device: Device, dtype: np.dtype[Any]) -> Any:
     """Return the module for few elements of a device's calls; None if it has no such dtype, or is not there yet."""
-    if dtype not in _DTYPES or getattr(device.driver, "wakes_threads", None) is None:
-        return None
-    ORDERS.ask()
-    return ORDERS.calls
+    return ORDERS.serves(device.driver) if dtype in _DTYPES else None
 
 
 def rows_last(x: np.ndarray, axis: int | None) -> np.ndarray:

@@ -29,9 +29,7 @@ _BY_RUNS = 2048
 
 def in_c(device: Device) -> bool:
     """Return True if calls on few floats of a device run in C; if they may soon, ask for the module."""
-    if getattr(device.driver, "wakes_threads", None) is not None:
-        FLOATS.ask()
-    return FLOATS.calls is not None
+    return FLOATS.serves(device.driver) is not None
 
 
 def few_floats(device: Device) -> Few:

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.core.by_numpy import ByNumPy, Compute, Few
+from gpuprims.core.by_numpy import ANY_SIZE, ByNumPy, Compute, Few
 from gpuprims.core.device import Device
 from gpuprims.core.layout import Form, is_contiguous
+from gpuprims.primitives.extremes_in_c import extremes_in_c
 from gpuprims.primitives.floats_by_numpy import FEWEST_BY_LANES, few_floats, fold_floats, scan_floats
 from gpuprims.primitives.levels import adds_words
 
@@ -32,7 +33,7 @@ _MOST_EXTREMES, _MOST_BESIDE_NAN, _MOST_BYTES = 2**18, 2**20, 2**20  # rows: by_
 _COUNTED, _MOST_COUNTED = 2, 2**20  # rows: by_numpy-counts
 TRUTHS: dict[str, np.ufunc] = {"any": np.logical_or, "all": np.logical_and}
 # Of bools, NumPy's end early, and NumPy looks at the first of more elements before a kernel is launched.
-_ANY_SIZE, _MOST_TRUTHS, _FIRST = 2**62, 2**20, 2**14  # rows: by_numpy-truths
+_MOST_TRUTHS, _FIRST = 2**20, 2**14  # rows: by_numpy-truths
 _PLACES = ("argmin", "argmax")
 _IN_ORDER = "cpu_chunks"  # the kernel whose order folds and scans of floats follow
 _IDENTITIES = {"sum": 0.0, "prod": 1.0, "mean": 0.0}
@@ -57,9 +58,11 @@ def folds_by_numpy(
         return ByNumPy(partial(_fold_floats, op, shape), few_floats(device), _IN_ORDER) if flat else None
     if op in TRUTHS and form.dtype.kind == "b" and not kept and is_contiguous(form):
         shape = (1,) * len(form.shape) if keepdims else ()
-        return ByNumPy(partial(_truth_of_bools, TRUTHS[op], op == "any", shape), Few(_ANY_SIZE, _ANY_SIZE))
-    compute = _fold_of(op, form.dtype, axes if kept else None, keepdims, result)
+        return ByNumPy(partial(_truth_of_bools, TRUTHS[op], op == "any", shape), Few(ANY_SIZE, ANY_SIZE))
     together = is_contiguous(form) or (op not in _PLACES and _is_in_fortran_order(form))
+    if not kept and together and (in_c := extremes_in_c(device, op, form, keepdims, result)) is not None:
+        return in_c
+    compute = _fold_of(op, form.dtype, axes if kept else None, keepdims, result)
     if not kept and together:
         few = _few_of_all(op, form.dtype, few)
     return None if compute is None else ByNumPy(compute, few._replace(near=0) if by_rows and rows > _ROWS_NEAR else few)
@@ -73,12 +76,12 @@ def _few_of_all(op: str, dtype: Dtype, few: Few) -> Few:
     """Return up to how many contiguous elements NumPy folds to one result."""
     most = 0
     if op in _PLACES and dtype.kind == "b":
-        most = _ANY_SIZE
+        most = ANY_SIZE
     elif op in _EXTREMES or op in _SPREADS or op in _PLACES:
         most = _MOST_EXTREMES if dtype in FLOATS else _MOST_BYTES // dtype.itemsize
         most = _MOST_BESIDE_NAN if op in ("nanmin", "nanmax") and dtype in FLOATS else most
     elif op == "count_nonzero" and dtype.kind in "iub":
-        most = _ANY_SIZE if dtype.itemsize <= _COUNTED else _MOST_COUNTED
+        most = ANY_SIZE if dtype.itemsize <= _COUNTED else _MOST_COUNTED
     return Few(max(few.near, most), max(few.woken, most))
 
 

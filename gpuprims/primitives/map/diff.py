@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, partial
+from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
 
 from gpuprims.core.arrays import NUMBERS
-from gpuprims.core.by_numpy import Few, noticed
+from gpuprims.core.by_numpy import Compute, Few, alone_or, noticed
+from gpuprims.core.c_modules import CModule
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
@@ -31,6 +33,9 @@ _WARM = WarmCalls()
 _SAME = trace(lambda element: element, 1)
 # Views along other axes than the first do not lie together, so that a map leaves them to kernels.
 _FEW = Few(near=0, woken=2**15)  # rows: by_numpy-diff
+DIFFERENCES = CModule(Path(__file__).with_name("differences.c"), lambda calls: None)
+_IN_C = frozenset(map(np.dtype, ("b", "B", "h", "H", "i", "I", "l", "L", "q", "Q", "f", "d")))
+_FEW_BYTES_IN_C = 2**18  # rows: differences-in-c
 
 
 @overload
@@ -114,8 +119,8 @@ def diff(
     operands = as_operands("diff", (a, *ends), device)
     left, along = check_diff(operands, n, axis)
     if key is not None and 0 < n <= MOST and operands.as_given:
-        if _is_of_few(operands, n, along):
-            return _by_numpy(key, operands, n, along)
+        if (compute := _computes_few(operands, n, along)) is not None:
+            return _by_numpy(key, operands, n, along, compute)
         _keep(key, operands, n, along)
     own, *given = operands.natives
     if not left:
@@ -131,24 +136,31 @@ def diff(
     return operands.to_caller(own) if out is None else out
 
 
-def _is_of_few(operands: Operands, times: int, axis: int) -> bool:
-    """Return True if NumPy computes a call along an axis but the first, with the bits of the kernels but for NaN."""
+def _computes_few(operands: Operands, times: int, axis: int) -> Compute | None:
+    """Return what computes a call on few elements in C, or by NumPy, with the bits of the kernels but for NaN.
+
+    Along the first axis of several a map does, whose views lie together.
+    """
     (array,) = operands.natives
-    if not operands.in_place or not array.flags.c_contiguous or axis == 0 or array.shape[axis] <= times:
-        return False
-    if not 0 < array.size <= _FEW.most(operands.driver):
-        return False
-    return is_exact(typed(differences(times, array.dtype.kind == "b"), (array.dtype,) * (times + 1)))
+    if not operands.in_place or not array.flags.c_contiguous or array.shape[axis] <= times or not array.size:
+        return None
+    if times == 1 and axis == array.ndim - 1 and array.dtype in _IN_C:
+        calls, few = DIFFERENCES.serves(operands.driver), alone_or(_FEW_BYTES_IN_C // array.dtype.itemsize)
+        if calls is not None and array.size <= few.most(operands.driver):
+            return calls.last_axis  # type: ignore[no-any-return]
+    if axis == 0 or array.size > _FEW.most(operands.driver):
+        return None
+    exact = is_exact(typed(differences(times, array.dtype.kind == "b"), (array.dtype,) * (times + 1)))
+    return partial(_computed, times, axis) if exact else None
 
 
-def _by_numpy(key: Key, operands: Operands, times: int, axis: int) -> Any:
-    """Let NumPy compute a call, and those like it; a kernel computes those that have NaN."""
-    compute = noticed(operands.driver, "map", partial(_computed, times, axis))
+def _by_numpy(key: Key, operands: Operands, times: int, axis: int, compute: Compute) -> Any:
+    """Compute a call on the host, and those like it; a kernel computes those that have NaN."""
 
     def otherwise(arrays: Sequence[Any]) -> Any:
         return _differences(as_operands("diff", tuple(arrays), operands.device), arrays[0], times, axis, None)
 
-    run = computing(operands.device, compute, otherwise)
+    run = computing(operands.device, noticed(operands.driver, "map", compute), otherwise)
     _WARM.keep_run(key, run)
     return run(operands.natives)
 

@@ -28,10 +28,9 @@ _MOST_EACH = 6
 
 def searches_by_numpy(device: Device, elements: Form, keys: Dtype, side: str) -> ByNumPy | None:
     """Return how NumPy, or C, finds the places of keys, if it does."""
-    if getattr(device.driver, "wakes_threads", None) is not None:
-        PLACES.ask()
-    if PLACES.calls is not None and elements.dtype == keys and keys in _IN_C:
-        return ByNumPy(partial(_placed, PLACES.calls.search, side == "right"), _FEW_IN_C)
+    calls = PLACES.serves(device.driver)
+    if calls is not None and elements.dtype == keys and keys in _IN_C:
+        return ByNumPy(partial(_placed, calls.search, side == "right"), _FEW_IN_C)
     if {elements.dtype.kind, keys.kind} - set("iubf"):
         return None
     few = _FEW_IN_SHORT if elements.shape[0] <= _SHORT else _FEW

@@ -50,11 +50,14 @@ def segments_by_numpy(device: Device, op: Op, mapped: object, forms: Sequence[Fo
 
 def _in_c(device: Device, multiplies: bool, form: Form, result: Dtype) -> ByNumPy | None:
     """Return how C folds floats in segments, if the module is there; if it may be soon, ask for it."""
-    if getattr(device.driver, "wakes_threads", None) is not None:
-        SEGMENT_FLOATS.ask()
-    if SEGMENT_FLOATS.calls is None or adds_words() or form.dtype != result or not is_contiguous(form):
+    if (
+        (calls := SEGMENT_FLOATS.serves(device.driver)) is None
+        or adds_words()
+        or form.dtype != result
+        or not is_contiguous(form)
+    ):
         return None
-    return ByNumPy(partial(_fold_floats, SEGMENT_FLOATS.calls.fold, multiplies), _FEW_IN_C, _IN_ORDER)
+    return ByNumPy(partial(_fold_floats, calls.fold, multiplies), _FEW_IN_C, _IN_ORDER)
 
 
 def _fold_floats(fold: Callable[..., np.ndarray], multiplies: bool, x: np.ndarray, offsets: np.ndarray) -> Any:
