@@ -27,7 +27,7 @@ _OFFSET = trace(lambda row, n, offset: row * n + offset, 3)
 _LAST = trace(lambda offset, total: offset * 0 + total, 2)
 _AS_INT64 = trace(lambda offset: offset.astype(np.int64), 1)
 _PLACE = trace(lambda place, row, n: np.where(place < 0, place, place - row * n), 3)
-# Fewest rows whose elements are scanned where they lie (rows: across).
+# Fewest rows whose elements are scanned where they lie (rows: across, across-gpu).
 _SIDE_BY_SIDE = 16
 # Most offsets of all rows that the host computes: four maps on a device take longer, and must be compiled.
 _ON_HOST = 2**13
@@ -59,7 +59,7 @@ def along_axis(
     segments.check()
     back = must_find(label, find_op(op), operands) if reduces else None
     written = as_out(operands, out, in_place=not reduces)
-    if across is not None and lines.lie_apart:
+    if across is not None and lines.lie_apart(reduces=reduces):
         results = across(segments, lines.along)
         return _returned(operands, results if back is None else back(results), written)
     given = [lines.flat(native) for native in operands.natives]
@@ -119,10 +119,12 @@ class Lines(NamedTuple):
         """The number of rows."""
         return math.prod(self.others)
 
-    @property
-    def lie_apart(self) -> bool:
-        """True if other elements lie between those of a row, and rows are as many as CPUs scan side by side."""
-        if self.operands.driver.capabilities.kind != "cpu":
+    def lie_apart(self, *, reduces: bool) -> bool:
+        """Return True if other elements lie between those of a row, and rows are as many as are scanned side by side.
+
+        GPUs reduce copies in less time than rows where they lie, whose scans they would throw away.
+        """
+        if reduces and self.operands.driver.capabilities.kind != "cpu":
             return False
         form = next(form for form in self.operands.forms if form.shape)
         return self.n > 1 and self.rows >= _SIDE_BY_SIDE and form.strides[self.along] != form.item

@@ -165,5 +165,7 @@ def test_what_cannot_be_is_refused(device: gpuprims.Device, case: str) -> None:
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 def test_rows_whose_elements_lie_together_are_not_taken_apart(device: gpuprims.Device, dtype: str) -> None:
     operands = as_operands("reduce", (on_device(device, np.zeros((40, 50), dtype)),), None)
-    assert not Lines.of(operands, (40, 50), 1).lie_apart
-    assert Lines.of(operands, (40, 50), 0).lie_apart == (operands.driver.capabilities.kind == "cpu")
+    along_memory, across_memory = Lines.of(operands, (40, 50), 1), Lines.of(operands, (40, 50), 0)
+    assert not along_memory.lie_apart(reduces=False)
+    assert across_memory.lie_apart(reduces=False)
+    assert across_memory.lie_apart(reduces=True) == (operands.driver.capabilities.kind == "cpu")
