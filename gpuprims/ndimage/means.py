@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from gpuprims.core.device import Device
 from gpuprims.ndimage.arguments import axes_of, axis_of, each_axis, first_of, whole
-from gpuprims.ndimage.calls import begin, filtering
+from gpuprims.ndimage.box_sums import means, takes_blocks
+from gpuprims.ndimage.calls import Call, begin, filtering
 from gpuprims.ndimage.lines import Line, filtered
 
 
@@ -48,7 +50,7 @@ def uniform_filter1d(
     """
     call = begin("ndimage.uniform_filter1d", input, output, device)
     along = axis_of(call.label, axis, len(call.shape))
-    return filtered(call, [_mean(call.label, along, size, mode, origin)], cval)
+    return _filtered(call, [_mean(call.label, along, size, mode, origin)], cval)
 
 
 @filtering
@@ -94,7 +96,11 @@ def uniform_filter(
         each_axis(label, name, one, len(along)) for name, one in (("size", size), ("mode", mode), ("origin", origin))
     ]
     lines = [_mean(label, axis, *one) for axis, *one in zip(along, *each, strict=True)]
-    return filtered(call, [line for line in lines if line.mean_of > 1], cval)
+    return _filtered(call, [line for line in lines if line.mean_of > 1], cval)
+
+
+def _filtered(call: Call, lines: Sequence[Line], cval: Any) -> Any:
+    return means(call, lines, cval) if takes_blocks(call, lines) else filtered(call, lines, cval)
 
 
 def _mean(label: str, axis: int, size: Any, mode: Any, origin: Any) -> Line:

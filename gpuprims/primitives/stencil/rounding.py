@@ -72,17 +72,22 @@ def averaging(value: Dtype, count: int, result: Dtype) -> TypedExpr:
     if value.kind == "f":
         factor = value.type(1 / count)
         return _finish(value, result, lambda v: v * factor)
+    return _finish(value, result, mean_of_whole(value, count, result))
+
+
+def mean_of_whole(value: Dtype, count: int, result: Dtype) -> Callable[[Any], Any]:
+    """Return the function from a sum of integers to their mean, cut towards zero."""
     unsigned = np.dtype(f"u{value.itemsize}")
     whole, none = unsigned.type(count), unsigned.type(0)
     if result.kind == "u":
-        return _finish(value, result, lambda v: v.astype(unsigned) // whole)
+        return lambda v: v.astype(unsigned) // whole
 
     def convert(v: Any) -> Any:  # quotients without a sign take the fewest instructions
         bits = v.astype(unsigned)
         mean = np.where(v < 0, none - bits, bits) // whole
         return np.where(v < 0, none - mean, mean).astype(value)
 
-    return _finish(value, result, convert)
+    return convert
 
 
 def divided(value: Dtype, count: int, result: Dtype) -> TypedExpr:
