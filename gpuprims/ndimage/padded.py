@@ -10,6 +10,7 @@ import numpy as np
 
 from gpuprims.core.operands import as_operands
 from gpuprims.errors import ShapeError
+from gpuprims.expressions import trace
 from gpuprims.ndimage.calls import Bound, Call, copied, on_device
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.stencil.calls import run
@@ -21,6 +22,9 @@ from gpuprims.primitives.take import take
 
 # Most neighbours that a kernel finds by their places in a row.
 _MOST = 512
+# Elements of an array that are looked up in less time than they are copied in parts (stencil's rows: padded).
+_FEW = 2**15
+_SAME = trace(lambda element: element, 1)
 
 Index = tuple[int, ...]
 
@@ -52,7 +56,37 @@ def in_row(
 
 def padded(call: Call, axes: Sequence[int], reach: Sequence[tuple[int, int]], border: Border) -> Any:
     """Return the array of a call with elements beyond its borders; see :func:`on_device`."""
-    array, device, masks = call.operands.natives[0], call.operands.device, list[Any]()
+    array = call.operands.natives[0]
+    if array.size > _FEW and len(axes) == 1:
+        return _in_parts(call, axes[0], *reach[0], border)
+    return _by_places(call, array, axes, reach, border)
+
+
+def _in_parts(call: Call, axis: int, low: int, high: int, border: Border) -> Any:
+    """Copy an array between the elements beyond its borders along an axis, which alone are looked up."""
+    array, device, length = call.operands.natives[0], call.operands.device, call.shape[axis]
+    result = call.operands.empty((*call.shape[:axis], low + length + high, *call.shape[axis + 1 :]), array.dtype)
+
+    def part(first: int, last: int) -> Any:
+        return result[(slice(None),) * axis + (slice(first, last),)]
+
+    map_arrays(_SAME, array, out=part(low, low + length), device=device)
+    for first, last in ((0, low), (low + length, low + length + high)):
+        if first == last:
+            continue
+        if border.mode == "constant":
+            edge = np.full(part(first, last).shape, border.beyond, array.dtype)
+            beyond = edge if call.operands.on_host else device.driver.asarray(edge)
+        else:
+            known = within(np.arange(first - low, last - low), length, border.mode)
+            beyond = take(array, known, axis=axis, device=device)
+        map_arrays(_SAME, beyond, out=part(first, last), device=device)
+    return result
+
+
+def _by_places(call: Call, array: Any, axes: Sequence[int], reach: Sequence[tuple[int, int]], border: Border) -> Any:
+    """Look up all elements, along one axis after the other."""
+    device, masks = call.operands.device, list[Any]()
     for axis, (low, high) in zip(axes, reach, strict=True):
         length = array.shape[axis]
         places = np.arange(-low, length + high)
