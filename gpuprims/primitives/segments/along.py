@@ -28,7 +28,7 @@ _LAST = trace(lambda offset, total: offset * 0 + total, 2)
 _AS_INT64 = trace(lambda offset: offset.astype(np.int64), 1)
 _PLACE = trace(lambda place, row, n: np.where(place < 0, place, place - row * n), 3)
 # Fewest rows whose elements are scanned where they lie (rows: across, across-gpu).
-_SIDE_BY_SIDE = 16
+_SIDE_BY_SIDE, _SIDE_BY_SIDE_GPU = 16, 128
 # Most offsets of all rows that the host computes: four maps on a device take longer, and must be compiled.
 _ON_HOST = 2**13
 _PLACES = ("argmin", "argmax", "nanargmin", "nanargmax")
@@ -59,7 +59,7 @@ def along_axis(
     segments.check()
     back = must_find(label, find_op(op), operands) if reduces else None
     written = as_out(operands, out, in_place=not reduces)
-    if across is not None and lines.lie_apart(reduces=reduces):
+    if across is not None and lines.lie_apart(sums=not reduces and find_op(op) is OPERATORS["sum"]):
         results = across(segments, lines.along)
         return _returned(operands, results if back is None else back(results), written)
     given = [lines.flat(native) for native in operands.natives]
@@ -119,15 +119,17 @@ class Lines(NamedTuple):
         """The number of rows."""
         return math.prod(self.others)
 
-    def lie_apart(self, *, reduces: bool) -> bool:
-        """Return True if other elements lie between those of a row, and rows are as many as are scanned side by side.
+    def lie_apart(self, *, sums: bool) -> bool:
+        """Return True if other elements lie between those of a row, and it pays to fold rows where they lie.
 
-        GPUs reduce copies in less time than rows where they lie, whose scans they would throw away.
+        ``sums`` is for scans by addition: GPUs take less time for copies of others, and of what they reduce.
         """
-        if reduces and self.operands.driver.capabilities.kind != "cpu":
+        on_cpu = self.operands.driver.capabilities.kind == "cpu"
+        least = _SIDE_BY_SIDE if on_cpu else _SIDE_BY_SIDE_GPU
+        if not on_cpu and not sums:
             return False
         form = next(form for form in self.operands.forms if form.shape)
-        return self.n > 1 and self.rows >= _SIDE_BY_SIDE and form.strides[self.along] != form.item
+        return self.n > 1 and self.rows >= least and form.strides[self.along] != form.item
 
     def flat(self, array: Any) -> Any:
         """Return an array along one axis, row by row; a number as it is."""

@@ -166,6 +166,16 @@ def test_what_cannot_be_is_refused(device: gpuprims.Device, case: str) -> None:
 def test_rows_whose_elements_lie_together_are_not_taken_apart(device: gpuprims.Device, dtype: str) -> None:
     operands = as_operands("reduce", (on_device(device, np.zeros((40, 50), dtype)),), None)
     along_memory, across_memory = Lines.of(operands, (40, 50), 1), Lines.of(operands, (40, 50), 0)
-    assert not along_memory.lie_apart(reduces=False)
-    assert across_memory.lie_apart(reduces=False)
-    assert across_memory.lie_apart(reduces=True) == (operands.driver.capabilities.kind == "cpu")
+    assert not along_memory.lie_apart(sums=True)
+    assert across_memory.lie_apart(sums=False) == (operands.driver.capabilities.kind == "cpu")
+
+
+@pytest.mark.parametrize("lengths", [(301, 140), (1, 140), (3, 50, 70)])
+def test_scans_where_many_rows_lie(device: gpuprims.Device, rng: np.random.Generator, lengths: tuple[int, ...]) -> None:
+    x, axis = rng.integers(-9, 9, lengths).astype(np.int32), len(lengths) - 2
+    offsets = np.sort([0, 0, lengths[axis] // 3, lengths[axis]])
+    operands = as_operands("scan", (on_device(device, x),), None)
+    assert Lines.of(operands, lengths, axis).lie_apart(sums=True) == (lengths[axis] > 1)
+    found = on_host(gpuprims.scan(on_device(device, x), axis=axis, segments=on_device(device, offsets)))
+    expected = np.concatenate([np.cumsum(part, axis) for part in np.split(x, offsets[1:-1], axis)], axis)
+    assert np.array_equal(found, expected)
