@@ -37,9 +37,9 @@ _ADDED, _ADDED_WIDE, _FEWEST = 31, 15, 2**20
 
 
 def takes_blocks(call: Call, lines: Sequence[Line]) -> bool:
-    """Return True if one of some means takes less time so; the same on all devices if calls ask for equal bits."""
+    """Return True if one of some means takes a CPU less time so, and the call does not ask for all devices' bits."""
     value = _value(call, call.element, max([line.mean_of for line in lines], default=0))
-    if value is None or (call.operands.driver.capabilities.kind != "cpu" and not asks_for_device()):
+    if value is None or call.operands.driver.capabilities.kind != "cpu" or asks_for_device():
         return False
     if value == _DOUBLE and not call.operands.driver.capabilities.fp64:
         return False

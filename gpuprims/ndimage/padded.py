@@ -22,7 +22,7 @@ from gpuprims.primitives.take import take
 
 # Most neighbours that a kernel finds by their places in a row.
 _MOST = 512
-# Elements of an array that are looked up in less time than they are copied in parts (stencil's rows: padded).
+# Elements of an array that CPUs look up in less time than they copy it in parts (stencil's rows: padded).
 _FEW = 2**15
 _SAME = trace(lambda element: element, 1)
 
@@ -57,7 +57,7 @@ def in_row(
 def padded(call: Call, axes: Sequence[int], reach: Sequence[tuple[int, int]], border: Border) -> Any:
     """Return the array of a call with elements beyond its borders; see :func:`on_device`."""
     array = call.operands.natives[0]
-    if array.size > _FEW and len(axes) == 1:
+    if array.size > _FEW and len(axes) == 1 and call.operands.driver.capabilities.kind == "cpu":
         return _in_parts(call, axes[0], *reach[0], border)
     return _by_places(call, array, axes, reach, border)
 

@@ -176,6 +176,6 @@ def test_scans_where_many_rows_lie(device: gpuprims.Device, rng: np.random.Gener
     offsets = np.sort([0, 0, lengths[axis] // 3, lengths[axis]])
     operands = as_operands("scan", (on_device(device, x),), None)
     assert Lines.of(operands, lengths, axis).lie_apart(sums=True) == (lengths[axis] > 1)
-    found = on_host(gpuprims.scan(on_device(device, x), axis=axis, segments=on_device(device, offsets)))
+    found = on_host(device, gpuprims.scan(on_device(device, x), axis=axis, segments=on_device(device, offsets)))
     expected = np.concatenate([np.cumsum(part, axis) for part in np.split(x, offsets[1:-1], axis)], axis)
     assert np.array_equal(found, expected)

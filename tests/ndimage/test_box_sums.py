@@ -1,0 +1,60 @@
+"""Means of many neighbours by sums from both ends of blocks, against SciPy's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import ndimage as scipys
+
+import gpuprims
+from gpuprims import ndimage
+from gpuprims.ndimage import box_sums
+
+
+@pytest.fixture
+def blocks(device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch) -> gpuprims.Device:
+    """A device that takes means of few elements so, too."""
+    if device.driver.capabilities.kind != "cpu":
+        pytest.skip("GPUs add all neighbours")
+    monkeypatch.setattr(box_sums, "_FEWEST", 0)
+    return device
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float32", "uint8", *[pytest.param(d, marks=pytest.mark.whole) for d in ("i4", "f8")]]
+)
+@pytest.mark.parametrize("mode", ["reflect", "constant"])
+def test_means_of_many(blocks: gpuprims.Device, rng: np.random.Generator, dtype: str, mode: str) -> None:
+    x = (rng.standard_normal((90, 41)) * 100 + 200 * (dtype == "uint8")).clip(0 if dtype == "uint8" else -999, 255)
+    x = x.astype(dtype)
+    for size, axis, origin in ((33, 0, 0), (50, 1, -25), (300, 0, 149)):
+        how = {"axis": axis, "origin": origin, "mode": mode, "cval": 3}
+        found = ndimage.uniform_filter1d(x, size, device=blocks, **how)
+        expected = scipys.uniform_filter1d(x.astype("f8") if x.dtype.kind == "f" else x, size, **how)
+        assert found.dtype == x.dtype
+        if x.dtype.kind == "f":
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-3 if dtype == "float32" else 1e-11)
+        else:
+            assert np.array_equal(found, expected)
+
+
+def test_infinities_and_nan_stay_in_their_boxes(blocks: gpuprims.Device, rng: np.random.Generator) -> None:
+    x = rng.standard_normal(400).astype(np.float32)
+    x[100], x[300], x[0] = np.nan, np.inf, 1e30
+    found = ndimage.uniform_filter1d(x, 35, mode="nearest", device=blocks)
+    expected = np.convolve(np.pad(x.astype("f8"), 17, mode="edge"), np.ones(35) / 35, "valid")
+    clean = np.isfinite(expected)
+    assert np.array_equal(np.isfinite(found), clean)
+    near_zero = np.arange(400) > 17  # what follows the boxes with 1e30 has lost nothing
+    np.testing.assert_allclose(found[clean & near_zero], expected[clean & near_zero], rtol=0, atol=1e-5)
+
+
+def test_large_means_take_blocks(device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = list[int]()
+    own = box_sums._by_blocks
+    monkeypatch.setattr(
+        box_sums, "_by_blocks", lambda call, line, *rest: taken.append(line.mean_of) or own(call, line, *rest)
+    )
+    for shape in ((2**15,), (300,)):
+        ndimage.uniform_filter(np.ones(shape, np.float32), 33, device=device)
+    assert taken == [33] * (device.driver.capabilities.kind == "cpu")
