@@ -83,8 +83,9 @@ def _by_blocks(call: Call, line: Line, value: np.dtype[Any], cval: Any) -> Any:
     array = padded(call, [axis], [reach], call.border(line.mode, cval, call.element))
     cut = as_operands(call.label, (array,), device).cut
     shape = (*array.shape[:axis], blocks, count, *array.shape[axis + 1 :])
-    each, how = cut(array, 0, shape), {"axis": axis + 1, "dtype": value, "device": device}
-    to_end, before = scan(each, reverse=True, **how), scan(each, inclusive=False, **how)
+    each = cut(array, 0, shape)
+    to_end = scan(each, axis=axis + 1, dtype=value, reverse=True, device=device)
+    before = scan(each, axis=axis + 1, dtype=value, inclusive=False, device=device)
 
     def boxes(sums: Any, first: int) -> Any:
         return cut(sums, 0, tuple(array.shape))[(slice(None),) * axis + (slice(first, first + n),)]

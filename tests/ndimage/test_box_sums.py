@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import ndimage as scipys
@@ -9,6 +11,8 @@ from scipy import ndimage as scipys
 import gpuprims
 from gpuprims import ndimage
 from gpuprims.ndimage import box_sums
+from gpuprims.ndimage.calls import Call
+from gpuprims.ndimage.lines import Line
 
 
 @pytest.fixture
@@ -28,7 +32,7 @@ def test_means_of_many(blocks: gpuprims.Device, rng: np.random.Generator, dtype:
     x = (rng.standard_normal((90, 41)) * 100 + 200 * (dtype == "uint8")).clip(0 if dtype == "uint8" else -999, 255)
     x = x.astype(dtype)
     for size, axis, origin in ((33, 0, 0), (50, 1, -25), (300, 0, 149)):
-        how = {"axis": axis, "origin": origin, "mode": mode, "cval": 3}
+        how: dict[str, Any] = {"axis": axis, "origin": origin, "mode": mode, "cval": 3}
         found = ndimage.uniform_filter1d(x, size, device=blocks, **how)
         expected = scipys.uniform_filter1d(x.astype("f8") if x.dtype.kind == "f" else x, size, **how)
         assert found.dtype == x.dtype
@@ -50,11 +54,13 @@ def test_infinities_and_nan_stay_in_their_boxes(blocks: gpuprims.Device, rng: np
 
 
 def test_large_means_take_blocks(device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    taken = list[int]()
-    own = box_sums._by_blocks
-    monkeypatch.setattr(
-        box_sums, "_by_blocks", lambda call, line, *rest: taken.append(line.mean_of) or own(call, line, *rest)
-    )
+    taken, own = list[int](), box_sums._by_blocks
+
+    def by_blocks(call: Call, line: Line, *others: Any) -> Any:
+        taken.append(line.mean_of)
+        return own(call, line, *others)
+
+    monkeypatch.setattr(box_sums, "_by_blocks", by_blocks)
     for shape in ((2**15,), (300,)):
         ndimage.uniform_filter(np.ones(shape, np.float32), 33, device=device)
     assert taken == [33] * (device.driver.capabilities.kind == "cpu")
