@@ -148,7 +148,7 @@ void selection_sampled(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counte
             barrier(CLK_LOCAL_MEM_FENCE);
             for (i64 base = part * tile; base < tiles * tile; base += parts * tile) {
                 value_t values[AT_ONCE];
-                u32 close = 0, less = 0;
+                u32 close = 0, less = 0, firsts = 0, lasts = 0, within = 0;
 #pragma unroll
                 for (int load = 0; load < LOADS; load++)
                     MAP_VECTOR(k, base + (load * BLOCK + tid) * VECTOR, values + load * VECTOR);
@@ -161,9 +161,19 @@ void selection_sampled(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counte
                 seen.before += less;
                 if (NAN_WINS && seen.nan) continue;
                 if (!close) continue;
+                /* Elements that occur often are its ends: they are counted without a branch.  rows: sampled-equal */
+#pragma unroll
+                for (int item = 0; item < AT_ONCE; item++) {
+                    firsts += values[item] == low;
+                    lasts += values[item] == high;
+                    within |= !(values[item] <= low) & !(values[item] >= high);
+                }
+                seen.first += firsts;
+                seen.last += first > last ? lasts : 0;
+                if (!within) continue;
 #pragma unroll
                 for (int item = 0; item < AT_ONCE; item++)
-                    if (!(values[item] < low) & !(values[item] > high)) GP_SEE(values[item]);
+                    if (!(values[item] <= low) & !(values[item] >= high)) GP_SEE(values[item]);
             }
             if (part == tiles % parts)
                 for (i64 j = tiles * tile + tid; j < n; j += BLOCK) GP_SEE(MAP(k, j));
