@@ -27,11 +27,13 @@
 #define STORE_ALL 4
 
 /* Vectors that a work-item loads before it compares their elements, elements of a digit that it loads before it counts them, and
- * candidates that a group gathers in local memory. */
+ * candidates that a group gathers in local memory; elements close to a bracket that are left to be seen one by one. */
 #if BLOCK == 1
 #define LOADS 16
+#define IS_LEFT(value) (!((value) <= low) & !((value) >= high))
 #else
 #define LOADS 4
+#define IS_LEFT(value) (!((value) < low) & !((value) > high))
 #endif
 #define AT_ONCE (LOADS * VECTOR)
 #define COUNTED 4
@@ -148,7 +150,7 @@ void selection_sampled(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counte
             barrier(CLK_LOCAL_MEM_FENCE);
             for (i64 base = part * tile; base < tiles * tile; base += parts * tile) {
                 value_t values[AT_ONCE];
-                u32 close = 0, less = 0, firsts = 0, lasts = 0, within = 0;
+                u32 close = 0, less = 0;
 #pragma unroll
                 for (int load = 0; load < LOADS; load++)
                     MAP_VECTOR(k, base + (load * BLOCK + tid) * VECTOR, values + load * VECTOR);
@@ -161,7 +163,9 @@ void selection_sampled(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counte
                 seen.before += less;
                 if (NAN_WINS && seen.nan) continue;
                 if (!close) continue;
-                /* Elements that occur often are its ends: they are counted without a branch.  rows: sampled-equal */
+#if BLOCK == 1
+                /* Elements that occur often are its ends, and branches by them are guessed wrong.  rows: sampled-equal */
+                u32 firsts = 0, lasts = 0, within = 0;
 #pragma unroll
                 for (int item = 0; item < AT_ONCE; item++) {
                     firsts += values[item] == low;
@@ -171,9 +175,10 @@ void selection_sampled(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counte
                 seen.first += firsts;
                 seen.last += first > last ? lasts : 0;
                 if (!within) continue;
+#endif
 #pragma unroll
                 for (int item = 0; item < AT_ONCE; item++)
-                    if (!(values[item] <= low) & !(values[item] >= high)) GP_SEE(values[item]);
+                    if (IS_LEFT(values[item])) GP_SEE(values[item]);
             }
             if (part == tiles % parts)
                 for (i64 j = tiles * tile + tid; j < n; j += BLOCK) GP_SEE(MAP(k, j));
