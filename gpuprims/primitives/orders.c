@@ -206,6 +206,85 @@ static PyObject *indices(PyObject *module, PyObject *const *arguments, Py_ssize_
     return (PyObject *)found;
 }
 
+/* Return new memory for the words of a row, and behind them room for its sort and its order; write the words. */
+static word_t *words_of_row(PyArrayObject *x, const int descending) {
+    const npy_intp n = PyArray_SIZE(x);
+    word_t *const words = PyMem_RawMalloc(4 * n * sizeof(word_t) + 1);
+    if (words)
+        words_of(x)(PyArray_DATA(x), n, descending ? ~(word_t)0 : 0, words);
+    else
+        PyErr_NoMemory();
+    return words;
+}
+
+PyDoc_STRVAR(groups_doc, "groups(keys): the indices of a stable sort of one row, and where each group of equal keys begins in "
+                         "them, and the end.");
+
+static PyObject *groups(PyObject *module, PyObject *given) {
+    PyArrayObject *x = elements_of(given);
+    if (!x) return NULL;
+    const npy_intp n = PyArray_SIZE(x);
+    if (n != PyArray_DIM(x, PyArray_NDIM(x) - 1)) {
+        PyErr_SetString(PyExc_TypeError, "groups: one row");
+        return NULL;
+    }
+    word_t *const words = words_of_row(x, 0);
+    if (!words) return NULL;
+    npy_uint32 *const order = (npy_uint32 *)(words + 3 * n);
+    for (npy_intp i = 0; i < n; i++) order[i] = (npy_uint32)i;
+    sort_indices(words, order, n, words + n);
+    npy_intp size = n, ends = n > 0;
+    for (npy_intp i = 1; i < n; i++) ends += words[order[i]] != words[order[i - 1]];
+    const npy_intp with_end = ends + 1;
+    PyObject *found = PyArray_SimpleNew(1, &size, NPY_INT64), *offsets = PyArray_SimpleNew(1, &with_end, NPY_INT64);
+    PyObject *both = found && offsets ? PyTuple_Pack(2, found, offsets) : NULL;
+    if (both) {
+        npy_int64 *const to = PyArray_DATA((PyArrayObject *)found), *begins = PyArray_DATA((PyArrayObject *)offsets);
+        for (npy_intp i = 0; i < n; i++) {
+            to[i] = order[i];
+            if (!i || words[order[i]] != words[order[i - 1]]) *begins++ = i;
+        }
+        *begins = n;
+    }
+    Py_XDECREF(found);
+    Py_XDECREF(offsets);
+    PyMem_RawFree(words);
+    return both;
+}
+
+PyDoc_STRVAR(segments_doc, "segments(keys, offsets, descending): the indices of a stable sort of each segment of one row; None "
+                           "for offsets that fall, or do not begin with 0 and end with the number of keys.");
+
+static PyObject *segments(PyObject *module, PyObject *const *arguments, Py_ssize_t given) {
+    PyArrayObject *x = given == 3 ? elements_of(arguments[0]) : NULL;
+    PyArrayObject *offsets = x && PyArray_Check(arguments[1]) ? (PyArrayObject *)arguments[1] : NULL;
+    if (!offsets || PyArray_TYPE(offsets) != NPY_INT64 || !PyArray_ISCARRAY_RO(offsets) || PyArray_NDIM(offsets) != 1 ||
+        !PyArray_SIZE(offsets) || PyArray_NDIM(x) != 1) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "segments: a row, offsets of int64, and True or False");
+        return NULL;
+    }
+    const int descending = PyObject_IsTrue(arguments[2]);
+    if (descending < 0) return NULL;
+    npy_intp n = PyArray_SIZE(x);
+    const npy_intp count = PyArray_SIZE(offsets) - 1;
+    const npy_int64 *const ends = PyArray_DATA(offsets);
+    int rise = ends[0] == 0 && ends[count] == n;
+    for (npy_intp o = 0; o < count; o++) rise &= ends[o] <= ends[o + 1];
+    if (!rise) Py_RETURN_NONE;
+    word_t *const words = words_of_row(x, descending);
+    if (!words) return NULL;
+    PyArrayObject *found = (PyArrayObject *)PyArray_SimpleNew(1, &n, NPY_INT64);
+    if (found) {
+        npy_uint32 *const order = (npy_uint32 *)(words + 3 * n);
+        for (npy_intp i = 0; i < n; i++) order[i] = (npy_uint32)i;
+        for (npy_intp o = 0; o < count; o++) sort_indices(words, order + ends[o], ends[o + 1] - ends[o], words + n);
+        npy_int64 *const to = PyArray_DATA(found);
+        for (npy_intp i = 0; i < n; i++) to[i] = order[i];
+    }
+    PyMem_RawFree(words);
+    return (PyObject *)found;
+}
+
 PyDoc_STRVAR(parts_doc, "parts(elements, pivots): for each row, the indices of elements before, at and behind its pivots, "
                         "which ascend; elements of a class keep their order.");
 
@@ -241,6 +320,8 @@ static PyObject *parts(PyObject *module, PyObject *const *arguments, Py_ssize_t 
 
 static PyMethodDef METHODS[] = {
     {"indices", (PyCFunction)(void (*)(void))indices, METH_FASTCALL, indices_doc},
+    {"groups", (PyCFunction)groups, METH_O, groups_doc},
+    {"segments", (PyCFunction)(void (*)(void))segments, METH_FASTCALL, segments_doc},
     {"parts", (PyCFunction)(void (*)(void))parts, METH_FASTCALL, parts_doc},
     {NULL},
 };

@@ -68,7 +68,20 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "argmax of all": (lambda x, **at: G.reduce(x, op="argmax", **at), REAL),
     "nonzero": (G.nonzero, ("bool", "float32")),
     "argwhere": (G.argwhere, ("bool", "float32")),
-    "sums by key": (lambda x, **at: G.reduce(x.ravel(), by=np.arange(x.size) % 5, **at), ("int32",)),
+    "sums by key": (lambda x, **at: G.reduce(x, by=(np.arange(x.size) % 5).reshape(x.shape), **at), INTEGERS),
+    "maxima of groups": (
+        lambda x, **at: G.group_by(x, np.arange(x.size).reshape(x.shape), op="max", **at),
+        (*INTEGERS, *FLOATS),
+    ),
+    "sums up to each of a key": (
+        lambda x, **at: G.scan(x, by=(np.arange(x.size) % 5).reshape(x.shape), inclusive=False, **at),
+        ("bool", "int64"),
+    ),
+    "sort of segments": (lambda x, **at: G.sort(x.ravel(), segments=_offsets(x, empty=True), **at), REAL),
+    "argsort of segments": (
+        lambda x, **at: G.argsort(x.ravel(), segments=_offsets(x).astype(np.int32), descending=True, **at),
+        REAL,
+    ),
     "run lengths": (G.run_length_encode, ("int16", "float32")),
     "runs": (lambda x, **at: G.unique_consecutive(x, True, True, **at), ("bool", "int16", "float32")),
     "repeated": (lambda x, **at: G.run_length_decode(x.ravel(), np.arange(x.size) % 3, **at), ("uint8", "float32")),

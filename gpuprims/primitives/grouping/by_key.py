@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -14,10 +15,13 @@ from gpuprims.core.outputs import each_result
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.expressions import trace
 from gpuprims.operators import OPERATORS, Op, as_map, make_folding
+from gpuprims.primitives.beginnings import copied_to_out
 from gpuprims.primitives.found import must_find
+from gpuprims.primitives.grouping.few_keys import FewKeys, folding_few, folds_of_few, scanning_few, scans_of_few
 from gpuprims.primitives.grouping.groups import Groups
 from gpuprims.primitives.grouping.indices import scatter
 from gpuprims.primitives.map import map as map_arrays
+from gpuprims.primitives.masking import masked_call
 from gpuprims.primitives.take import take
 from gpuprims.primitives.texts import refuse_text
 
@@ -26,6 +30,112 @@ Fold = Callable[..., Any]
 _LOCATING = ("argmin", "argmax", "nanargmin", "nanargmax")
 # From the index of an element before the sort, and the index after it, which may be -1.
 _FOUND = trace(lambda index, place: np.where(place < 0, -1, index.astype(np.int64)), 2)
+_REDUCES, _SCANS = FewKeys("reduce"), FewKeys("scan")
+
+
+def reduce_by(
+    fold: Fold,
+    arrays: tuple[Any, ...],
+    keys: Any,
+    op: Any,
+    mapped: Any,
+    dtype: Any,
+    out: Any,
+    device: str | Device | None,
+    variant: Any,
+    *,
+    where: Any,
+    initial: Any,
+    ddof: float,
+    compensated: bool,
+    **refused: Any,
+) -> Any:
+    """Return what ``reduce(by=)`` does; ``refused`` keywords have no meaning beside keys."""
+    call, plain = (*arrays, keys), dtype is None and variant is None
+    key = None
+    few = plain and len(arrays) == 1 and mapped is out is where is initial is None and ddof == 0 and not compensated
+    few = few and _is_plain(op) and all(value is None for value in refused.values())
+    if few:
+        key, call, run = _REDUCES.find(op, call, device)
+        if run is not None:
+            return run(call)
+    check_by_key("reduce", arrays, **refused)
+    operator, read, mapped = masked_call("reduce", arrays, op, mapped, where, initial, ddof, compensated)
+    how = {"op": operator, "map": mapped, "dtype": dtype, "variant": variant}
+    own = partial(reduce_by_key, read, keys, partial(fold, **how), operator, mapped, device, plain=plain)
+    if few and (found := _reduce_few(fold, operator, key, call, device)) is not NotImplemented:
+        return found
+    return copied_to_out("reduce", (*read, keys), device, out, own, varies=lambda axes: 0)
+
+
+def _reduce_few(fold: Fold, op: Op, key: Any, arrays: tuple[Any, ...], device: str | Device | None) -> Any:
+    """Return the folds of few elements by plain keys, and keep how; NotImplemented if kernels compute them."""
+    x, by = arrays
+    groups = groups_for("reduce", (x,), by, op, device)
+    operands, (values, keys) = groups.operands, groups.operands.natives
+    own, call = groups.device, partial(fold, op=op)
+    folds = folds_of_few(op, operands, [values], keys, call)
+    if folds is None:
+        return NotImplemented
+
+    def kernels(given: Sequence[Any]) -> Any:
+        return reduce_by_key(tuple(given[:1]), given[1], call, op, None, own, plain=True)
+
+    compute = folding_few(own, keys, folds, keyed=False, located=locates(op))
+    found = _REDUCES.first(key, operands, compute, kernels)
+    return found if found is NotImplemented else each_result(operands.to_caller, found)
+
+
+def scan_by(
+    fold: Fold,
+    arrays: tuple[Any, ...],
+    keys: Any,
+    op: Any,
+    mapped: Any,
+    inclusive: Any,
+    dtype: Any,
+    out: Any,
+    device: str | Device | None,
+    variant: Any,
+    *,
+    where: Any,
+    initial: Any,
+    **refused: Any,
+) -> Any:
+    """Return what ``scan(by=)`` does; ``refused`` keywords have no meaning beside keys."""
+    call, key = (*arrays, keys), None
+    few = len(arrays) == 1 and mapped is dtype is out is variant is where is initial is None
+    few = few and _is_plain(op) and type(inclusive) is bool and all(value is None for value in refused.values())
+    if few:
+        key, call, run = _SCANS.find((op, inclusive), call, device)
+        if run is not None:
+            return run(call)
+    check_by_key("scan", arrays, **refused)
+    operator, read, mapped = masked_call("scan", arrays, op, mapped, where, initial)
+    how = {"op": operator, "map": mapped, "inclusive": inclusive, "dtype": dtype, "variant": variant}
+    own = partial(scan_by_key, read, keys, partial(fold, **how), operator, mapped, device)
+    if few and (found := _scan_few(fold, operator, inclusive, key, call, device)) is not NotImplemented:
+        return found
+    return copied_to_out("scan", (*read, keys), device, out, own)
+
+
+def _scan_few(
+    fold: Fold, op: Op, inclusive: bool, key: Any, arrays: tuple[Any, ...], device: str | Device | None
+) -> Any:
+    """Return the scans of few elements by plain keys, and keep how; NotImplemented if kernels compute them."""
+    x, by = arrays
+    groups = groups_for("scan", (x,), by, op, device, ordered=True)
+    operands, (values, keys) = groups.operands, groups.operands.natives
+    own, call = groups.device, partial(fold, op=op, inclusive=inclusive)
+    scans = scans_of_few(op, inclusive, operands, [values], keys, call)
+    if scans is None:
+        return NotImplemented
+
+    def kernels(given: Sequence[Any]) -> Any:
+        return scan_by_key(tuple(given[:1]), given[1], call, op, None, own)
+
+    found = _SCANS.first(key, operands, scanning_few(own, keys, scans, located=locates(op)), kernels)
+    return found if found is NotImplemented else each_result(operands.to_caller, found)
 
 
 def reduce_by_key(
@@ -111,6 +221,11 @@ def folded(groups: Groups, values: list[Any], fold: Fold, op: Op) -> Any:
         index = take(groups.order, results, mode="clip", device=groups.device)
         return map_arrays(_FOUND, index, results, device=groups.device)
     return results
+
+
+def _is_plain(op: Any) -> bool:
+    """Return True for the name of an operator that finds something in each group of elements."""
+    return type(op) is str and op not in ("nanargmin", "nanargmax")
 
 
 def locates(op: Op) -> bool:

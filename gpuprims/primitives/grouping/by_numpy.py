@@ -79,7 +79,7 @@ def _consecutive(x: np.ndarray, *, inverse: bool, counts: bool) -> Any:
     flat = x.ravel()
     if x.dtype.kind in "fc" and (flat != flat).any():
         return NotImplemented
-    begins = _begins(flat)
+    begins = begins_of(flat)
     first = begins.nonzero()[0]
     values = flat.take(first)
     if not (inverse or counts):
@@ -113,7 +113,7 @@ def few_runs(operands: Operands, elements: Any, asked: Sequence[bool]) -> list[A
 
 def _runs(asked: Sequence[bool], x: np.ndarray) -> list[Any]:
     """Return what :func:`few_runs` does."""
-    begins = _begins(x)
+    begins = begins_of(x)
     first, dtype = begins.nonzero()[0], index_dtype(x.size)
     ranks = begins.cumsum(dtype=dtype) - 1 if asked[2] else None
     values = x.take(first) if asked[0] else None
@@ -128,7 +128,7 @@ def _lengths(first: np.ndarray, size: int) -> np.ndarray:
     return lengths
 
 
-def _begins(x: np.ndarray) -> np.ndarray:
+def begins_of(x: np.ndarray) -> np.ndarray:
     """Return True for each element that differs from the one before, and for the first."""
     begins = np.empty(x.size, np.bool_)
     begins[0] = True
@@ -145,7 +145,7 @@ def _distinct(sorts: Compute, x: np.ndarray, *, indices: bool, index: bool, inve
     order, ordered = found, flat.take(found) if indices else found
     if ordered[-1] != ordered[-1]:  # NaN, which a call may take for equal
         return NotImplemented
-    begins = _begins(ordered)
+    begins = begins_of(ordered)
     first = begins.nonzero()[0]
     results: list[Any] = [ordered.take(first)]
     if not (index or inverse or counts):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,8 +13,12 @@ from gpuprims.errors import ArgumentError, ArrayError, quoted
 from gpuprims.operators import OPERATORS, Op, find_op
 from gpuprims.primitives.beginnings import to_out
 from gpuprims.primitives.found import must_find
-from gpuprims.primitives.grouping.by_key import folded, groups_for
+from gpuprims.primitives.grouping.by_key import folded, groups_for, locates
+from gpuprims.primitives.grouping.few_keys import FewKeys, folding_few, folds_of_few
+from gpuprims.primitives.grouping.groups import Groups
 from gpuprims.primitives.reduce import reduce
+
+_WARM = FewKeys("group_by")
 
 
 @named_keywords
@@ -70,6 +74,12 @@ def group_by(
     >>> gpuprims.group_by(keys, price, op="max", device="reference")
     (array([2, 7], dtype=int32), array([2., 3.], dtype=float32))
     """
+    key = None
+    if not unknown and out is None and type(op) is str:
+        key, given, run = _WARM.find(op, (keys, *values), device)
+        if run is not None:
+            found: tuple[Any, ...] = run(given)
+            return found
     if unknown:
         refuse_keywords("group_by", keywords_of(group_by), unknown)
     if not values:
@@ -82,6 +92,29 @@ def group_by(
         rule = f"group_by with {operator.name}: {operator.elements} arrays of values, its components"
         raise ArgumentError(f"{rule}; got {len(values)}")
     groups = groups_for("group_by", values, keys, operator, device, keyed=True)
+    if type(op) is str and out is None and operator.elements == 1 and not op.startswith("nanarg"):
+        found = _of_few(operator, key, groups)
+        if found is not NotImplemented:
+            return tuple(map(groups.operands.to_caller, found))
+    return _by_kernels(groups, op, operator, out)
+
+
+def _of_few(op: Op, key: Any, groups: Groups) -> Any:
+    """Return the keys and the results of few elements, and keep how; NotImplemented if kernels compute them."""
+    *values, keys = groups.operands.natives
+    folds = folds_of_few(op, groups.operands, values, keys, partial(reduce, op=op))
+    if folds is None:
+        return NotImplemented
+
+    def kernels(given: Sequence[Any]) -> Any:
+        return _by_kernels(groups_for("group_by", tuple(given[1:]), given[0], op, device, keyed=True), op, op, None)
+
+    device, turned = groups.device, groups.operands.instead(keys, *values)
+    return _WARM.first(key, turned, folding_few(device, keys, folds, keyed=True, located=locates(op)), kernels)
+
+
+def _by_kernels(groups: Groups, op: str | Op | Callable[..., Any], operator: Op, out: Any) -> tuple[Any, ...]:
+    """Return the keys, and folds of the groups."""
     written = as_out(groups.operands, out)
     together = operator.elements > 1
     calls = [groups.values] if together else [[one] for one in groups.values]

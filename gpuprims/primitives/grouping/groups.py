@@ -10,6 +10,7 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.errors import ShapeError
+from gpuprims.primitives.grouping.few_groups import few_groups
 from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.grouping.indices import numbers
 from gpuprims.primitives.grouping.runs import Runs, find_runs, takes_one_scan
@@ -68,6 +69,12 @@ class Groups:
         self._carries = not ordered and len(values) == 1 and values[0].dtype.itemsize <= _CARRIED
 
     @cached_property
+    def _few(self) -> tuple[Any, Any] | None:
+        """The order of few elements and the offsets of groups, found in C; None if kernels find them."""
+        groups = few_groups(self.operands, self.given_keys)
+        return None if groups is None else groups(self.given_keys)
+
+    @cached_property
     def _sorted(self) -> tuple[Any, Any]:
         """The keys in order, and beside them the one array that a sort can move, or the elements' indices."""
         if takes_one_scan(self.size, self.device) and not self.operands.in_place:
@@ -80,6 +87,10 @@ class Groups:
     def _runs(self) -> Runs:
         if not self.size:
             return Runs(self.given_keys, np.zeros(1, np.int64), None)
+        if self._few is not None:
+            order, offsets = self._few
+            MADE.add(offsets)
+            return Runs(self.given_keys.take(order.take(offsets[:-1])), offsets, None)
         runs = find_runs(self.operands, self._sorted[0], self._wanted)
         MADE.add(runs.offsets)
         return runs
@@ -87,7 +98,7 @@ class Groups:
     @property
     def order(self) -> Any:
         """The index of each element before the sort."""
-        return self._sorted[1]
+        return self._sorted[1] if self._few is None else self._few[0]
 
     @property
     def keys(self) -> Any:
@@ -104,6 +115,8 @@ class Groups:
         """Each array in the order of the groups."""
         if not self.size:
             return self.given
+        if self._few is not None:
+            return [one.take(self._few[0]) for one in self.given]
         if self._carries:
             return [self._sorted[1]]
         return [take(one, self.order, mode="clip", device=self.device) for one in self.given]

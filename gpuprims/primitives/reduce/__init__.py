@@ -17,9 +17,7 @@ from gpuprims.core.warm_calls import AS_GIVEN, BEGINS, WarmCalls, by_value
 from gpuprims.errors import LazyArrayError
 from gpuprims.expressions import expression
 from gpuprims.operators import Op
-from gpuprims.primitives.beginnings import copied_to_out
 from gpuprims.primitives.found import must_find
-from gpuprims.primitives.masking import masked_call
 from gpuprims.primitives.reduce.exact_spread import spread_exactly, spreads_exactly
 from gpuprims.primitives.reduce.plan import (
     bind,
@@ -185,14 +183,11 @@ def reduce(
         how |= {"compensated": compensated, "where": where, "initial": initial, "segments": segments, "by": by}
         return at_level("reduce", determinism, reduce, *arrays, device=device, variant=variant, **how)
     if by is not None:
-        from gpuprims.primitives.grouping.by_key import check_by_key, reduce_by_key  # they import what imports reduce
+        from gpuprims.primitives.grouping.by_key import reduce_by  # it imports what imports reduce
 
-        check_by_key("reduce", arrays, axis=axis, keepdims=keepdims or None, segments=segments)
-        operator, read, mapped = masked_call("reduce", arrays, op, map, where, initial, ddof, compensated)
-        how = {"op": operator, "map": mapped, "dtype": dtype, "variant": variant}
-        plain = dtype is None and variant is None
-        call = partial(reduce_by_key, read, by, partial(reduce, **how), operator, mapped, device, plain=plain)
-        return copied_to_out("reduce", (*read, by), device, out, call, varies=lambda axes: 0)
+        how = {"where": where, "initial": initial, "ddof": ddof, "compensated": compensated, "axis": axis}
+        how |= {"keepdims": keepdims or None, "segments": segments}
+        return reduce_by(reduce, arrays, by, op, map, dtype, out, device, variant, **how)
     if segments is not None and axis is not None and arrays:
         refuse_keepdims(keepdims)
         how = {"op": op, "map": map, "dtype": dtype, "ddof": ddof, "compensated": compensated, "initial": initial}

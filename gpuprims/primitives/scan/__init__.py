@@ -19,9 +19,7 @@ from gpuprims.core.warm_calls import AS_GIVEN, BEGINS, WarmCalls
 from gpuprims.errors import LazyArrayError
 from gpuprims.expressions import expression
 from gpuprims.operators import Op
-from gpuprims.primitives.beginnings import copied_to_out
 from gpuprims.primitives.copies import in_index_order
-from gpuprims.primitives.masking import masked_call
 from gpuprims.primitives.scan.in_slabs import run_in_slabs
 from gpuprims.primitives.scan.plan import (
     bind,
@@ -167,13 +165,10 @@ def scan(
         how |= {"initial": initial, "reverse": reverse, "segments": segments, "by": by}
         return at_level("scan", determinism, scan, *arrays, device=device, variant=variant, **how)
     if by is not None:
-        from gpuprims.primitives.grouping.by_key import check_by_key, scan_by_key  # they import what imports scan
+        from gpuprims.primitives.grouping.by_key import scan_by  # it imports what imports scan
 
-        check_by_key("scan", arrays, axis=axis, segments=segments, reverse=reverse or None)
-        operator, given, mapped = masked_call("scan", arrays, op, map, where, initial)
-        how = {"op": operator, "map": mapped, "inclusive": inclusive, "dtype": dtype, "variant": variant}
-        by_key = partial(scan_by_key, given, by, partial(scan, **how), operator, mapped, device)
-        return copied_to_out("scan", (*given, by), device, out, by_key)
+        how = {"where": where, "initial": initial, "axis": axis, "segments": segments, "reverse": reverse or None}
+        return scan_by(scan, arrays, by, op, map, inclusive, dtype, out, device, variant, **how)
     if segments is not None and axis is not None and arrays:
         refuse_reverse(reverse)
         how = {"op": op, "map": map, "inclusive": inclusive, "dtype": dtype, "initial": initial}

@@ -13,9 +13,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gpuprims.core.by_numpy import ByNumPy, Few
+from gpuprims.core.by_numpy import ByNumPy, Compute, Few, noticed
 from gpuprims.core.device import Device
 from gpuprims.core.layout import Form
+from gpuprims.core.operands import Operands
 from gpuprims.primitives.few_orders import orders_in_c, rows_back, rows_last
 from gpuprims.primitives.floats_by_numpy import has_nan
 
@@ -32,6 +33,8 @@ _STABLE_INDICES = Few(near=2**10, woken=2**11)  # rows: by_numpy
 _FEW_FIRSTS, _FEW_STABLE_FIRSTS = Few(near=0, woken=2**13), Few(near=0, woken=2**10)  # rows: by_numpy-firsts
 # The same in C, for at most 2^16 elements of a row.
 _INDICES_IN_C, _FIRSTS_IN_C = Few(near=2**14, woken=2**16), Few(near=2**10, woken=2**12)  # rows: by_numpy-orders
+_SEGMENTS = Few(near=2**13, woken=2**14)  # rows: by_numpy-segments
+_OFFSETS = frozenset(map(np.dtype, (np.int32, np.uint32, np.int64)))
 # From keys to the indices of their stable sort; NotImplemented if the bits may differ.
 Indices = Callable[[np.ndarray], Any]
 
@@ -57,6 +60,31 @@ def sorts_by_numpy(
 
 def _is_ordered(form: Form) -> bool:
     return form.dtype.kind in "iub" or form.dtype in _FLOATS
+
+
+def segments_by_numpy(operands: Operands, places: bool, descending: bool) -> Compute | None:
+    """Return the function from elements and offsets to sorted segments, or their ``places``, in C; None without it."""
+    if not operands.in_place:
+        return None
+    (x,) = operands.natives
+    if x.ndim != 1 or not 0 < x.size <= _SEGMENTS.most(operands.driver):
+        return None
+    calls = orders_in_c(operands.device, x.dtype)
+    if calls is None:
+        return None
+    compute = partial(_segments, calls.segments, places=places, descending=descending)
+    return noticed(operands.driver, operands.label, compute)
+
+
+def _segments(indices: Callable[..., Any], x: np.ndarray, offsets: Any, *, places: bool, descending: bool) -> Any:
+    """Return sorted segments, or their places; NotImplemented for offsets that are wrong."""
+    if type(offsets) is not np.ndarray or offsets.ndim != 1 or not offsets.size or offsets.dtype not in _OFFSETS:
+        return NotImplemented
+    keys = np.ascontiguousarray(x)
+    order = indices(keys, np.ascontiguousarray(offsets, np.int64), descending)
+    if order is None:
+        return NotImplemented
+    return order if places else keys.take(order)
 
 
 def lexsorts_by_numpy(device: Device, rows: bool, forms: tuple[Form, ...]) -> ByNumPy | None:

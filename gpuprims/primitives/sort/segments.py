@@ -11,6 +11,7 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import as_out
+from gpuprims.core.warm_calls import WarmCalls, computing
 from gpuprims.errors import AxisError
 from gpuprims.expressions import trace
 from gpuprims.primitives.beginnings import to_out
@@ -20,13 +21,14 @@ from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.scan import scan
 from gpuprims.primitives.segments.along import Lines
 from gpuprims.primitives.segments.offsets import Segments
-from gpuprims.primitives.sort.by_numpy import Wanted
+from gpuprims.primitives.sort.by_numpy import Wanted, segments_by_numpy
 from gpuprims.primitives.sort.calls import in_order
 from gpuprims.primitives.sort.several import in_whole
 from gpuprims.primitives.take import take
 
 # Sorts arrays: see :func:`in_order`.
 Sort = Callable[..., Any]
+_WARM = WarmCalls()
 _AS_INT64 = trace(lambda place: place.astype(np.int64), 1)
 
 
@@ -41,6 +43,25 @@ def argsort_segments(x: Any, offsets: Any, device: str | Device | None = None, *
 
 
 def _sorted(
+    label: str, x: Any, offsets: Any, device: str | Device | None, *, axis: Any, descending: Any, out: Any, variant: Any
+) -> Any:
+    if out is not None or variant is not None or type(axis) is not int or type(descending) is not bool:
+        return _by_kernels(label, x, offsets, device, axis=axis, descending=descending, out=out, variant=variant)
+    key, given, run = _WARM.find_into((label, axis, descending), (x, offsets), None, device)
+    if run is not None:
+        return run(given)
+    operands = as_operands(label, (x,), device)
+    compute, own = segments_by_numpy(operands, label == "argsort", descending), operands.device
+    by_kernels = partial(_by_kernels, axis=axis, descending=descending, out=None, variant=None)
+    if compute is None:
+        return by_kernels(label, x, offsets, device)
+    if operands.as_given:
+        _WARM.keep_run(key, computing(own, compute, lambda arrays: by_kernels(label, arrays[0], arrays[1], own)))
+    found = compute(operands.natives[0], offsets)
+    return by_kernels(label, x, offsets, device) if found is NotImplemented else operands.to_caller(found)
+
+
+def _by_kernels(
     label: str, x: Any, offsets: Any, device: str | Device | None, *, axis: Any, descending: Any, out: Any, variant: Any
 ) -> Any:
     if axis is None:
