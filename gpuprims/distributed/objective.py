@@ -39,6 +39,8 @@ class SummedObjective(Objective):
     needs the sums.
     """
 
+    in_parts = True
+
     def __init__(self, each: Each, form: Form, total: float, penalty: float, *, wide: bool = False) -> None:
         self._each, self._form, self._wide = each, form, wide
         self.dtype = np.dtype(np.float64) if wide else form.dtype

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy import linalg
 
-from gpuprims.models.features import DenseFeatures
+from gpuprims.models.logreg.few_rows import of_few_rows, thinning
 from gpuprims.models.logreg.lasso import minimise
 from gpuprims.models.logreg.objective import Objective
 from gpuprims.models.logreg.samples import Samples
-from gpuprims.primitives.map import map as map_elements
 
-# Rows of a Hessian for each weight, and at least; it then differs from that of all rows by a few per cent.
-_ROWS_PER_WEIGHT, _FEWEST_ROWS = 256, 2**15
 # Roundings of a second derivative below which its part beside the intercept's is lost, as for constant features.
 _LOST = 256
 
@@ -24,9 +20,8 @@ class Curvature:
     """The Hessian of an objective, which serves for several steps and penalties of the same samples."""
 
     def __init__(self, objective: Objective) -> None:
-        self._size, count = objective.size, objective.samples.size
-        self._step = count // max(_FEWEST_ROWS, _ROWS_PER_WEIGHT * self._size)
-        self._few: Samples | None = None  # every so many of the samples
+        self._size, self._step, self._times = objective.size, thinning(objective), 1
+        self._few: Samples | None = None  # some of the samples, so many times the fewest
         self._matrix: np.ndarray | None = None
         self._last: tuple[np.ndarray, Any, float, np.ndarray] | None = None
         self.fresh = False  # True if computed for the current weights
@@ -35,7 +30,7 @@ class Curvature:
     @property
     def cheap(self) -> bool:
         """True if a Hessian takes less time than a gradient of all rows."""
-        return self._step > self._size
+        return self._step // self._times > self._size
 
     def loss_gradient(self, objective: Objective, weights: np.ndarray) -> tuple[float, np.ndarray]:
         """Return those of ``objective``; for the last weights, whatever the penalty, without reading the samples."""
@@ -50,23 +45,16 @@ class Curvature:
 
     def update(self, objective: Objective, weights: np.ndarray) -> np.ndarray:
         """Compute the Hessian for some weights, without the penalty."""
-        samples = self._samples(objective.samples)
-        smooth = Objective(samples, objective.outputs, 0.0, fit_intercept=objective.fit_intercept)
+        if self._few is None:
+            self._few = (of_few_rows(objective, self._times) or objective).samples
+        smooth = Objective(self._few, objective.outputs, 0.0, fit_intercept=objective.fit_intercept)
         self._matrix, self.fresh = smooth.hessian(weights), True
         return self._matrix
 
-    def _samples(self, samples: Samples) -> Samples:
-        """Return the samples of a Hessian: some of them, unless these weigh less than half their share."""
-        if self._step <= 1:
-            return samples
-        if self._few is None:
-            few = _thinned(samples, self._step)
-            self._few = few if few.total > samples.total / (2 * self._step) else samples
-        return self._few
-
     def use_more_rows(self) -> bool:
         """Let the next Hessian have four times the rows; return False if all rows are used already."""
-        more, self._step, self._few = self._step > 1, self._step // 4, None
+        more, self._few = self._step // self._times > 1, None
+        self._times *= 4
         return more
 
     def target(
@@ -92,17 +80,3 @@ class Curvature:
         moved[inner] = found
         moved[~inner] -= free @ (gradient[~inner] + mixed.T @ (found - own))
         return moved
-
-
-def _thinned(samples: Samples, step: int) -> Samples:
-    """Return every ``step``-th sample, copied."""
-    device, features = samples.device, samples.features
-    codes, weights = map_elements("x", samples.codes[::step], device=device), samples.sample_weight
-    if weights is not None:
-        weights = map_elements("x", weights[::step], device=device)
-    if isinstance(features, DenseFeatures):
-        some: Any = type(features)(device, map_elements("x", features.array[::step], device=device), features.scale)
-    else:
-        some = type(features)(device, features.matrix[::step])
-    total = float(codes.shape[0] if weights is None else np.sum(device.to_host(weights), dtype=np.float64))
-    return replace(samples, features=some, codes=codes, sample_weight=weights, total=total)

@@ -10,6 +10,7 @@ from scipy import optimize
 
 from gpuprims.models import host_algebra
 from gpuprims.models.blas import one_thread
+from gpuprims.models.logreg.few_rows import of_few_rows
 from gpuprims.models.logreg.objective import Objective
 from gpuprims.models.logreg.progress import Monitor, Settings, Solver
 
@@ -22,6 +23,9 @@ _STANDARDISED_TOLERANCE = 1e-6
 _HALVINGS = 30
 # Consecutive iterations that may lower the loss by less than its rounding error.
 _IDLE_ITERATIONS = 3
+# The gradient, in units of the tolerance, from which on Hessians are exact, and the share of it that a step by some of
+# the samples may leave (measurements.md, steps by some rows).
+_NEAR, _SHRUNK = 30, 0.5
 # Share of the expected decrease that a step must reach (Armijo's condition).
 _SUFFICIENT = 1e-4
 
@@ -35,7 +39,11 @@ def lbfgs(objective: Objective, start: np.ndarray, settings: Settings, monitor: 
 
 
 def newton_cholesky(objective: Objective, start: np.ndarray, settings: Settings, monitor: Monitor) -> str:
-    """Minimise by Newton's method: the Hessian from the device, its Cholesky factors on the host."""
+    """Minimise by Newton's method: the Hessian from the device, its Cholesky factors on the host.
+
+    Source: M. A. Erdogdu and A. Montanari, "Convergence rates of sub-sampled Newton methods", 2015, for steps by the
+    Hessians of some of many samples.
+    """
     return solve_in_two_precisions(_newton, _newton, objective, start, settings, monitor)
 
 
@@ -159,15 +167,20 @@ class Standardised:
 
 
 def _newton(objective: Objective, start: np.ndarray, settings: Settings, monitor: Monitor) -> str:
-    weights = start
+    """Take steps by Hessians of some of the samples while these shrink the gradient, and by exact ones at the end."""
+    weights, few = start, of_few_rows(objective)
     value, gradient = objective.loss_gradient(weights)
     idle, rounding = 0, float(np.finfo(objective.dtype).eps)
     for _ in range(settings.max_iter):
-        if np.abs(gradient).max() <= settings.tol:
+        steepest = float(np.abs(gradient).max())
+        if steepest <= settings.tol:
             return "tolerance"
-        step = -host_algebra.solved(objective.hessian(weights), gradient)
-        slope = host_algebra.dot(gradient, step)
-        moved = _line_search(objective, weights, step, value, slope)
+        few = few if steepest > _NEAR * settings.tol else None
+        moved, slope = _moved(objective, few or objective, weights, value, gradient)
+        if few is not None and (moved is None or not np.abs(moved[2]).max() <= _SHRUNK * steepest):
+            few = None
+            if moved is None:
+                moved, slope = _moved(objective, objective, weights, value, gradient)
         if moved is None or idle == _IDLE_ITERATIONS:
             return rounding_or_stalled(value, slope / 2)
         idle = 0 if moved[1] < value - rounding * abs(value) else idle + 1
@@ -175,6 +188,15 @@ def _newton(objective: Objective, start: np.ndarray, settings: Settings, monitor
         if reason := monitor.record(value, weights):
             return reason
     return "tolerance" if np.abs(gradient).max() <= settings.tol else "max_iter"
+
+
+def _moved(
+    objective: Objective, curved: Objective, weights: np.ndarray, value: float, gradient: np.ndarray
+) -> tuple[tuple[np.ndarray, float, np.ndarray] | None, float]:
+    """Return what a line search along Newton's step found, and the slope there; ``curved`` has the Hessian."""
+    step = -host_algebra.solved(curved.hessian(weights), gradient)
+    slope = host_algebra.dot(gradient, step)
+    return _line_search(objective, weights, step, value, slope), slope
 
 
 def _line_search(

@@ -35,6 +35,8 @@ class Objective:
     the factor of the sum of squares, ``1 / (C * samples.total)``; intercepts have none.
     """
 
+    in_parts = False  # True without samples of its own
+
     def __init__(self, samples: Samples, outputs: int, penalty: float, *, fit_intercept: bool) -> None:
         self.samples, self.device, self.dtype, self.total = samples, samples.device, samples.dtype, samples.total
         self.features, self.outputs = samples.features.shape[1], outputs
