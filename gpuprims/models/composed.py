@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.models.features import DenseFeatures, Features, SparseFeatures
+from gpuprims.models.features import DenseFeatures
 from gpuprims.models.gram import gram_by_reduce
+from gpuprims.models.sparse_features import Features, SparseFeatures
 
 
 class ComposedFeatures(DenseFeatures):
@@ -30,6 +31,9 @@ class ComposedSparse(SparseFeatures):
     """CSR features that the host transposes, not sorts of the device."""
 
     slab_class = ComposedFeatures
+
+    def _are_few(self, outputs: int) -> bool:
+        return False
 
     def _transposed(self) -> Any:
         return self._transposed_on_host()

@@ -1,50 +1,40 @@
-"""Features of host arrays that a CPU reads where they lie, for work that goes over them once."""
+"""Where the arrays of a model lie: on a device, or on the host if kernels on CPUs read them there.
+
+A copy takes longer than a prediction that it is for, and an array of the device longer than a step of a small fit
+(measurements.md, predictions in place, small fits in place).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpuprims.core.determinism import asks_for_device
 from gpuprims.core.device import Device
-from gpuprims.models.csr_matrix import CsrMatrix
-from gpuprims.models.features import DenseFeatures, Features, SparseFeatures
-
-# Most products of a sparse matrix that SciPy computes before a launch would end; four times as many where a launch
-# wakes threads (measurements.md, sparse predictions).
-_FEW_PRODUCTS = 1 << 19
 
 
-class HostDense(DenseFeatures):
-    """Dense features in an array of NumPy's, with its products: kernels on CPUs read such arrays without a copy.
+class Home(NamedTuple):
+    """Where the arrays beside some features lie: on a device, or in NumPy's arrays that its kernels read in place."""
 
-    A copy takes longer than the product that it is for (measurements.md, predictions in place). Results are arrays of
-    NumPy's too.
-    """
+    device: Device
+    on_host: bool
 
-    def _product(self, beside: Any) -> Callable[[Any, Any], Any] | None:
-        return None if asks_for_device() else np.matmul
+    def asarray(self, host: np.ndarray) -> Any:
+        """Return a host array there."""
+        return host if self.on_host else self.device.asarray(host)
 
+    def begin_asarray(self, host: np.ndarray) -> Any:
+        """Return a host array there; where the driver can, without a wait for the work before."""
+        begin = None if self.on_host else getattr(self.device.driver, "begin_asarray", None)
+        return self.asarray(host) if begin is None else begin(host)()
 
-class HostSparse(SparseFeatures):
-    """CSR features in SciPy's own arrays, with results in NumPy's; short products are SciPy's, before a launch ends."""
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Allocate an array there."""
+        return np.empty(shape, dtype) if self.on_host else self.device.driver.empty(shape, dtype)
 
-    @property
-    def elements(self) -> Any:
-        """See :class:`SparseFeatures`."""
-        return self.matrix.data
-
-    def scores(self, coefficients: Any) -> Any:
-        """See :class:`DenseFeatures`."""
-        most = _FEW_PRODUCTS << (2 if getattr(self.device.driver, "wakes_threads", False) else 0)
-        if self.matrix.nnz * len(coefficients) > most or asks_for_device():
-            return super().scores(coefficients)
-        return self.matrix @ coefficients.T
-
-    def _there(self, *arrays: Any) -> CsrMatrix:
-        return CsrMatrix(*arrays)
+    def zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Allocate an array of zeros there."""
+        return np.zeros(shape, dtype) if self.on_host else self.device.driver.zeros(shape, dtype)
 
 
 def reads_in_place(device: Device) -> bool:
@@ -52,9 +42,9 @@ def reads_in_place(device: Device) -> bool:
     return device.capabilities.kind == "cpu" and device.driver.shares_host_memory
 
 
-def placed(features: Features, host: np.ndarray) -> Any:
-    """Return a host array where products of the features read it."""
-    return host if isinstance(features, HostDense | HostSparse) else features.device.asarray(host)
+def home_of(array: Any, device: Device) -> Home:
+    """Return where an array lies that kernels of the device read."""
+    return Home(device, isinstance(array, np.ndarray) and reads_in_place(device))
 
 
 def beside(array: Any, host: np.ndarray, device: Device) -> Any:

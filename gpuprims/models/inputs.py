@@ -15,8 +15,9 @@ from gpuprims.errors import ArgumentError, DtypeError
 from gpuprims.expressions.masks import refuse_masked
 from gpuprims.models.checks import OwnErrors
 from gpuprims.models.device_arrays import device_operands, host_array
-from gpuprims.models.features import DenseFeatures, Features, SparseFeatures
-from gpuprims.models.in_place import HostDense, HostSparse, reads_in_place
+from gpuprims.models.features import DenseFeatures
+from gpuprims.models.in_place import reads_in_place
+from gpuprims.models.sparse_features import Features, SparseFeatures
 from gpuprims.primitives.csr import check_indices
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
@@ -28,12 +29,12 @@ _CSR = csr_array, csr_matrix
 
 
 def features_of(
-    model: Any, X: Any, *, reset: bool, finite: bool = True, once: bool = False
+    model: Any, X: Any, *, reset: bool, finite: bool = True, in_place: bool = False
 ) -> tuple[Operands, Features]:
     """Check features as scikit-learn does, and copy those of the host to the device.
 
     The operands say where results belong. ``reset`` is scikit-learn's: True in a fit. Unless ``finite``, NaN and
-    infinity pass. If they are read ``once``, a CPU reads them where they lie, without a copy. The model has
+    infinity pass. If they stay ``in_place``, a CPU reads them where they lie, without a copy. The model has
     ``backend``, ``device`` and, once fitted, ``fit_dtype``; its tags say whether samples may be sparse.
     """
     label = type(model).__name__
@@ -49,15 +50,14 @@ def features_of(
     if issparse(X):
         _check_matrix(label, X)
     checked = X if _needs_no_checks(model, X, reset=reset) else _checked_on_host(model, X, reset=reset)
-    in_place = once and reads_in_place(device)
     if issparse(checked):
-        sparse = (HostSparse if in_place else SparseFeatures)(device, _narrowed(checked))
+        sparse = SparseFeatures(device, _narrowed(checked))
         operands, features = as_operands(label, (checked.data,), device), cast("Features", sparse)
         stored = sparse.elements
     else:
         operands = as_operands(label, (checked,), device)
         given = operands.natives[0]
-        features = HostDense(device, given) if in_place else DenseFeatures(device, device.asarray(given))
+        features = DenseFeatures(device, given if in_place and reads_in_place(device) else device.asarray(given))
         stored = features.array
     few = isinstance(checked, np.ndarray) and checked.size <= _FEW
     if finite and not all_finite(checked if few else stored, device):

@@ -52,7 +52,7 @@ def test_sparse_samples_are_written_out_some_at_a_time(
 ) -> None:
     X, y = cancer
     X = X * (np.abs(X) > 0.5)
-    monkeypatch.setattr("gpuprims.models.features._SLAB_BYTES", 100 * 30 * 4)
+    monkeypatch.setattr("gpuprims.models.sparse_features.SLAB_BYTES", 100 * 30 * 4)
     how: dict[str, Any] = {"solver": "sgd", "random_state": 3, "max_iter": 4}
     model, peer = fit(device, sparse.csr_array(X), y, **how), fit(device, X, y, **how)
     np.testing.assert_allclose(model.coef_, peer.coef_, atol=1e-5)

@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.special import softmax
 
 import gpuprims
-from gpuprims.models import PCA, LogReg, csr_matrix, in_place
+from gpuprims.models import PCA, LogReg, csr_matrix, sparse_features
 from gpuprims.models.in_place import reads_in_place
 
 # More elements than NumPy would check for the device.
@@ -52,7 +52,7 @@ def test_short_products_of_csr_are_scipys(
 ) -> None:
     if not reads_in_place(device):
         pytest.skip("kernels that work in the host's memory")
-    monkeypatch.setattr(in_place, "_FEW_PRODUCTS", most)
+    monkeypatch.setattr(sparse_features, "_FEW_PRODUCTS", most)
     model, X, expected = fitted(device, rng, 2)
     launched: list[Any] = []
     product = csr_matrix.product_of_checked

@@ -11,7 +11,6 @@ import logreg_cases
 import numpy as np
 import pytest
 from csr_cases import WRONG, assert_product, beside, rows_of
-from kernel_cases import on_host
 from logreg_cases import need_float64
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
@@ -19,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 import gpuprims
 from gpuprims.errors import ArgumentError
 from gpuprims.models import LogReg
-from gpuprims.models.features import SparseFeatures
+from gpuprims.models.sparse_features import SparseFeatures
 
 fit = partial(logreg_cases.fit, random_state=0)
 SOLVERS = ("lbfgs", "newton-cholesky", "gd", "minibatch")
@@ -121,7 +120,7 @@ def test_a_target_error_of_sparse_samples(device: gpuprims.Device, rng: np.rando
 def test_second_derivatives_of_slabs(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
     X, y = labelled(rng, 3)
     whole = fit("reference", X, y, solver="newton-cholesky")
-    monkeypatch.setattr("gpuprims.models.features._SLAB_BYTES", 40 * 8 * 7)  # seven rows, and at last five
+    monkeypatch.setattr("gpuprims.models.sparse_features.SLAB_BYTES", 40 * 8 * 7)  # seven rows, and at last five
     slabs = fit("reference", X, y, solver="newton-cholesky")
     np.testing.assert_allclose(slabs.coef_, whole.coef_, rtol=1e-9)
 
@@ -140,18 +139,19 @@ def test_columns_are_kept_but_of_parts_with_few_elements(rng: np.random.Generato
 def test_long_rows_and_columns_are_cut(
     device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
 ) -> None:
+    monkeypatch.setattr("gpuprims.models.sparse_features._FEW_PRODUCTS", -1)
     for long in (1, 7, 8, 63):
-        monkeypatch.setattr("gpuprims.models.features._LONGEST_ROW", long)
+        monkeypatch.setattr("gpuprims.models.sparse_features._LONGEST_ROW", long)
         for lengths in (rng.integers(0, 64, 90), [0, 8, 16, 9, 0], [0, 1, 0]):
             X = rows_of(rng, lengths, 33)
             features = SparseFeatures(device, X)
             for outputs in (1, 3):
                 ahead, behind = beside(rng, outputs, 33), beside(rng, len(lengths), outputs)
-                got = features.scores(device.asarray(ahead))
-                assert_product(on_host(device, got), X, np.ascontiguousarray(ahead.T))
-                gradient = device.driver.empty((outputs, 33), np.dtype("f4"))
-                features.write_gradient(device.asarray(behind), gradient)
-                assert_product(on_host(device, gradient).T, sparse.csr_array(X.T), behind)
+                got = features.scores(features.home.asarray(ahead))
+                assert_product(device.to_host(got), X, np.ascontiguousarray(ahead.T))
+                gradient = features.home.empty((outputs, 33), np.dtype("f4"))
+                features.write_gradient(features.home.asarray(behind), gradient)
+                assert_product(device.to_host(gradient).T, sparse.csr_array(X.T), behind)
 
 
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG.keys())

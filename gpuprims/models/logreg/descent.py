@@ -130,7 +130,7 @@ def _steps(objective: Objective, rate: float, decay: float, variant: str | None)
 
         return by_calls
 
-    rates = device.asarray(np.array([decay, rate], dtype))
+    rates = objective.home.asarray(np.array([decay, rate], dtype))
     sample_weight = () if samples.sample_weight is None else (samples.sample_weight,)
     if able_to_descend(device, dtype, samples.size, objective.size, variant):
 
@@ -139,7 +139,7 @@ def _steps(objective: Objective, rate: float, decay: float, variant: str | None)
 
         return at_once
 
-    empty, decays = device.driver.empty((objective.size,), dtype), objective.to_device(decay * objective.penalised)
+    empty, decays = objective.home.empty((objective.size,), dtype), objective.to_device(decay * objective.penalised)
     more = (*sample_weight, *columns_for(dense, variant, device))
     gradient_plan = plan("logistic", dense, samples.codes, empty, *more, device=device, variant=variant)
     update = plan("map", _UPDATE, empty, decays, rates[1:], empty, device=device)
@@ -212,12 +212,12 @@ def _sample_epoch(descent: Callable[..., Any], objective: Objective, settings: S
         how = {"rate": current, "keep": 1 - decay * (not decay_once), "device": device}
         order = settings.random.permutation(weighted)
         if features.unscaled is not None:
-            given = features.unscaled, samples.codes, weights, device.asarray(order)
+            given = features.unscaled, samples.codes, weights, objective.home.asarray(order)
             weights = descent(*given, sample_weight=samples.sample_weight, **how)
         else:
             for rows, slab in features.slabs(order):
-                codes, counts = (device.asarray(part[rows]) for part in (host_codes, sample_weight))
-                steps = device.asarray(np.arange(len(rows), dtype=np.int32))
+                codes, counts = (objective.home.asarray(part[rows]) for part in (host_codes, sample_weight))
+                steps = objective.home.asarray(np.arange(len(rows), dtype=np.int32))
                 weights = descent(slab, codes, weights, steps, sample_weight=counts, **how)
         if not decay_once:
             return weights

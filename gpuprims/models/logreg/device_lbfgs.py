@@ -24,8 +24,9 @@ from gpuprims.models.logreg.progress import Monitor, Settings
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 
-# Fewest weights whose vectors stay on the device (measurements.md, vectors on the device).
-_FEWEST = 8192
+# Fewest weights whose vectors stay on the device (measurements.md, vectors on the device). Beside samples that a CPU
+# reads in place, SciPy's solver takes less time for any number of them (small fits in place).
+_FEWEST, _FEWEST_IN_PLACE = 8192, np.inf
 # Steps that are remembered, as in SciPy.
 _HISTORY = 10
 # Most points of a line search, and the shares of the first slope that a decrease must reach and the slope fall to.
@@ -44,7 +45,8 @@ def lbfgs(objective: Objective, start: np.ndarray, settings: Settings, monitor: 
     """
     if asks_for_device():  # SciPy's has products by BLAS
         return newton.solve_in_two_precisions(minimise, minimise, objective, start, settings, monitor)
-    if objective.size < _FEWEST or not objective.device.capabilities.fp64:
+    fewest = _FEWEST_IN_PLACE if objective.home.on_host else _FEWEST
+    if objective.size < fewest or not objective.device.capabilities.fp64:
         return newton.lbfgs(objective, start, settings, monitor)
     return newton.solve_in_two_precisions(minimise, newton.lbfgs_standardised, objective, start, settings, monitor)
 
@@ -62,7 +64,7 @@ class _Point(NamedTuple):
 def minimise(objective: Objective, start: np.ndarray, settings: Settings, monitor: Monitor) -> str:
     """Minimise in the samples' dtype; return why the iterations ended."""
     vectors = _Vectors(objective)
-    here = vectors.point(objective.device.asarray(np.ascontiguousarray(start, _WIDE)), None)
+    here = vectors.point(objective.home.asarray(np.ascontiguousarray(start, _WIDE)), None)
     rounding, idle, last = float(np.finfo(objective.dtype).eps), 0, monitor.n_iter + settings.max_iter
     while True:
         if here.steepest <= settings.tol:
@@ -123,9 +125,9 @@ class _Vectors:
     def __init__(self, objective: Objective) -> None:
         self._objective, self._device = objective, objective.device
         size, self._rows = objective.size, 2 * _HISTORY + 1
-        self._matrix = self._device.driver.zeros((self._rows, size), _WIDE)
+        self._matrix = objective.home.zeros((self._rows, size), _WIDE)
         self._products = np.zeros((self._rows, self._rows))
-        self._penalty = self._device.asarray(np.where(objective.penalised, objective.penalty, 0.0))
+        self._penalty = objective.home.asarray(np.where(objective.penalised, objective.penalty, 0.0))
         self.known: list[int] = []  # the rows of steps, oldest first; changes of the gradient are _HISTORY behind
 
     def point(self, weights: Any, direction: Any) -> _Point:
@@ -165,7 +167,7 @@ class _Vectors:
         for step, share in reversed(shares):
             change = step + _HISTORY
             factors[step] += share - host_algebra.dot(factors, products[:, change]) / products[step, change]
-        given = self._device.asarray(factors.reshape(-1, 1))
+        given = self._objective.home.asarray(factors.reshape(-1, 1))
         return self._reduce(self._matrix, given, map="b*f", axis=0), host_algebra.dot(factors, products[:, -1])
 
     def remember(self, here: _Point, there: _Point) -> None:

@@ -65,8 +65,8 @@ def _check_folds(model: Any, samples: Samples, weights: np.ndarray) -> None:
 
 def _weighted(samples: Samples, weights: np.ndarray) -> Samples:
     """Return the samples with other weights; features and labels are shared."""
-    on_device = samples.device.asarray(np.ascontiguousarray(weights, samples.dtype))
-    return replace(samples, sample_weight=on_device, total=float(weights.sum()))
+    there = samples.features.home.asarray(np.ascontiguousarray(weights, samples.dtype))
+    return replace(samples, sample_weight=there, total=float(weights.sum()))
 
 
 def _side_by_side(
@@ -76,7 +76,7 @@ def _side_by_side(
     device, folds, k = samples.device, len(weights), samples.features.shape[1]
     every = np.repeat(np.ascontiguousarray(weights, samples.dtype), len(Cs), axis=0)
     found = logistic_newton(
-        samples.features.dense, samples.codes, np.tile(Cs, folds), sample_weight=device.asarray(every),
+        samples.features.dense, samples.codes, np.tile(Cs, folds), sample_weight=samples.features.home.asarray(every),
         fit_intercept=bool(model.fit_intercept), tol=settings.tol, max_iter=settings.max_iter, device=device,
     )  # fmt: skip
     flat, losses, ends = (device.to_host(one).reshape(folds, len(Cs), *one.shape[1:]) for one in found)
@@ -141,7 +141,7 @@ def scores_of_path(
     """Return the score of each fit of a path on some rows."""
     device, found = samples.device, []
     for coef, intercept in zip(path.coef, path.intercept, strict=True):
-        weights = (device.asarray(np.ascontiguousarray(one)) for one in (coef, intercept))
+        weights = (samples.features.home.asarray(np.ascontiguousarray(one)) for one in (coef, intercept))
         scores = device.to_host(scores_of(samples.features, *weights))[rows]
         found.append(float(scorer(Scored(classes, scores), X, labels[rows], **params)))
     return np.array(found)

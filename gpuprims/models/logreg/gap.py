@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from gpuprims.models.features import DenseFeatures
-from gpuprims.models.logreg.objective import Objective, softmax_terms
+from gpuprims.models.logreg.objective import Objective
+from gpuprims.models.logreg.softmax import row_terms
 from gpuprims.primitives.logistic.labelled import sigmoid
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
@@ -172,18 +173,19 @@ def _binary_flows(objective: Objective, flat: np.ndarray) -> _Flows:
 def _flows(objective: Objective, flat: np.ndarray) -> _Flows:
     device, samples, dtype = objective.device, objective.samples, objective.dtype
     codes, weight = samples.codes.reshape(-1, 1), samples.weights.reshape(-1, 1)
-    classes = device.asarray(np.arange(objective.outputs, dtype=dtype).reshape(1, -1))
+    classes = objective.home.asarray(np.arange(objective.outputs, dtype=dtype).reshape(1, -1))
     scores = objective.scores(objective.to_device(flat))
-    leaving = map_elements(_others, scores, *softmax_terms(device, scores), codes, classes, device=device)
+    largest, _, total = row_terms(device, scores)
+    leaving = map_elements(_others, scores, largest, total, codes, classes, device=device)
     if not objective.fit_intercept:
         return _Flows(objective, leaving, np.zeros(objective.outputs))
     own = map_elements(_own_weight, codes, classes, weight, device=device)
-    found = device.driver.empty((objective.outputs, objective.outputs), dtype)
+    found = objective.home.empty((objective.outputs, objective.outputs), dtype)
     DenseFeatures(device, leaving).write_gradient(own, found)
     between = device.to_host(found).astype(np.float64)
     parts = _balancing_parts(between)
     ones = map_elements(_own_weight, codes, classes, dtype.type(1), device=device)
-    factors = DenseFeatures(device, ones).scores(device.asarray(np.ascontiguousarray(parts.T, dtype)))
+    factors = DenseFeatures(device, ones).scores(objective.home.asarray(np.ascontiguousarray(parts.T, dtype)))
     lost = (1 - parts) * between
     return _Flows(objective, map_elements("q*f", leaving, factors, device=device), lost.sum(axis=0) + lost.sum(axis=1))
 

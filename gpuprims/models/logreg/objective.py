@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.determinism import asked_level
-from gpuprims.core.device import Device
+from gpuprims.core.plans import plan
 from gpuprims.models import host_algebra
-from gpuprims.models.features import DenseFeatures, Features
+from gpuprims.models.features import DenseFeatures
 from gpuprims.models.logreg.samples import Samples
-from gpuprims.primitives.logistic import logistic_gradient
+from gpuprims.models.logreg.softmax import of_class, residual_of_power, residual_of_score, row_terms, softmax
+from gpuprims.models.sparse_features import Features
 from gpuprims.primitives.logistic.labelled import curvature_of_row, loss_and_residual
 from gpuprims.primitives.logistic.refusals import MOST_OF_TREE
 from gpuprims.primitives.map import map as map_elements
@@ -39,8 +40,9 @@ class Objective:
 
     def __init__(self, samples: Samples, outputs: int, penalty: float, *, fit_intercept: bool) -> None:
         self.samples, self.device, self.dtype, self.total = samples, samples.device, samples.dtype, samples.total
-        self.features, self.outputs = samples.features.shape[1], outputs
+        self.home, self.features, self.outputs = samples.features.home, samples.features.shape[1], outputs
         self.penalty, self.fit_intercept = penalty, fit_intercept
+        self._gradient_plan: Any = None
 
     def of(self, samples: Samples) -> Objective:
         """Return the objective of other samples."""
@@ -80,8 +82,7 @@ class Objective:
 
     def to_device(self, flat: np.ndarray) -> Any:
         """Copy flat weights to the device; where its driver can, without a wait for the work before."""
-        host, begin = np.ascontiguousarray(flat, self.dtype), getattr(self.device.driver, "begin_asarray", None)
-        return self.device.asarray(host) if begin is None else begin(host)()
+        return self.home.begin_asarray(np.ascontiguousarray(flat, self.dtype))
 
     def to_host(self, weights: Any) -> np.ndarray:
         """Copy flat weights to the host, in float64."""
@@ -105,7 +106,7 @@ class Objective:
         """Return each feature's weighted mean and standard deviation."""
         return self.samples.features.mean_and_deviation(self._weight)
 
-    @property
+    @cached_property
     def penalised(self) -> np.ndarray:
         """A mask of flat weights: True for coefficients, False for intercepts, which have no penalty."""
         return np.arange(self.size) < self.outputs * self.features
@@ -139,11 +140,11 @@ class Objective:
     def _scale(self) -> Any:
         """What the stored integers of each feature are multiplied by, and 1 for the intercept."""
         scale = self.device.to_host(self.samples.features.scale)  # type: ignore[union-attr]  # of dense features
-        return self.device.asarray(np.append(scale, np.ones(int(self.fit_intercept))).astype(self.dtype))
+        return self.home.asarray(np.append(scale, np.ones(int(self.fit_intercept))).astype(self.dtype))
 
     @cached_property
     def _classes(self) -> Any:
-        return self.device.asarray(np.arange(self.outputs, dtype=self.dtype).reshape(1, -1))
+        return self.home.asarray(np.arange(self.outputs, dtype=self.dtype).reshape(1, -1))
 
     def scores(self, weights: Any) -> Any:
         """Return ``X @ coefficients.T + intercepts`` of shape (n, outputs), for flat weights on the device."""
@@ -155,17 +156,24 @@ class Objective:
         """Return the summed log loss without the penalty, and its gradient, on the device."""
         samples = self.samples
         if self.outputs == 1 and (dense := self._read_at_once) is not None:
-            given = dense, samples.codes, weights
-            return logistic_gradient(*given, sample_weight=samples.sample_weight, device=self.device)
+            return self._at_once(dense, weights)
         if self.outputs == 1 and samples.features.integers is not None:
             scaled = self._map("w*s", weights, self._scale)
-            given = samples.features.integers, samples.codes, scaled
-            loss, slopes = logistic_gradient(*given, sample_weight=samples.sample_weight, device=self.device)
+            loss, slopes = self._at_once(samples.features.integers, scaled)
             return loss, self._map("g*s", slopes, self._scale)
         if self.outputs > 1:
             return self._softmax_loss(weights)
         losses, residuals = self._map(loss_and_residual, self.scores(weights), self._code, self._weight)
         return self._reduce(losses), self._gradient(residuals)
+
+    def _at_once(self, array: Any, weights: Any) -> tuple[Any, Any]:
+        """Return loss and gradient by one reading of an array of features; all calls of a fit share a plan."""
+        own = () if self.samples.sample_weight is None else (self.samples.sample_weight,)
+        given = array, self.samples.codes, weights, *own
+        if self._gradient_plan is None:
+            self._gradient_plan = plan("logistic", *given, device=self.device)
+        found: tuple[Any, Any] = self._gradient_plan(*given)
+        return found
 
     @property
     def _read_at_once(self) -> Any:
@@ -207,19 +215,20 @@ class Objective:
 
     def _softmax_loss_at_once(self, weights: Any) -> tuple[Any, Any]:
         scores = self.scores(weights)
-        largest, total = softmax_terms(self.device, scores)
-        own = self._reduce(scores, self._code, self._classes, map=_of_class, axis=1, keepdims=True)
+        largest, powers, total = row_terms(self.device, scores)
+        own = self._reduce(scores, self._code, self._classes, map=of_class, axis=1, keepdims=True)
         value = self._reduce(self._weight, largest, total, own, map="s*(m + log(t) - z)")
-        residuals = self._map(
-            lambda z, m, t, y, c, s: s * (np.exp(z - m) / t - (y == c)),
-            scores, largest, total, self._code, self._classes, self._weight,
-        )  # fmt: skip
+        given = total, self._code, self._classes, self._weight
+        if powers is None:
+            residuals = self._map(residual_of_score, scores, largest, *given)
+        else:
+            residuals = self._map(residual_of_power, powers, *given)
         return value, self._gradient(residuals)
 
     def _gradient(self, residuals: Any) -> Any:
         """Return the gradient of flat weights for residuals of shape (n, outputs)."""
         outputs = residuals.shape[1]
-        gradient = self.device.driver.empty((outputs * (self.features + self.fit_intercept),), self.dtype)
+        gradient = self.home.empty((outputs * (self.features + self.fit_intercept),), self.dtype)
         coefficients = gradient[: outputs * self.features].reshape(outputs, self.features)
         self.samples.features.write_gradient(residuals, coefficients)
         if self.fit_intercept:
@@ -231,7 +240,7 @@ class Objective:
         if self.outputs == 1:
             yield 0, 0, self._map(curvature_of_row, scores, self._weight)
             return
-        probabilities = self._map("exp(z - m) / t", scores, *softmax_terms(self.device, scores))
+        probabilities = softmax(self.device, scores)
         for row, column in combinations_with_replacement(range(self.outputs), 2):
             own = self.dtype.type(row == column)
             pair = (probabilities[:, k : k + 1] for k in (row, column))
@@ -242,7 +251,7 @@ class Objective:
         found = self.samples.features.gram(slopes)
         if not self.fit_intercept:
             return found
-        mixed = self.device.driver.empty((1, self.features), self.dtype)
+        mixed = self.home.empty((1, self.features), self.dtype)
         self.samples.features.write_gradient(slopes, mixed)
         edge, corner = self.device.to_host(mixed), self.device.to_host(self._reduce(slopes))
         return np.block([[found, edge.T], [edge, np.reshape(corner, (1, 1))]])
@@ -279,13 +288,3 @@ def scores_of(features: Features, coefficients: Any, intercepts: Any) -> Any:
     if intercepts is None:
         return scores
     return map_elements("z + b", scores, intercepts.reshape(1, -1), device=features.device)
-
-
-def softmax_terms(device: Device, scores: Any) -> tuple[Any, Any]:
-    """Return each row's maximum and the sum of ``exp(scores - maximum)``, which does not overflow."""
-    largest = reduce(scores, op="max", axis=1, keepdims=True, device=device)
-    return largest, reduce(scores, largest, map="exp(z - m)", axis=1, keepdims=True, device=device)
-
-
-def _of_class(z: Any, y: Any, c: Any) -> Any:
-    return np.where(y == c, z, 0)

@@ -14,10 +14,10 @@ from gpuprims.core.device import Device
 from gpuprims.core.operands import Operands
 from gpuprims.models.checks import OwnErrors, check_fitted
 from gpuprims.models.device_arrays import like_samples, to_host
-from gpuprims.models.in_place import beside, placed
+from gpuprims.models.in_place import beside
 from gpuprims.models.inputs import all_finite, features_of
-from gpuprims.models.logreg.objective import softmax_terms
 from gpuprims.models.logreg.samples import host_labels
+from gpuprims.models.logreg.softmax import row_terms, softmax
 from gpuprims.primitives.logistic.labelled import sigmoid
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
@@ -65,7 +65,7 @@ class LinearScores:
     @at_own_level
     def predict_proba(self, X: Any) -> Any:
         """Return the probability of each class, of shape (n_samples, n_classes)."""
-        return self._from_scores(X, _signed_sigmoid, _softmax)
+        return self._from_scores(X, _signed_sigmoid, softmax)
 
     @at_own_level
     def predict_log_proba(self, X: Any) -> Any:
@@ -157,10 +157,10 @@ class LinearScores:
     def _scores(self, X: Any) -> tuple[Operands, Any, Any]:
         """Return scores without intercepts, of shape (n_samples, outputs), and intercepts, on the device."""
         check_fitted(self)
-        operands, features = features_of(self, X, reset=False, finite=False, once=True)
+        operands, features = features_of(self, X, reset=False, finite=False, in_place=True)
         device = features.device
         with np.errstate(over="ignore", invalid="ignore"):
-            scores = features.scores(placed(features, self.coef_))
+            scores = features.scores(features.home.asarray(self.coef_))
         if not all_finite(scores, device):  # as of features with NaN or infinity, or by overflow
             features_of(self, X, reset=False)
         return operands, scores, beside(scores, self.intercept_.reshape(1, -1), device)
@@ -175,29 +175,9 @@ def _can_store(device: Device, dtype: np.dtype[Any]) -> bool:
     return dtype.kind in "biu" or dtype == np.float32 or (dtype == np.float64 and device.capabilities.fp64)
 
 
-def _softmax(device: Device, scores: Any) -> Any:
-    largest, powers, total = _row_terms(device, scores)
-    if powers is None:
-        return map_elements("exp(z - m) / t", scores, largest, total, device=device)
-    return map_elements("e / t", powers, total, device=device)
-
-
 def _log_softmax(device: Device, scores: Any) -> Any:
-    largest, _, total = _row_terms(device, scores)
+    largest, _, total = row_terms(device, scores)
     return map_elements("z - m - log(t)", scores, largest, total, device=device)
-
-
-def _row_terms(device: Device, scores: Any) -> tuple[Any, Any, Any]:
-    """Return what ``softmax_terms`` does, and between them the exponentials if they were stored.
-
-    CPUs compute exponentials faster alone than within a sum of few elements (measurements.md, predictions in place).
-    """
-    if not isinstance(scores, np.ndarray):
-        largest, total = softmax_terms(device, scores)
-        return largest, None, total
-    largest = reduce(scores, op="max", axis=1, keepdims=True, device=device)
-    powers = map_elements("exp(z - m)", scores, largest, device=device)
-    return largest, powers, reduce(powers, axis=1, keepdims=True, device=device)
 
 
 # Functions of elements, defined once so that their kernels are found by identity.

@@ -20,9 +20,9 @@ from gpuprims.models import host_algebra
 from gpuprims.models.checks import OwnErrors
 from gpuprims.models.composed import composed
 from gpuprims.models.device_arrays import device_operands, to_host
-from gpuprims.models.features import Features, SparseFeatures
 from gpuprims.models.inputs import features_of
 from gpuprims.models.logreg.labels import encoded, encoded_on_device, is_list_of_strings, surely_classes
+from gpuprims.models.sparse_features import Features, SparseFeatures
 from gpuprims.primitives.map import map as map_elements
 
 # Fewest labels of the host that are encoded on a GPU: fewer are encoded before a launch ends.
@@ -55,14 +55,14 @@ class Samples:
         """The sample weights, of shape (n,); ones are made when they are first needed."""
         if self.sample_weight is not None:
             return self.sample_weight
-        return map_elements("z + 1", self.device.driver.zeros((self.size,), self.dtype), device=self.device)
+        return map_elements("z + 1", self.features.home.zeros((self.size,), self.dtype), device=self.device)
 
     def with_zero_weight(self, rows: np.ndarray) -> Samples:
         """Return the samples with zero weight for the given rows."""
         weights = np.array(self.device.to_host(self.weights))
         weights[rows] = 0
         total = host_algebra.total(weights)
-        return replace(self, sample_weight=self.device.asarray(weights), total=total)
+        return replace(self, sample_weight=self.features.home.asarray(weights), total=total)
 
     def rows(self, start: int, stop: int) -> Samples:
         """Return samples ``start`` to ``stop``, without a copy."""
@@ -87,17 +87,17 @@ def samples_of(
 ) -> Samples:
     """Check labelled samples and copy them to the device; set ``classes_`` of the model unless classes are given."""
     label = type(model).__name__
-    operands, features = features_of(model, X, reset=reset)
+    operands, features = features_of(model, X, reset=reset, in_place=True)
     device, count, dtype = operands.device, features.shape[0], np.dtype(operands.natives[0].dtype)
     plain = classes is None and sample_weight is None and model.class_weight is None
     listed = classes is None and is_list_of_strings(y)
     y = np.array(y, object) if listed else y  # in a quarter of the time of an array of strings
-    there = _labels_there(label, y, count, device) if plain else None
+    there = _labels_there(label, y, count, device) if plain and not features.home.on_host else None
     found = None if there is None else encoded_on_device(there, device, dtype)
     if found is None:
         labels = host_labels(label, y, count)
         values, host_codes = encoded(label, labels, classes)
-        found = values, device.asarray(np.ascontiguousarray(host_codes, dtype))
+        found = values, features.home.asarray(np.ascontiguousarray(host_codes, dtype))
     values, codes = found
     if classes is None:
         model.classes_ = values.astype(str) if listed else values
@@ -113,7 +113,7 @@ def samples_of(
     if plain:
         return Samples(device, features, codes, None, total=float(count))
     weights = _weights(model, labels, sample_weight)
-    given = device.asarray(np.ascontiguousarray(weights, dtype)) if np.any(weights != 1) else None
+    given = features.home.asarray(np.ascontiguousarray(weights, dtype)) if np.any(weights != 1) else None
     return Samples(device, features, codes, given, total=host_algebra.total(weights))
 
 
