@@ -20,6 +20,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from gpuprims.core.layout import VECTOR_BYTES
+from gpuprims.expressions import c_type
 from gpuprims.primitives.fold_spec import ScanSpec
 
 RUN, TILE = 16, 4096
@@ -33,6 +35,28 @@ class FixedScanSpec(ScanSpec):
     """The macros of a scan in this order, without contraction."""
 
     contracted: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FixedTilesSpec(FixedScanSpec):
+    """The macros of a scan in this order whose groups take several tiles at once."""
+
+    run: int  # elements of a run
+    runs: int  # of a tile
+    lookups: int  # statuses that a work-item reads
+
+    def macros(self) -> dict[str, int | str]:
+        """Define the order, and how values lie in local memory: several of a few bytes are moved at once."""
+        macros: dict[str, int | str] = {"RUN_ITEMS": self.run, "TILE_RUNS": self.runs, "LOOKUPS": self.lookups}
+        macros |= {"HALVES": self.runs.bit_length() - 1, "SLOT": 1}
+        only = self.values[0]
+        if len(self.values) == 1 and only.kind != "c" and only.itemsize in _MOVED:
+            macros |= {"SLOT": min(VECTOR_BYTES // only.itemsize, self.run), "SLOT_TYPE": c_type(only)}
+        return super().macros() | macros
+
+
+# Bytes of numbers that move through local memory in vectors.
+_MOVED = (4, 8)
 
 
 def scan_fixed(op: Fold, values: Values, identity: tuple[Any, ...], *, inclusive: bool) -> Values:

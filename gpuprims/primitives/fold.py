@@ -17,7 +17,7 @@ from gpuprims.core.variant import MOST_GROUPS, Variant
 from gpuprims.expressions import TypedExpr
 from gpuprims.operators import Folding
 from gpuprims.operators.portable import adds, is_portable, is_portable_function, rounds
-from gpuprims.primitives.fixed_scans import FixedScanSpec
+from gpuprims.primitives.fixed_scans import FixedScanSpec, FixedTilesSpec
 from gpuprims.primitives.fold_launch import FoldWork
 from gpuprims.primitives.fold_spec import Packed, ScanSpec
 from gpuprims.primitives.fold_variants import ScanVariant
@@ -203,7 +203,10 @@ def plan_scan(
         elif lane_rows:
             spec = LaneRowsSpec.of(folding, layout, taken=lane_rows, **how)
         else:
-            kind_of_spec = FixedScanSpec if chosen.in_fixed_order else ScanSpec
+            kind_of_spec: type[ScanSpec] = FixedScanSpec if chosen.in_fixed_order else ScanSpec
+            if chosen.in_stretches:
+                kind_of_spec = FixedTilesSpec
+                how |= {"run": fitted.run, "runs": fitted.tile_runs, "lookups": fitted.looks}
             spec = kind_of_spec.of(folding, layout, packed=packed, **how)
         kernel, numbers = device.kernel(fitted, spec), layout.pack(last)
         if chosen.scratch == "levels":
@@ -219,9 +222,9 @@ def plan_scan(
         tiles = -(-size // fitted.tile)
         groups = fitted.groups(outputs * tiles, able)
         if fitted.together:
-            groups = min(groups, fitted.looks * fitted.block)  # work-items read the aggregates of all other groups
+            groups = min(groups, fitted.most_groups)  # work-items read the aggregates of all other groups
         launch = kernel.prepare(groups, numbers, outputs, size, tiles)
-        return with_statuses(device, launch, 1 + outputs * tiles * words)
+        return with_statuses(device, launch, 1 + outputs * tiles * fitted.told * words)
 
     what = device, primitive, traits, results, compiling
     return kind(*what, asked=asked, inputs=range(len(forms)), otherwise=otherwise)

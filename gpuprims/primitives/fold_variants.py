@@ -7,6 +7,7 @@ from typing import Literal, Self
 
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.variant import Variant
+from gpuprims.primitives.fixed_scans import RUN, TILE
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,8 @@ class ScanVariant(Variant):
     pairs: bool = False
     # Values fold in the order of fixed_scans.py.
     in_fixed_order: bool = False
+    # Groups take several tiles of that order at once, and write a status for each.
+    in_stretches: bool = False
 
     @property
     def runs(self) -> int:
@@ -116,6 +119,27 @@ class ScanVariant(Variant):
         """True if groups wait for each other."""
         return self.scratch in ("tile statuses", "strip statuses", "part statuses")
 
+    @property
+    def run(self) -> int:
+        """Elements of a run in the order of fixed_scans.py; small groups have small tiles."""
+        return min(self.items, RUN)
+
+    @property
+    def tile_runs(self) -> int:
+        """Runs of a tile in the order of fixed_scans.py."""
+        return min(self.block, TILE // RUN)
+
+    @property
+    def told(self) -> int:
+        """Aggregates of a group's elements that others read."""
+        return self.tile // (self.run * self.tile_runs) if self.in_stretches else 1
+
+    @property
+    def most_groups(self) -> int:
+        """Most groups of which a work-item's group can read all aggregates since its last elements."""
+        most = self.looks * self.block
+        return (most - self.run) // self.told if self.in_stretches else most
+
     def taking(self, size: int) -> Self:
         """Return the variant for outputs of ``size`` elements."""
         return self.resized(items=self.alone) if self.items < size <= self.alone else self
@@ -126,6 +150,8 @@ class ScanVariant(Variant):
             return self
         items = max(int(self.items / words), 1)
         items = 1 << items.bit_length() - 1  # whole vectors, which have a power of two of elements
-        while items > 1 and self.block * (items // 2) * capabilities.compute_units >= size:
+        least = self.run if self.in_stretches else 1
+        items = max(items, least)
+        while items > least and self.block * (items // 2) * capabilities.compute_units >= size:
             items //= 2
         return self.resized(items=items)

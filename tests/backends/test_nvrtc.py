@@ -67,6 +67,8 @@ def asked_for(variant: Variant, call: Callable[..., Any]) -> list[tuple[Variant,
     try:
         call(device=gpuprims.Device._of(driver), variant=variant.name)
     except NoVariantError as error:
+        if variant.entry == "scan_fixed_round_robin" and "values of at most 8 bytes" in str(error):
+            pytest.skip(str(error))
         chosen = FoldVariant.of(variant)
         if not (chosen.accumulates or chosen.folds == "exactly"):  # for values that one atomic can fold, and for floats
             raise

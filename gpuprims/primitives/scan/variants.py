@@ -21,6 +21,7 @@ from gpuprims.core.refusals import (
     partials_fit,
     shuffles,
     values_fit,
+    warps_of,
     whole_warps,
     work_item_fits,
 )
@@ -39,6 +40,12 @@ _AT_ONCE = 1024
 _QUEUED, _QUEUED_ALONE = 8, 2
 # Bytes of the elements and results of a tile, at least, if the tiles of a queue end where rows end.
 _LEAST_MOVED = 16 << 10  # rows: queues-rows
+# Elements of an output in the order of fixed_scans.py: as many tiles as a tile has runs, twice.
+_MOST_IN_ORDER = TILE * TILE * TILE
+# Elements from which on fewer readings were measured to pay (row fixed_round_robin).
+_LONG = 2**20
+# Statuses that a group reads at once in that order, and bytes of a value, more of which would need too many registers.
+_LOOKED_UP, _MOST_BYTES = 1024, 8
 # Bytes of local memory for each work-item, in which a scan gathers packed elements (scanning.h).
 _STAGED = 32
 
@@ -55,6 +62,29 @@ def _round_robin_fits(at: Geometry) -> Refusal:
 
 def _passes_on(at: Geometry) -> Refusal:
     return first_refusal(double_precision, group_fits(at.block), partials_fit(at.block), few_outputs, forward_progress)
+
+
+def _stretches_fit(at: Geometry) -> Refusal:
+    """Refuse values that take too much room, and more elements than the order has levels for."""
+
+    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
+        if call.value_bytes > _MOST_BYTES:
+            return f"is for values of at most {_MOST_BYTES} bytes; this call's have {call.value_bytes}"
+        if call.size > _MOST_IN_ORDER:
+            return f"is for outputs of at most 2^36 elements; this call's have {call.size}"
+        values = (
+            _LOOKED_UP * (RUN + 1) // RUN + 3 * (TILE // RUN) + warps_of(at.block, capabilities) * (at.items // RUN)
+        )
+        return lacks_local(at.block * RUN * 4 + values * call.value_bytes + 4 * SPARE_LOCAL, capabilities)
+
+    return refuse
+
+
+def _short(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Yield outputs that do not give all groups a stretch; those of some thousand elements fill none."""
+    if call.size >= _LONG:
+        return None
+    return f"is for outputs of {_LONG} or more elements; this call's have {call.size}"
 
 
 def _queue_pays(at: Geometry) -> Refusal:
@@ -214,6 +244,22 @@ VARIANTS = (
         geometry=Geometry(1, TILE, 16),
         scratch="levels",
         refuse=lambda at: first_refusal(for_cpus, double_precision),
+    ),
+    *_SCAN.gpu(
+        "fixed_round_robin",
+        rank=5,
+        level="device",
+        in_fixed_order=True,
+        in_stretches=True,
+        # rows: fixed_round_robin
+        geometry=PerBackend(cuda=Geometry(512, 2 * RUN, 1), opencl=Geometry(256, 4 * RUN, 1)),
+        looks=PerBackend(cuda=_LOOKED_UP // 512, opencl=_LOOKED_UP // 256),
+        word_items=True,
+        vectors=True,
+        scratch="tile statuses",
+        together=True,
+        refuse=lambda at: first_refusal(not_for_cpus, _passes_on(at), _stretches_fit(at)),
+        yields=_short,
     ),
     *_SCAN.gpu(
         "fixed",

@@ -41,7 +41,11 @@ def in_place(kernel: Kernel, x: np.ndarray) -> tuple[Any, Any]:
     in place what is one tile.
     """
     place, name = on_device(kernel.device, x), kernel.variant.name
-    late = name == "round_robin" and BACKEND == "opencl" and x.size > kernel.scanned_tile(x.size, x.dtype)
+    late = (
+        name in ("round_robin", "fixed_round_robin")
+        and BACKEND == "opencl"
+        and x.size > kernel.scanned_tile(x.size, x.dtype)
+    )
     apart = late or name in ("lookback", "columns", "column_runs")
     return place, on_device(kernel.device, x) if apart else place
 

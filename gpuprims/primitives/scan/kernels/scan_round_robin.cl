@@ -5,7 +5,7 @@
  * out     OUTPUTS: a value at each element, in place or apart from all inputs
  * scratch statuses (scanning.h): one for each tile
  * launch  at most BLOCK groups of BLOCK, all running at the same time
- * host    gp_fetch_vector, gp_fetch_part, FETCHED and raw_t, gp_scan_warp, gp_refold_warp, gp_scan_warps, gp_store_tile,
+ * host    gp_fetch_tile and gp_take_tile, FETCHED and raw_t, gp_scan_warp, gp_refold_warp, gp_scan_warps, gp_store_tile,
  *         gp_write_status, gp_read_status and gp_await_status (scanning.h), OP(a, b), IDENTITY
  * order   operands in index order; only the tiles and the number of groups decide how they are associated
  *
@@ -18,38 +18,6 @@
  *                 |--------|  |--------|
  *               prefix  aggregates    aggregates
  */
-/* Load a work-item's elements of a tile as they are. Converting them, as from uint8 to a sum of 64 bits, would wait for
- * them before there is other work to do. */
-DEVICE void fetch_elements(INPUTS, const layout_t layout, const i64 o, const i64 base, const i64 n, const int tid,
-                          raw_t *raw)
-{
-    if (base + TILE <= n) {
-#pragma unroll
-        for (int item = 0; item < ITEMS; item += VECTOR)
-            gp_fetch_vector(INPUT_NAMES, layout, o, base + gp_item_offset(tid, item), raw + item / VECTOR);
-    } else {
-#pragma unroll
-        for (int item = 0; item < ITEMS; item += VECTOR)
-            gp_fetch_part(INPUT_NAMES, layout, o, base + gp_item_offset(tid, item), n, raw + item / VECTOR);
-    }
-}
-
-/* Return the values of fetched elements, and the identity past the end. */
-DEVICE void take_values(const raw_t *raw, const layout_t layout, const i64 base, const i64 n, const int tid,
-                           value_t *values)
-{
-#pragma unroll
-    for (int item = 0; item < ITEMS; item++) {
-        const i64 j = base + gp_item_offset(tid, item / VECTOR * VECTOR) + item % VECTOR;
-        values[item] = FETCHED(raw + item / VECTOR, item % VECTOR, j);
-    }
-    if (base + TILE > n) {
-#pragma unroll
-        for (int item = 0; item < ITEMS; item++)
-            if (base + gp_item_offset(tid, item / VECTOR * VECTOR) + item % VECTOR >= n) values[item] = IDENTITY;
-    }
-}
-
 __kernel WORK_GROUP_RESIDENT(BLOCK, RESIDENT) WHOLE_WARPS
 void scan_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, const i64 outputs, const i64 n,
                       const i64 tiles)
@@ -69,16 +37,16 @@ void scan_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layo
         absent = -1;
     }
     task_t coming = gp_task_at(get_group_id(0), tiles), task = coming;
-    if (coming.o < outputs) fetch_elements(INPUT_NAMES, layout, coming.o, coming.tile * TILE, n, tid, next);
+    if (coming.o < outputs) gp_fetch_tile(INPUT_NAMES, layout, coming.o, coming.tile * TILE, n, tid, next);
     barrier(CLK_LOCAL_MEM_FENCE);
     const u32 tag = launch;
 
     for (int turn = 0; task.o < outputs; turn++) {
         /* 1. Take the tile that was loaded meanwhile, and load the next. */
         const task_t following = gp_task_after(coming, step, tiles);
-        if (coming.o < outputs) take_values(next, layout, coming.tile * TILE, n, tid, ahead);
+        if (coming.o < outputs) gp_take_tile(next, layout, coming.tile * TILE, n, tid, ahead);
         if (following.o < outputs)
-            fetch_elements(INPUT_NAMES, layout, following.o, following.tile * TILE, n, tid, next);
+            gp_fetch_tile(INPUT_NAMES, layout, following.o, following.tile * TILE, n, tid, next);
 
         /* 2. Scan it and write its aggregate to its status, an iteration before others need it. */
         ahead_earlier = gp_scan_warps(gp_scan_warp(ahead, tid % LANES), partial, tid, &ahead_aggregate);

@@ -73,6 +73,38 @@ DEVICE void gp_load_tile(INPUTS, const layout_t layout, const i64 o, const i64 b
     }
 }
 
+/* Load a work-item's elements of a tile as they are. Converting them, as from uint8 to a sum of 64 bits, would wait for
+ * them before there is other work to do. */
+DEVICE void gp_fetch_tile(INPUTS, const layout_t layout, const i64 o, const i64 base, const i64 n, const int tid,
+                          raw_t *raw)
+{
+    if (base + TILE <= n) {
+#pragma unroll
+        for (int item = 0; item < ITEMS; item += VECTOR)
+            gp_fetch_vector(INPUT_NAMES, layout, o, base + gp_item_offset(tid, item), raw + item / VECTOR);
+    } else {
+#pragma unroll
+        for (int item = 0; item < ITEMS; item += VECTOR)
+            gp_fetch_part(INPUT_NAMES, layout, o, base + gp_item_offset(tid, item), n, raw + item / VECTOR);
+    }
+}
+
+/* Return the values of fetched elements, and the identity past the end. */
+DEVICE void gp_take_tile(const raw_t *raw, const layout_t layout, const i64 base, const i64 n, const int tid,
+                         value_t *values)
+{
+#pragma unroll
+    for (int item = 0; item < ITEMS; item++) {
+        const i64 j = base + gp_item_offset(tid, item / VECTOR * VECTOR) + item % VECTOR;
+        values[item] = FETCHED(raw + item / VECTOR, item % VECTOR, j);
+    }
+    if (base + TILE > n) {
+#pragma unroll
+        for (int item = 0; item < ITEMS; item++)
+            if (base + gp_item_offset(tid, item / VECTOR * VECTOR) + item % VECTOR >= n) values[item] = IDENTITY;
+    }
+}
+
 /* Scan a vector in place, and the aggregates of `lanes` neighbouring lanes, a power of two; `at` is the lane's index in
  * its warp. Return the fold of all elements of the lanes up to this one. */
 DEVICE value_t gp_scan_lanes(value_t *values, const int at, const int lanes)
