@@ -16,7 +16,7 @@ from gpuprims.core.determinism import Level, asked_level, refuse_levels
 from gpuprims.expressions import Expr
 from gpuprims.operators import Folding, Op, as_map, carried, counting, from_index, make_folding
 from gpuprims.operators.dtypes import Dtype, Dtypes
-from gpuprims.operators.exact_words import exactly
+from gpuprims.operators.exact_foldings import exactly
 from gpuprims.operators.portable import adds, rounds, settled
 from gpuprims.primitives.exact_sums import add_limbs, round_limbs
 from gpuprims.primitives.reduce import reduce

@@ -1,4 +1,4 @@
-"""Foldings whose sums of floats are exact, so that they are the same for any order of the elements.
+"""Exact sums of floats of any exponents, as integers of many bits.
 
 A float is a multiple of the lowest bit of its format. So a sum is an integer of 320 bits for float32 and of 2176 for
 float64, in two's complement, which has room for 2^40 elements (a superaccumulator: U. Kulisch, "Computer Arithmetic and
@@ -9,16 +9,12 @@ Integers add up the same in any order; the result is rounded once. Any kernel th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpuprims.expressions import TypedExpr
-from gpuprims.expressions.bits import bits_of, complex_of, float_of
+from gpuprims.expressions.bits import bits_of, float_of
 from gpuprims.operators.dtypes import FLOAT32, FLOAT64, Dtype, Dtypes
-from gpuprims.operators.folding import Folding, through
-from gpuprims.operators.portable import rounds
 
 _UINT64, _UINT32 = np.dtype(np.uint64), np.dtype(np.uint32)
 _WORD = 64
@@ -43,8 +39,6 @@ class Format(NamedTuple):
 
 
 _FORMATS = {FLOAT32: Format(23, 8, 5), FLOAT64: Format(52, 11, 34)}
-# The parts of complex numbers, which add up each by itself.
-_PARTS = {np.dtype(np.complex64): (FLOAT32,) * 2, np.dtype(np.complex128): (FLOAT64,) * 2}
 
 
 def format_of(dtype: Dtype) -> Format:
@@ -56,63 +50,27 @@ def format_of(dtype: Dtype) -> Format:
 _PLUS, _MINUS, _NAN = 1, 2, 4
 
 
-@lru_cache(maxsize=1024)
-def exactly(folding: Folding) -> Folding:
-    """Return a folding with exact sums; the same one if its operator does more than add floats component by component.
+class Words(NamedTuple):
+    """How floats of a dtype add up, whatever they are: in all words of a sum, and bits for infinities and NaN."""
 
-    Components that are integers stay as they are, and the parts of complex numbers are apart.
-    """
-    values = folding.values
-    if not rounds(folding) or not _adds_components(folding.op, values):
-        return folding
-    numbers = [number for dtype in values for number in _PARTS.get(dtype, (dtype,))]
-    forms = [_FORMATS.get(dtype) for dtype in numbers]
-    if any(form is None and dtype.kind not in "biu" for form, dtype in zip(forms, numbers, strict=True)):
-        return folding
-    parts = [1 if form is None else form.words + 1 for form in forms]
-    dtypes: list[Dtype] = []
-    for form, dtype in zip(forms, numbers, strict=True):
-        dtypes += [dtype] if form is None else [_UINT64] * form.words + [_UINT32]
+    dtype: Dtype
 
-    def load(*given: Any) -> Any:
-        split, elements = list[Any](), list[Any]()
-        for dtype, element in zip(values, folding.map(*given), strict=True):
-            elements += [element.real, element.imag] if dtype in _PARTS else [element]
-        for form, element in zip(forms, elements, strict=True):
-            split += [element] if form is None else _words_of(element, form)
-        return tuple(split)
+    @property
+    def dtypes(self) -> Dtypes:
+        """The dtypes of a sum."""
+        return (_UINT64,) * format_of(self.dtype).words + (_UINT32,)
 
-    def fold(*both: Any) -> Any:
-        p, q, at, folded = both[: len(dtypes)], both[len(dtypes) :], 0, list[Any]()
-        for form, many in zip(forms, parts, strict=True):
-            a, b = p[at : at + many], q[at : at + many]
-            folded += [a[0] + b[0]] if form is None else [*added_words(a[:-1], b[:-1]), a[-1] | b[-1]]
-            at += many
-        return tuple(folded)
+    def load(self, element: Any) -> tuple[Any, ...]:
+        """Return a float as a sum."""
+        return _words_of(element, format_of(self.dtype))
 
-    def finish(*given: Any) -> Any:
-        at, sums = 0, list[Any]()
-        for form, many in zip(forms, parts, strict=True):
-            own = given[at : at + many]
-            sums.append(own[0] if form is None else rounded_words(own[:-1], own[-1], form))
-            at += many
-        left = iter(sums)
-        whole = [complex_of(next(left), next(left)) if dtype in _PARTS else next(left) for dtype in values]
-        return folding.finish(*whole, given[-1])
+    def fold(self, a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
+        """Add two sums."""
+        return [*added_words(a[:-1], b[:-1]), a[-1] | b[-1]]
 
-    return through(folding, tuple(dtypes), load, fold, finish)
-
-
-def _adds_components(op: TypedExpr, values: Dtypes) -> bool:
-    """Return True if each component of an operator's result is the sum of this component of both values."""
-    for k, result in enumerate(op.results):
-        node = op.nodes[result]
-        both = [op.nodes[one] for one in node.operands]
-        if node.name != "add" or [one.name for one in both] != ["argument"] * 2:
-            return False
-        if sorted(int(one.value) for one in both) != [k, k + len(values)]:
-            return False
-    return True
+    def finish(self, words: Sequence[Any]) -> Any:
+        """Return the float nearest to a sum; of two, the even one."""
+        return rounded_words(words[:-1], words[-1], format_of(self.dtype))
 
 
 def _words_of(element: Any, form: Format) -> tuple[Any, ...]:

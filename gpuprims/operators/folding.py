@@ -112,7 +112,7 @@ def _finish(op: Op, values: Dtypes) -> Callable[..., Any]:
 
 def counting(plain: Folding, arrays: Dtypes, kept: Callable[..., Any] = lambda *given: True) -> Folding:
     """Return a folding that also counts, for results that need the number of elements so far, or of those ``kept``."""
-    count = _arguments_of(plain.finish)[-1]
+    count = arguments_of(plain.finish)[-1]
     values = (count, *plain.values)
 
     def load(*given: Any) -> Any:
@@ -144,7 +144,7 @@ def through(
     ``given`` are the dtypes of the arguments where ``load`` reads more of them than the folding's map; values begin as
     zeros, or as ``identity``.
     """
-    given, count = given or _arguments_of(folding.map), _arguments_of(folding.finish)[-1]
+    given, count = given or arguments_of(folding.map), arguments_of(folding.finish)[-1]
     return replace(
         folding,
         values=values,
@@ -156,7 +156,7 @@ def through(
     )
 
 
-def _arguments_of(function: TypedExpr) -> Dtypes:
+def arguments_of(function: TypedExpr) -> Dtypes:
     """Return the dtypes of a function's arguments; of those that it does not read, int64."""
     read = {int(node.value): node.dtype for node in function.nodes if node.name == "argument"}
     return tuple(read.get(k, INT64) for k in range(function.arity))

@@ -41,6 +41,7 @@ from gpuprims.operators import (
     masked_map,
     unfinished,
 )
+from gpuprims.operators.exact_limbs import Window
 from gpuprims.primitives.axes import axes_of, flipped, in_fortran_order
 from gpuprims.primitives.fold import plan_fold, plan_scan, sample_rows
 from gpuprims.primitives.fold_by_numpy import scans_by_numpy
@@ -52,6 +53,7 @@ from gpuprims.primitives.segments.planned import own_segments, plan_segments
 from gpuprims.primitives.segments.shares import Keep, run_by_offsets, takes_offsets
 from gpuprims.primitives.segscan.plan import SegmentedScanRequest, plan_segscan
 from gpuprims.primitives.texts import refuse_text
+from gpuprims.primitives.windowed import in_window
 
 INT64 = np.dtype(np.int64)
 _FEW = Few(near=2**15, woken=2**16)  # rows: by_numpy
@@ -71,6 +73,7 @@ class ScanRequest(NamedTuple):
     reverse: bool = False
     last: int | None = None  # the index of the first element, if indices count down
     where: bool = False  # the last array of the caller's is a mask, and the map passes it
+    window: Window | None = None  # of the bits of all elements, if they are known
 
     @property
     def operator(self) -> Op:
@@ -147,20 +150,24 @@ def plan_call(
     generation: int,
 ) -> LaunchPlan:
     """Decide everything about a scan but its memory."""
+    how = forms, written, alignment, device, variant, generation
     operator, axis, inclusive, place = request.operator, request.axis, request.inclusive, None
     shape = broadcast_shapes("scan", [form.shape for form in forms]) or (1,)
     axes = axes_of(axis, len(shape))
     arrays = tuple(form.dtype for form in forms)
+    own = len(forms) - request.marked - request.carried
     if request.carried:
         folding = carrying(request, arrays)
     elif request.marked:
         marks = (np.dtype(np.bool_),)
-        folding, nothing = segmented(operator, request.map, arrays[:-1], marks, request.dtype, "scan")
+        plain = make_folding(operator, as_map("scan", request.map, own), arrays[:own], request.dtype, "scan")
+        folding, nothing = segmented(at_level(plain, request.window), arrays[:own], marks)
         if not inclusive:  # the first element of a segment has nothing before it
             folding, place = placed(folding, arrays, lambda index, begins: index, nothing)
     else:
         mapped = as_map("scan", request.map, len(forms))
-        folding = at_level(make_folding(operator, mapped, arrays, request.dtype, "scan"))
+        plain = make_folding(operator, mapped, arrays, request.dtype, "scan")
+        folding = at_level(plain, request.window)
         if request.last is not None:
             folding = _counting_down(folding, arrays, request.last)
     flat = (math.prod(shape),)
@@ -179,7 +186,7 @@ def plan_call(
     plan = plan_scan(*what, commutative=commutative, inclusive=inclusive, place=place, grouped=grouped)
     if request == ScanRequest(request.op, inclusive=inclusive, axis=axis, dtype=request.dtype):
         plan.by_numpy = scans_by_numpy(device, _FEW, request.op, forms[0], axis, inclusive, folding.outputs[0])
-    return plan
+    return plan if request.carried else in_window(plan, plain, forms[:own], plan_call, request, *how, axis=axis)
 
 
 def _counting_down(folding: Folding, arrays: tuple[np.dtype[Any], ...], last: int) -> Folding:

@@ -17,20 +17,17 @@ import numpy as np
 
 from gpuprims.core.determinism import asks_for_device
 from gpuprims.expressions import TypedExpr, trace, typed
-from gpuprims.operators import Folding, Op, as_map, make_folding
-from gpuprims.primitives.levels import at_level
+from gpuprims.operators import Folding
 
 _BOOL, _INT64 = np.dtype(np.bool_), np.dtype(np.int64)
 
 
-def segmented(
-    op: Op, mapped: Any, arrays: tuple[Any, ...], marks: tuple[Any, ...], dtype: Any, label: str
-) -> tuple[Folding, tuple[Any, ...]]:
+def segmented(plain: Folding, arrays: tuple[Any, ...], marks: tuple[Any, ...]) -> tuple[Folding, tuple[Any, ...]]:
     """Return the folding of values with a flag and, if results need one, a count; and the results of an empty segment.
 
-    The folding's map takes marks after the arrays. The first mark is True where a segment begins.
+    ``plain`` is the folding of a segment. The new one's map takes marks after the arrays; the first mark is True where
+    a segment begins.
     """
-    plain = at_level(make_folding(op, as_map(label, mapped, len(arrays)), arrays, dtype, label))
     n, components, counts = len(arrays), len(plain.values), plain.counts
     # Additions of floats would round large counts.
     given_as = plain.finish.nodes[components].dtype

@@ -21,6 +21,7 @@ from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.expressions import Expr
 from gpuprims.operators import Folding, Op, as_map, find_op, make_folding
+from gpuprims.operators.exact_limbs import Window
 from gpuprims.operators.portable import is_portable, rounds
 from gpuprims.primitives.fold import plan_scan
 from gpuprims.primitives.fold_variants import FoldVariant
@@ -31,6 +32,7 @@ from gpuprims.primitives.segments.offsets import along_one_axis, end_dtype
 from gpuprims.primitives.segments.operator import placed, segmented
 from gpuprims.primitives.segments.shares import SharesVariant, launch_shares, taking_offsets
 from gpuprims.primitives.segments.spec import RunsSpec
+from gpuprims.primitives.windowed import in_window
 
 _BOOL, _INT64 = np.dtype(np.bool_), np.dtype(np.int64)
 
@@ -43,6 +45,11 @@ class SegmentsRequest(NamedTuple):
     dtype: np.dtype[Any] | None
     segments: int
     axis: int = 0
+    window: Window | None = None  # of the bits of all elements, if they are known
+
+    def plain(self, dtypes: tuple[np.dtype[Any], ...]) -> Folding:
+        """Return the folding of a segment, before exact sums take its place."""
+        return make_folding(self.op, as_map("reduce", self.map, len(dtypes)), dtypes, self.dtype)
 
     @property
     def of_nothing(self) -> bool:
@@ -51,7 +58,7 @@ class SegmentsRequest(NamedTuple):
 
     def described(self, dtypes: tuple[np.dtype[Any], ...], size: int) -> tuple[Folding, CallTraits]:
         """See :class:`SegmentsCall`."""
-        folding = at_level(make_folding(self.op, as_map("reduce", self.map, len(dtypes)), dtypes, self.dtype))
+        folding = at_level(self.plain(dtypes), self.window)
         nbytes = value_bytes(folding.values)
         own = settled_here(folding)
         facts: dict[str, Any] = {"rounds": rounds(own), "portable": is_portable(own)}
@@ -104,7 +111,9 @@ def plan_by_offsets(
     inputs = range(len(forms)) if size else [len(own)] * len(forms)
     by_numpy = segments_by_numpy(device, request.op, request.map, forms, folding.outputs[0])
     what = device, "segments", traits, results, compiling
-    return LaunchPlan(*what, asked=variant, inputs=inputs, by_numpy=by_numpy)
+    plan = LaunchPlan(*what, asked=variant, inputs=inputs, by_numpy=by_numpy)
+    how = forms, written, alignment, device, variant, generation
+    return in_window(plan, request.plain(arrays), own, plan_by_offsets, request, *how)
 
 
 @keeps_calls()
@@ -128,14 +137,16 @@ def plan_by_marks(
     shape, (inputs, targets) = along_one_axis(forms, result_forms("reduce", results, written), axis=axis)
     what = device, inputs, targets, results, folding, shape, (axis,), variant
     how: dict[str, Any] = {"place": place, "count": length, "grouped": request.op.commutative}
-    return plan_scan(*what, commutative=False, inclusive=True, **how)
+    plan = plan_scan(*what, commutative=False, inclusive=True, **how)
+    given = forms, written, alignment, device, variant, generation
+    return in_window(plan, request.plain(arrays[:-2]), forms[:-2], plan_by_marks, request, *given, axis=axis)
 
 
 @keeps_calls()
 def marked_folding(request: SegmentsRequest, dtypes: tuple[np.dtype[Any], ...]) -> tuple[Folding, tuple[Any, ...]]:
     """Return the folding of :func:`plan_by_marks`, and the results of an empty segment."""
     marks = _BOOL, end_dtype(request.segments)
-    return segmented(request.op, request.map, dtypes, marks, request.dtype, "reduce")
+    return segmented(at_level(request.plain(dtypes), request.window), dtypes, marks)
 
 
 def sample(call: Sample) -> LaunchPlan:

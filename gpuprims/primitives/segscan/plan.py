@@ -19,11 +19,13 @@ from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.expressions import Expr
 from gpuprims.operators import Folding, Op, as_map, counting, find_op, make_folding
+from gpuprims.operators.exact_limbs import Window
 from gpuprims.operators.portable import is_portable, rounds
 from gpuprims.primitives.levels import at_level, settled_here
 from gpuprims.primitives.segments.by_numpy import segment_sums_by_numpy
 from gpuprims.primitives.segments.shares import SharesVariant, launch_tails, taking_offsets
 from gpuprims.primitives.segments.spec import RunsScanSpec
+from gpuprims.primitives.windowed import in_window
 
 _INT64 = np.dtype(np.int64)
 
@@ -36,6 +38,12 @@ class SegmentedScanRequest(NamedTuple):
     inclusive: bool
     dtype: np.dtype[Any] | None
     segments: int
+    window: Window | None = None  # of the bits of all elements, if they are known
+
+    def plain(self, dtypes: tuple[np.dtype[Any], ...]) -> Folding:
+        """Return the folding of a segment, before exact sums take its place."""
+        folding = make_folding(self.op, as_map("scan", self.map, len(dtypes)), dtypes, self.dtype, "scan")
+        return counting(folding, dtypes) if folding.counts else folding
 
     @property
     def of_nothing(self) -> bool:
@@ -44,8 +52,7 @@ class SegmentedScanRequest(NamedTuple):
 
     def described(self, dtypes: tuple[np.dtype[Any], ...], size: int) -> tuple[Folding, CallTraits]:
         """See :class:`SegmentsCall`."""
-        plain = make_folding(self.op, as_map("scan", self.map, len(dtypes)), dtypes, self.dtype, "scan")
-        folding = at_level(counting(plain, dtypes) if plain.counts else plain)
+        folding = at_level(self.plain(dtypes), self.window)
         nbytes = value_bytes(folding.values)
         own = settled_here(folding)
         facts: dict[str, Any] = {"rounds": rounds(own), "portable": is_portable(own)}
@@ -94,7 +101,9 @@ def plan_segscan(
 
     by_numpy = segment_sums_by_numpy(request.op, request.map, request.inclusive, forms, folding.outputs[0])
     what = device, "segscan", traits, results, compiling
-    return LaunchPlan(*what, asked=variant, inputs=range(len(forms)), by_numpy=by_numpy)
+    plan = LaunchPlan(*what, asked=variant, inputs=range(len(forms)), by_numpy=by_numpy)
+    how = forms, written, alignment, device, variant, generation
+    return in_window(plan, request.plain(arrays), own, plan_segscan, request, *how)
 
 
 def sample(call: Sample) -> LaunchPlan:
