@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from kernel_cases import on_device, on_host
 from logreg_cases import fit
 
 import gpuprims
+from gpuprims.core import c_modules
 from gpuprims.models import LogReg
 from gpuprims.models.logreg import kinds
 from gpuprims.models.logreg import labels as encoding
@@ -39,11 +41,34 @@ LABELS = {
     "every other of Python's strings": TEXTS.astype(object)[np.arange(128) % 5][::2],
     "more of Python's strings than entries": np.arange(40000).astype(str).astype(object).repeat(3),
     "more texts than entries": np.arange(40000).astype(str),
+    "texts whose characters take one, two and four bytes": np.array(
+        [first + rest for rest in ("", "12345678", "123456781234567") for first in "a\xe9\u0101\U0001f600"], object
+    ).repeat(2),
+    "a class derived from Python's strings": np.array(["b", np.str_("a"), "b", "a"], object),
     "bytes": np.array([b"b", b"a"] * 2),
 }
 
 
+@cache
+def module_in_c() -> Any:
+    return c_modules.loaded("texts", c_modules.compiled(encoding.TEXTS.source))
+
+
+@pytest.fixture(params=["C", "Python"])
+def language(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What finds the kinds of Python's strings."""
+    found = None
+    if request.param == "C":
+        if c_modules.why_not() is not None:
+            pytest.skip(str(c_modules.why_not()))
+        found = module_in_c()
+    monkeypatch.setattr(encoding.TEXTS, "_asked", True)
+    monkeypatch.setattr(encoding.TEXTS, "calls", found)
+    return str(request.param)
+
+
 @pytest.mark.parametrize("kind", LABELS)
+@pytest.mark.usefixtures("language")
 def test_classes_are_those_of_unique(kind: str) -> None:
     labels = LABELS[kind]
     values, inverse = np.unique(labels, return_inverse=True)
@@ -68,8 +93,9 @@ def test_texts_that_share_an_entry_of_the_table(kind: str, monkeypatch: pytest.M
     np.testing.assert_array_equal(values[codes], LABELS[kind])
 
 
+@pytest.mark.usefixtures("language")
 def test_objects_that_are_not_texts_are_refused_as_before() -> None:
-    for labels in (np.array(["a", 1, "a"], object), np.array([[1], "a", {}], object)):
+    for labels in (np.array(["a", 1, "a"], object), np.array([[1], "a", {}], object), np.empty(3, object)):
         with pytest.raises((ValueError, TypeError)):
             LogReg("reference").fit(np.eye(3), labels)
 

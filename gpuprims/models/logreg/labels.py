@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
+from gpuprims.core.c_modules import CModule
 from gpuprims.core.device import Device
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.models.checks import OwnErrors
@@ -23,8 +25,7 @@ _MAX_RANGE = 4096
 _CHARACTER, _WORD = np.dtype(np.uint32), np.dtype(np.uint64)
 # Objects among which there must be equal ones, for all of them to be looked up by their addresses.
 _SAMPLE = 1024
-# Kinds of strings that are found by comparisons (measurements.md, strings of their own).
-_MOST_COMPARED = 3
+TEXTS = CModule(Path(__file__).with_name("texts.c"), lambda calls: None, in_calls=False)
 
 
 def encoded(label: str, labels: np.ndarray, classes: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
@@ -106,27 +107,30 @@ def _in_order(values: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def _hashed_objects(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return classes and codes of Python's strings; None if there are other objects.
-
-    Labels often share few objects, whose addresses are hashed in place of their texts. Objects of their own are
-    compared with a few kinds, or else looked up in a dict.
-    """
+    """Return classes and codes of Python's strings; None if there are other objects."""
     kept = np.ascontiguousarray(labels)
-    addresses = np.ndarray((len(kept), 1), np.uintp, buffer=kept)  # objects stay where they are
-    few = len({*addresses[:_SAMPLE, 0].tolist()}) < min(len(kept), _SAMPLE) / 2
+    TEXTS.ask()
+    found = _kinds_by_python(kept) if TEXTS.calls is None else TEXTS.calls.kinds(kept)
+    return None if found is None else _in_order(np.array(found[0], object), found[1])
+
+
+def _kinds_by_python(objects: np.ndarray) -> tuple[list[str], np.ndarray] | None:
+    """Return the distinct strings and the number of each object's kind; None if there are other objects.
+
+    Labels often share few objects, whose addresses are hashed in place of their texts.
+    """
+    addresses = np.ndarray((len(objects), 1), np.uintp, buffer=objects)  # objects stay where they are
+    few = len({*addresses[:_SAMPLE, 0].tolist()}) < min(len(objects), _SAMPLE) / 2
     found = few_kinds(addresses) if few else None
     try:
-        if found is not None:
-            kinds, of_address = found
-            numbers, codes = _looked_up(kept[_place_of_each(of_address, len(kinds))], [])
-            codes = codes[of_address]
+        if found is None:
+            kinds, codes = _looked_up(objects)
         else:
-            numbers, codes = _compared(kept) or _looked_up(kept, [])
+            kinds, codes = _looked_up(objects[_place_of_each(found[1], len(found[0]))])
+            codes = codes[found[1]]
     except TypeError:  # an object without a hash
         return None
-    if not all(type(one) is str for one in numbers):
-        return None
-    return _in_order(np.array(numbers, object), codes)
+    return (kinds, codes) if all(type(one) is str for one in kinds) else None
 
 
 def _place_of_each(numbers: np.ndarray, count: int) -> np.ndarray:
@@ -138,33 +142,11 @@ def _place_of_each(numbers: np.ndarray, count: int) -> np.ndarray:
     return places
 
 
-def _looked_up(objects: np.ndarray, known: list[Any]) -> tuple[list[Any], np.ndarray]:
-    """Return the kinds of objects, the known ones first, and the kind of each object, found in a dict."""
-    numbers: defaultdict[Any, int] = defaultdict(count(len(known)).__next__, zip(known, count()))
+def _looked_up(objects: np.ndarray) -> tuple[list[Any], np.ndarray]:
+    """Return the kinds of objects in the order of their first ones, and the kind of each, found in a dict."""
+    numbers: defaultdict[Any, int] = defaultdict(count().__next__)
     codes = np.fromiter(map(numbers.__getitem__, objects.tolist()), np.intp, len(objects))
     return list(numbers), codes
-
-
-def _compared(objects: np.ndarray) -> tuple[list[Any], np.ndarray] | None:
-    """Return what :func:`_looked_up` does, by comparing with few kinds, which takes less time than hashes do.
-
-    None if the first objects are of many kinds or not all strings, or if comparisons fail.
-    """
-    seen = Counter(objects[:_SAMPLE].tolist()).most_common()
-    kinds = [one for one, _ in seen]
-    if len(kinds) > _MOST_COMPARED or not all(type(one) is str for one in kinds):
-        return None
-    codes, found = np.zeros(len(objects), np.intp), np.zeros(len(objects), np.bool_)
-    for number, kind in enumerate(kinds):
-        try:
-            same = objects == kind
-        except Exception:  # of an object's own comparison
-            return None
-        codes += number * same
-        found |= same
-    if not found.all():
-        kinds, codes[~found] = _looked_up(objects[~found], kinds)
-    return kinds, codes
 
 
 def encoded_on_device(labels: Any, device: Device, dtype: np.dtype[Any]) -> tuple[np.ndarray, Any] | None:
