@@ -32,7 +32,7 @@ from gpuprims.primitives.stencil.rounding import mean_of_whole
 
 _DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 # Most neighbours of narrow and of wide elements that one stencil adds in less time, and the fewest additions in all for
-# which several launches pay (rows: box-sums).
+# which several launches pay (stencil's rows: cpu_long_rows-sums).
 _ADDED, _ADDED_WIDE, _FEWEST = 31, 15, 2**20
 
 

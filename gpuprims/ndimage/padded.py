@@ -22,7 +22,7 @@ from gpuprims.primitives.take import take
 
 # Most neighbours that a kernel finds by their places in a row.
 _MOST = 512
-# Elements of an array that CPUs look up in less time than they copy it in parts (stencil's rows: padded).
+# Elements of an array that CPUs look up in less time than they copy it in parts (stencil's rows: cpu_long_rows-padded).
 _FEW = 2**15
 _SAME = trace(lambda element: element, 1)
 

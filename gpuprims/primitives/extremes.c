@@ -59,7 +59,7 @@ enum { LEAST = 1, MOST = 2, PLACES = 4, CHECKS = 8 };
         npy_intp k = 0;                                                                                                \
         for (; k + 4 * W <= n; k += 4 * W) {                                                                           \
             vector x0 = LOAD(x + k), x1 = LOAD(x + k + W), x2 = LOAD(x + k + 2 * W), x3 = LOAD(x + k + 3 * W);         \
-            if (how & CHECKS) __asm__("" : "+x"(x0), "+x"(x1), "+x"(x2), "+x"(x3)); /* loaded once (rows: extremes-in-c) */\
+            if (how & CHECKS) __asm__("" : "+x"(x0), "+x"(x1), "+x"(x2), "+x"(x3)); /* loaded once (rows: by_numpy-in-c) */\
             if (how & LEAST) a0 = SMALLER(x0, a0), a1 = SMALLER(x1, a1), a2 = SMALLER(x2, a2), a3 = SMALLER(x3, a3);   \
             if (how & MOST) b0 = LARGER(x0, b0), b1 = LARGER(x1, b1), b2 = LARGER(x2, b2), b3 = LARGER(x3, b3);        \
             if (how & CHECKS) {                                                                                        \

@@ -16,7 +16,7 @@ from gpuprims.core.layout import Form
 
 EXTREMES = CModule(Path(__file__).with_name("extremes.c"), lambda calls: None)
 # Bytes that one core searches in less time than a kernel on several.
-_MOST_BYTES = 2**21  # rows: extremes-in-c
+_MOST_BYTES = 2**21  # rows: by_numpy-in-c
 # As in extremes.c: how an array is searched.
 _LEAST, _MOST, _CHECKED = 1, 2, 8
 _NUMBERS = {"min": _LEAST | _CHECKED, "max": _MOST | _CHECKED, "nanmin": _LEAST, "nanmax": _MOST}

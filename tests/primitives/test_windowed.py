@@ -144,7 +144,7 @@ def test_all_calls_on_devices(
         for x in data(rng, dtype):
             with np.errstate(all="ignore"):
                 expected = CALLS[name](x, device="reference", determinism="order")
-            assert bits(CALLS[name](x, device=device, determinism="order")) == bits(expected)
+                assert bits(CALLS[name](x, device=device, determinism="order")) == bits(expected)
 
 
 def test_plans_and_places_of_results(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,8 +3,8 @@
 https://github.com/data-apis/array-api-tests asks a namespace for an array class, dtypes and functions that create
 arrays. NumPy's follow the standard, and ``gpuprims.xp`` takes its arrays. docs/guide/array-api.md has the command.
 
-``GPUPRIMS_TEST_DEVICES`` names the device, the reference by default. With ``GPUPRIMS_TEST_KERNELS=1``, kernels compute
-the suite's small arrays, which NumPy would compute otherwise.
+The device is the first that ``GPUPRIMS_TEST_DEVICES`` names, or the reference. With ``GPUPRIMS_TEST_KERNELS=1``,
+kernels compute the suite's small arrays, which NumPy would compute otherwise.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gpuprims.core.by_numpy import Switch
 __array_api_version__ = "2024.12"
 __array_namespace_info__ = np.__array_namespace_info__
 
-_DEVICE = gpuprims.Device(os.environ.get("GPUPRIMS_TEST_DEVICES", "reference"))
+_DEVICE = gpuprims.Device(os.environ.get("GPUPRIMS_TEST_DEVICES", "reference").split(",")[0])
 
 
 def _on_device(name: str) -> Any:
