@@ -79,6 +79,12 @@ def _scan_all(rng: np.random.Generator, how: How) -> None:
         np.testing.assert_array_equal(got, expected)
 
 
+def _scan_fixed(rng: np.random.Generator, how: How) -> None:
+    x = rng.standard_normal(70_001).astype(np.float32)
+    got = gpuprims.scan(x, determinism="device", **how)
+    assert_equal(got, gpuprims.scan(x, determinism="device", device="reference"))
+
+
 def _scan_rows(rng: np.random.Generator, how: How) -> None:
     for columns in (3, 130):
         x = random_values(rng, np.int16, (1030, columns))
@@ -221,6 +227,7 @@ CALLS: dict[str, tuple[Callable[[np.random.Generator, How], None], int]] = {
     "scan_rows": (_scan_rows, 16),
     "scan_round_robin": (_scan_all, 4),
     "scan_lookback": (_scan_all, 4),
+    "scan_fixed_round_robin": (_scan_fixed, 4),
     "compact_round_robin": (_compact, 4),
     "histogram_partitioned": (_histogram, 4),
     "segments_shares": (_segments, 16),

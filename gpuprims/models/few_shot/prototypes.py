@@ -97,10 +97,11 @@ class Prototypes(BySimilarity):
         self._validate_params()
         samples = samples_of(self, X, y, sample_weight)
         features, device, count = samples.features, samples.device, len(self.classes_)
+        home = features.home
         codes, numbers = samples.codes.reshape(-1, 1), np.arange(count, dtype=samples.dtype).reshape(1, -1)
         weights = samples.weights.reshape(-1, 1)
-        members = map_elements(of_class, weights, codes, device.asarray(numbers), device=device)
-        sums = device.driver.empty((count, features.shape[1]), samples.dtype)
+        members = map_elements(of_class, weights, codes, home.asarray(numbers), device=device)
+        sums = home.empty((count, features.shape[1]), samples.dtype)
         features.write_gradient(members, sums)
         totals = device.to_host(reduce(members, axis=0, device=device)).astype(np.float64)
         if not totals.all():
