@@ -39,7 +39,7 @@ _STYLE = {
 _SWEEPS = ("histogram", "throughput", "latency")
 _PAGES = {
     "h200": ("cuda-nvidia-h200", ("ladder", "rungs", "two-kernels", "threads", "figure-12", *_SWEEPS)),
-    "cpu": ("opencl-amd-epyc-intel", ("ladder", "threads", "figure-12", *_SWEEPS)),
+    "cpu": ("opencl-amd-epyc-intel", ("ladder", "threads", "figure-12", "convergence", *_SWEEPS)),
 }
 
 
