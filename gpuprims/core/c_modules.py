@@ -78,7 +78,9 @@ class CModule:
     ``prepare`` gets the module before its first use. Calls that are kept have functions of modules ``in_calls``.
     """
 
-    def __init__(self, source: Path, prepare: Callable[[Any], None], *, in_calls: bool = True) -> None:
+    def __init__(
+        self, source: Path, prepare: Callable[[Any], None] = lambda calls: None, *, in_calls: bool = True
+    ) -> None:
         self.source, self._prepare, self._in_calls = source, prepare, in_calls
         self.calls: Any = None
         self._asked = False

@@ -45,8 +45,3 @@ def reads_in_place(device: Device) -> bool:
 def home_of(array: Any, device: Device) -> Home:
     """Return where an array lies that kernels of the device read."""
     return Home(device, isinstance(array, np.ndarray) and reads_in_place(device))
-
-
-def beside(array: Any, host: np.ndarray, device: Device) -> Any:
-    """Return a host array where another array is, on the host or on the device."""
-    return host if isinstance(array, np.ndarray) else device.asarray(host)

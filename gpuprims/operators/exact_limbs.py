@@ -76,12 +76,13 @@ class Limbs(NamedTuple):
     def finish(self, limbs: Sequence[Any]) -> Any:
         """Return the float nearest to a sum; of two, the even one."""
         # Digits between -2^31 and 2^31: those below a digit are together smaller than it, unless it is zero.
-        digits, carry = list[Any](), None
+        digits = list[Any]()
+        carry: Any = None
         for limb in limbs:
             own = limb if carry is None else limb + carry
             digits.append(own.astype(np.int32).astype(np.float64))
             carry = own + (1 << _BITS - 1) >> _BITS
-        digits.append(carry.astype(np.int32).astype(np.float64))  # type: ignore[union-attr]  # there is a limb
+        digits.append(carry.astype(np.int32).astype(np.float64))
         # The sum of digits from the lowest one on, and what its roundings lost.
         total, lost = digits[0], list[Any]()
         for k, digit in enumerate(digits[1:], 1):
@@ -134,7 +135,7 @@ def unpacked_places(packed: int) -> tuple[int, int]:
 
 
 def window_of(exponent: int, below: int, count: int, dtype: Dtype) -> Window | None:
-    """Return the window for ``count`` elements of which :func:`places_of` has the maxima; None if there is none."""
+    """Return the window of ``count`` elements, from the maxima that :func:`places_of` gives; None if it is too wide."""
     form = format_of(dtype)
     carries = max(count - 1, 1).bit_length()
     if exponent == form.specials or carries > _SUMMED - _BITS:

@@ -14,7 +14,7 @@ from gpuprims.core.c_modules import CModule
 from gpuprims.core.device import Device
 from gpuprims.core.layout import Form
 
-EXTREMES = CModule(Path(__file__).with_name("extremes.c"), lambda calls: None)
+EXTREMES = CModule(Path(__file__).with_name("extremes.c"))
 # Bytes that one core searches in less time than a kernel on several.
 _MOST_BYTES = 2**21  # rows: by_numpy-in-c
 # As in extremes.c: how an array is searched.

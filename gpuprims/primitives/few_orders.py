@@ -10,7 +10,7 @@ import numpy as np
 from gpuprims.core.c_modules import CModule
 from gpuprims.core.device import Device
 
-ORDERS = CModule(Path(__file__).with_name("orders.c"), lambda calls: None)
+ORDERS = CModule(Path(__file__).with_name("orders.c"))
 MOST_PIVOTS = 16  # as in orders.c
 _DTYPES = frozenset(map(np.dtype, ("?", "b", "B", "h", "H", "i", "I", "l", "L", "q", "Q", "f", "d")))
 

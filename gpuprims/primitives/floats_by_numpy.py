@@ -15,7 +15,7 @@ from gpuprims.core.by_numpy import Few
 from gpuprims.core.c_modules import CModule
 from gpuprims.core.device import Device
 
-FLOATS = CModule(Path(__file__).with_name("floats.c"), lambda calls: None)
+FLOATS = CModule(Path(__file__).with_name("floats.c"))
 # Most elements that are folded so, with the module in C and without it. Rows: by_numpy-floats.
 _FEW_IN_C, _FEW = Few(near=2**15, woken=2**15), Few(near=0, woken=2**15)
 # As in reduce_cpu_chunks.cl: bytes of all lanes, elements of a run in each, and those that are folded at once.

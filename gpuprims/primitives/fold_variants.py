@@ -136,7 +136,7 @@ class ScanVariant(Variant):
 
     @property
     def most_groups(self) -> int:
-        """Most groups of which a work-item's group can read all aggregates since its last elements."""
+        """The most groups whose aggregates a group can read at once, from one of its turns to the next."""
         most = self.looks * self.block
         return (most - self.run) // self.told if self.in_stretches else most
 

@@ -176,6 +176,31 @@ static PyArrayObject *elements_of(PyObject *given) {
     return NULL;
 }
 
+/* Return new memory for the words of a row of n elements, and behind them for their sort and its order; NULL with an error. */
+static word_t *room_for(const npy_intp n) {
+    word_t *const words = PyMem_RawMalloc(4 * n * sizeof(word_t) + 1);
+    if (!words) PyErr_NoMemory();
+    return words;
+}
+
+/* Return the order behind words: as it is before a sort. */
+static npy_uint32 *order_of(word_t *words, const npy_intp n) {
+    npy_uint32 *const order = (npy_uint32 *)(words + 3 * n);
+    for (npy_intp i = 0; i < n; i++) order[i] = (npy_uint32)i;
+    return order;
+}
+
+static void write_order(const npy_uint32 *order, const npy_intp n, npy_int64 *to) {
+    for (npy_intp i = 0; i < n; i++) to[i] = order[i];
+}
+
+/* Return the words of an array of one row, in memory as of room_for. */
+static word_t *words_of_row(PyArrayObject *x, const int descending) {
+    word_t *const words = room_for(PyArray_SIZE(x));
+    if (words) words_of(x)(PyArray_DATA(x), PyArray_SIZE(x), descending ? ~(word_t)0 : 0, words);
+    return words;
+}
+
 PyDoc_STRVAR(indices_doc, "indices(keys, descending): the indices of a stable sort of each row.");
 
 static PyObject *indices(PyObject *module, PyObject *const *arguments, Py_ssize_t given) {
@@ -188,33 +213,20 @@ static PyObject *indices(PyObject *module, PyObject *const *arguments, Py_ssize_
     if (descending < 0) return NULL;
     const npy_intp n = PyArray_DIM(x, PyArray_NDIM(x) - 1), size = PyArray_SIZE(x);
     PyArrayObject *found = (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(x), PyArray_DIMS(x), NPY_INT64);
-    word_t *const words = found ? PyMem_RawMalloc(4 * n * sizeof(word_t) + 1) : NULL;
+    word_t *const words = found ? room_for(n) : NULL;
     if (!words) {
         Py_XDECREF(found);
-        return PyErr_NoMemory();
+        return NULL;
     }
-    npy_uint32 *const order = (npy_uint32 *)(words + 3 * n);
     const words_t fill = words_of(x);
     for (npy_intp begin = 0; begin < size; begin += n) {
         fill(PyArray_BYTES(x) + begin * PyArray_ITEMSIZE(x), n, descending ? ~(word_t)0 : 0, words);
-        for (npy_intp i = 0; i < n; i++) order[i] = (npy_uint32)i;
+        npy_uint32 *const order = order_of(words, n);
         sort_indices(words, order, n, words + n);
-        npy_int64 *const to = (npy_int64 *)PyArray_DATA(found) + begin;
-        for (npy_intp i = 0; i < n; i++) to[i] = order[i];
+        write_order(order, n, (npy_int64 *)PyArray_DATA(found) + begin);
     }
     PyMem_RawFree(words);
     return (PyObject *)found;
-}
-
-/* Return new memory for the words of a row, and behind them room for its sort and its order; write the words. */
-static word_t *words_of_row(PyArrayObject *x, const int descending) {
-    const npy_intp n = PyArray_SIZE(x);
-    word_t *const words = PyMem_RawMalloc(4 * n * sizeof(word_t) + 1);
-    if (words)
-        words_of(x)(PyArray_DATA(x), n, descending ? ~(word_t)0 : 0, words);
-    else
-        PyErr_NoMemory();
-    return words;
 }
 
 PyDoc_STRVAR(groups_doc, "groups(keys): the indices of a stable sort of one row, and where each group of equal keys begins in "
@@ -230,8 +242,7 @@ static PyObject *groups(PyObject *module, PyObject *given) {
     }
     word_t *const words = words_of_row(x, 0);
     if (!words) return NULL;
-    npy_uint32 *const order = (npy_uint32 *)(words + 3 * n);
-    for (npy_intp i = 0; i < n; i++) order[i] = (npy_uint32)i;
+    npy_uint32 *const order = order_of(words, n);
     sort_indices(words, order, n, words + n);
     npy_intp size = n, ends = n > 0;
     for (npy_intp i = 1; i < n; i++) ends += words[order[i]] != words[order[i - 1]];
@@ -239,11 +250,10 @@ static PyObject *groups(PyObject *module, PyObject *given) {
     PyObject *found = PyArray_SimpleNew(1, &size, NPY_INT64), *offsets = PyArray_SimpleNew(1, &with_end, NPY_INT64);
     PyObject *both = found && offsets ? PyTuple_Pack(2, found, offsets) : NULL;
     if (both) {
-        npy_int64 *const to = PyArray_DATA((PyArrayObject *)found), *begins = PyArray_DATA((PyArrayObject *)offsets);
-        for (npy_intp i = 0; i < n; i++) {
-            to[i] = order[i];
+        npy_int64 *begins = PyArray_DATA((PyArrayObject *)offsets);
+        write_order(order, n, PyArray_DATA((PyArrayObject *)found));
+        for (npy_intp i = 0; i < n; i++)
             if (!i || words[order[i]] != words[order[i - 1]]) *begins++ = i;
-        }
         *begins = n;
     }
     Py_XDECREF(found);
@@ -275,11 +285,9 @@ static PyObject *segments(PyObject *module, PyObject *const *arguments, Py_ssize
     if (!words) return NULL;
     PyArrayObject *found = (PyArrayObject *)PyArray_SimpleNew(1, &n, NPY_INT64);
     if (found) {
-        npy_uint32 *const order = (npy_uint32 *)(words + 3 * n);
-        for (npy_intp i = 0; i < n; i++) order[i] = (npy_uint32)i;
+        npy_uint32 *const order = order_of(words, n);
         for (npy_intp o = 0; o < count; o++) sort_indices(words, order + ends[o], ends[o + 1] - ends[o], words + n);
-        npy_int64 *const to = PyArray_DATA(found);
-        for (npy_intp i = 0; i < n; i++) to[i] = order[i];
+        write_order(order, n, PyArray_DATA(found));
     }
     PyMem_RawFree(words);
     return (PyObject *)found;

@@ -24,9 +24,8 @@ from gpuprims.models.logreg.progress import Monitor, Settings
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 
-# Fewest weights whose vectors stay on the device (measurements.md, vectors on the device). Beside samples that a CPU
-# reads in place, SciPy's solver takes less time for any number of them (small fits in place).
-_FEWEST, _FEWEST_IN_PLACE = 8192, np.inf
+# Fewest weights whose vectors stay on the device (measurements.md, vectors on the device).
+_FEWEST = 8192
 # Steps that are remembered, as in SciPy.
 _HISTORY = 10
 # Most points of a line search, and the shares of the first slope that a decrease must reach and the slope fall to.
@@ -45,8 +44,8 @@ def lbfgs(objective: Objective, start: np.ndarray, settings: Settings, monitor: 
     """
     if asks_for_device():  # SciPy's has products by BLAS
         return newton.solve_in_two_precisions(minimise, minimise, objective, start, settings, monitor)
-    fewest = _FEWEST_IN_PLACE if objective.home.on_host else _FEWEST
-    if objective.size < fewest or not objective.device.capabilities.fp64:
+    # Beside samples that a CPU reads in place, SciPy's takes less time (measurements.md, small fits in place).
+    if objective.home.on_host or objective.size < _FEWEST or not objective.device.capabilities.fp64:
         return newton.lbfgs(objective, start, settings, monitor)
     return newton.solve_in_two_precisions(minimise, newton.lbfgs_standardised, objective, start, settings, monitor)
 

@@ -25,7 +25,7 @@ _MAX_RANGE = 4096
 _CHARACTER, _WORD = np.dtype(np.uint32), np.dtype(np.uint64)
 # Objects among which there must be equal ones, for all of them to be looked up by their addresses.
 _SAMPLE = 1024
-TEXTS = CModule(Path(__file__).with_name("texts.c"), lambda calls: None, in_calls=False)
+TEXTS = CModule(Path(__file__).with_name("texts.c"), in_calls=False)
 
 
 def encoded(label: str, labels: np.ndarray, classes: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:

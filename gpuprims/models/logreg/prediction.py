@@ -14,7 +14,7 @@ from gpuprims.core.device import Device
 from gpuprims.core.operands import Operands
 from gpuprims.models.checks import OwnErrors, check_fitted
 from gpuprims.models.device_arrays import like_samples, to_host
-from gpuprims.models.in_place import beside
+from gpuprims.models.in_place import home_of
 from gpuprims.models.inputs import all_finite, features_of
 from gpuprims.models.logreg.samples import host_labels
 from gpuprims.models.logreg.softmax import row_terms, softmax
@@ -122,7 +122,7 @@ class LinearScores:
         operands, scores, constants = self._scores(X)
         device = operands.device
         if scores.shape[1] == 1:
-            sign = beside(scores, np.array([[-1, 1]], scores.dtype), device)
+            sign = home_of(scores, device).asarray(np.array([[-1, 1]], scores.dtype))
             return _like_samples(X, operands, map_elements(binary, scores, constants, sign, device=device))
         return _like_samples(X, operands, multinomial(device, map_elements("z + b", scores, constants, device=device)))
 
@@ -163,7 +163,7 @@ class LinearScores:
             scores = features.scores(features.home.asarray(self.coef_))
         if not all_finite(scores, device):  # as of features with NaN or infinity, or by overflow
             features_of(self, X, reset=False)
-        return operands, scores, beside(scores, self.intercept_.reshape(1, -1), device)
+        return operands, scores, features.home.asarray(self.intercept_.reshape(1, -1))
 
 
 def _like_samples(X: Any, operands: Operands, result: Any) -> Any:

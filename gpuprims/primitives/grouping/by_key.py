@@ -12,12 +12,13 @@ import numpy as np
 from gpuprims.core.determinism import asks_for_device
 from gpuprims.core.device import Device
 from gpuprims.core.outputs import each_result
+from gpuprims.core.warm_calls import WarmCalls
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.expressions import trace
 from gpuprims.operators import OPERATORS, Op, as_map, make_folding
 from gpuprims.primitives.beginnings import copied_to_out
 from gpuprims.primitives.found import must_find
-from gpuprims.primitives.grouping.few_keys import FewKeys, folding_few, folds_of_few, scanning_few, scans_of_few
+from gpuprims.primitives.grouping.few_keys import computed_few, folding_few, is_plain, locates, scanning_few
 from gpuprims.primitives.grouping.groups import Groups
 from gpuprims.primitives.grouping.indices import scatter
 from gpuprims.primitives.map import map as map_arrays
@@ -27,10 +28,9 @@ from gpuprims.primitives.texts import refuse_text
 
 # Folds or scans arrays of one axis in segments; takes the keywords ``segments`` and ``device``.
 Fold = Callable[..., Any]
-_LOCATING = ("argmin", "argmax", "nanargmin", "nanargmax")
 # From the index of an element before the sort, and the index after it, which may be -1.
 _FOUND = trace(lambda index, place: np.where(place < 0, -1, index.astype(np.int64)), 2)
-_REDUCES, _SCANS = FewKeys("reduce"), FewKeys("scan")
+_REDUCES, _SCANS = WarmCalls(), WarmCalls()
 
 
 def reduce_by(
@@ -54,9 +54,9 @@ def reduce_by(
     call, plain = (*arrays, keys), dtype is None and variant is None
     key = None
     few = plain and len(arrays) == 1 and mapped is out is where is initial is None and ddof == 0 and not compensated
-    few = few and _is_plain(op) and all(value is None for value in refused.values())
+    few = few and is_plain(op) and all(value is None for value in refused.values())
     if few:
-        key, call, run = _REDUCES.find(op, call, device)
+        key, call, run = _REDUCES.find_into(op, call, None, device)
         if run is not None:
             return run(call)
     check_by_key("reduce", arrays, **refused)
@@ -71,19 +71,14 @@ def reduce_by(
 def _reduce_few(fold: Fold, op: Op, key: Any, arrays: tuple[Any, ...], device: str | Device | None) -> Any:
     """Return the folds of few elements by plain keys, and keep how; NotImplemented if kernels compute them."""
     x, by = arrays
-    groups = groups_for("reduce", (x,), by, op, device)
-    operands, (values, keys) = groups.operands, groups.operands.natives
-    own, call = groups.device, partial(fold, op=op)
-    folds = folds_of_few(op, operands, [values], keys, call)
-    if folds is None:
-        return NotImplemented
+    operands, call = groups_for("reduce", (x,), by, op, device).operands, partial(fold, op=op)
+    (values, keys), own = operands.natives, operands.device
 
     def kernels(given: Sequence[Any]) -> Any:
         return reduce_by_key(tuple(given[:1]), given[1], call, op, None, own, plain=True)
 
-    compute = folding_few(own, keys, folds, keyed=False, located=locates(op))
-    found = _REDUCES.first(key, operands, compute, kernels)
-    return found if found is NotImplemented else each_result(operands.to_caller, found)
+    compute = folding_few(op, operands, [values], keys, call, keyed=False)
+    return computed_few(_REDUCES, key, operands, compute, kernels)
 
 
 def scan_by(
@@ -105,9 +100,9 @@ def scan_by(
     """Return what ``scan(by=)`` does; ``refused`` keywords have no meaning beside keys."""
     call, key = (*arrays, keys), None
     few = len(arrays) == 1 and mapped is dtype is out is variant is where is initial is None
-    few = few and _is_plain(op) and type(inclusive) is bool and all(value is None for value in refused.values())
+    few = few and is_plain(op) and type(inclusive) is bool and all(value is None for value in refused.values())
     if few:
-        key, call, run = _SCANS.find((op, inclusive), call, device)
+        key, call, run = _SCANS.find_into((op, inclusive), call, None, device)
         if run is not None:
             return run(call)
     check_by_key("scan", arrays, **refused)
@@ -124,18 +119,14 @@ def _scan_few(
 ) -> Any:
     """Return the scans of few elements by plain keys, and keep how; NotImplemented if kernels compute them."""
     x, by = arrays
-    groups = groups_for("scan", (x,), by, op, device, ordered=True)
-    operands, (values, keys) = groups.operands, groups.operands.natives
-    own, call = groups.device, partial(fold, op=op, inclusive=inclusive)
-    scans = scans_of_few(op, inclusive, operands, [values], keys, call)
-    if scans is None:
-        return NotImplemented
+    operands = groups_for("scan", (x,), by, op, device, ordered=True).operands
+    (values, keys), own, call = operands.natives, operands.device, partial(fold, op=op, inclusive=inclusive)
 
     def kernels(given: Sequence[Any]) -> Any:
         return scan_by_key(tuple(given[:1]), given[1], call, op, None, own)
 
-    found = _SCANS.first(key, operands, scanning_few(own, keys, scans, located=locates(op)), kernels)
-    return found if found is NotImplemented else each_result(operands.to_caller, found)
+    compute = scanning_few(op, inclusive, operands, [values], keys, call)
+    return computed_few(_SCANS, key, operands, compute, kernels)
 
 
 def reduce_by_key(
@@ -221,13 +212,3 @@ def folded(groups: Groups, values: list[Any], fold: Fold, op: Op) -> Any:
         index = take(groups.order, results, mode="clip", device=groups.device)
         return map_arrays(_FOUND, index, results, device=groups.device)
     return results
-
-
-def _is_plain(op: Any) -> bool:
-    """Return True for the name of an operator that finds something in each group of elements."""
-    return type(op) is str and op not in ("nanargmin", "nanargmax")
-
-
-def locates(op: Op) -> bool:
-    """Return True for argmin, argmax and those that leave NaN out."""
-    return op in [OPERATORS[name] for name in _LOCATING]

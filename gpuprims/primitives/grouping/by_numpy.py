@@ -11,7 +11,7 @@ import numpy as np
 from gpuprims.core.by_numpy import Compute, Few, noticed
 from gpuprims.core.layout import contiguous
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.warm_calls import Key, WarmCalls, computing
+from gpuprims.core.warm_calls import Key, Run, WarmCalls, computing
 from gpuprims.primitives.grouping.indices import index_dtype
 from gpuprims.primitives.sort.by_numpy import sorts_by_numpy
 
@@ -35,13 +35,18 @@ def computed_by_numpy(
     Return NotImplemented if the bits may differ; then ``kernels`` compute it.
     """
     label, device = operands.label, operands.device
-    compute = noticed(operands.driver, label, compute)
+
+    def otherwise(arrays: Sequence[Any]) -> Any:
+        return kernels(as_operands(label, tuple(arrays), device))
+
+    return computed_and_kept(operands, compute, otherwise, warm, key)
+
+
+def computed_and_kept(operands: Operands, compute: Compute, otherwise: Run, warm: WarmCalls, key: Key | None) -> Any:
+    """Let NumPy compute a call, and later ones with the same key; ``otherwise`` takes the arrays of these."""
+    compute = noticed(operands.driver, operands.label, compute)
     if operands.as_given:
-
-        def otherwise(arrays: Sequence[Any]) -> Any:
-            return kernels(as_operands(label, tuple(arrays), device))
-
-        warm.keep_run(key, computing(device, compute, otherwise))
+        warm.keep_run(key, computing(operands.device, compute, otherwise))
     return compute(*operands.natives)
 
 

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpuprims.core.by_numpy import ByNumPy, Compute, noticed
+from gpuprims.core.by_numpy import ByNumPy, Compute
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands
+from gpuprims.core.outputs import each_result
 from gpuprims.core.registry import REGISTRY
-from gpuprims.core.warm_calls import Key, Run, WarmCalls, computing
-from gpuprims.operators import Op
+from gpuprims.core.warm_calls import Key, Run, WarmCalls
+from gpuprims.operators import OPERATORS, Op
+from gpuprims.primitives.grouping.by_numpy import computed_and_kept
 from gpuprims.primitives.grouping.few_groups import grouping, takes_few_keys
 from gpuprims.primitives.segments.offsets import MADE
 from gpuprims.primitives.segments.plan import SegmentsRequest, plan_by_offsets
@@ -27,35 +29,29 @@ from gpuprims.primitives.segscan.plan import SegmentedScanRequest, plan_segscan
 # Folds or scans an array of one axis in segments; takes the keywords ``segments`` and ``device``.
 Fold = Callable[..., Any]
 _INT64 = np.dtype(np.int64)
+_LOCATING = ("argmin", "argmax", "nanargmin", "nanargmax")
 
 
-class FewKeys:
-    """The calls of one function on few elements; ``kernels`` take those that NumPy declines."""
-
-    def __init__(self, label: str) -> None:
-        self._label, self._warm = label, WarmCalls()
-
-    def find(
-        self, keywords: Any, arrays: tuple[Any, ...], device: Any
-    ) -> tuple[Key | None, tuple[Any, ...], Run | None]:
-        """Return the key of a call, its arrays, and what runs it if there was one like it."""
-        return self._warm.find_into(keywords, arrays, None, device)
-
-    def first(self, key: Key | None, operands: Operands, compute: Compute | None, kernels: Run) -> Any:
-        """Return the result of the first call of a key, and keep how; NotImplemented if kernels compute it."""
-        if compute is None:
-            return NotImplemented
-        compute = noticed(operands.driver, self._label, compute)
-        if operands.as_given:
-            self._warm.keep_run(key, computing(operands.device, compute, kernels))
-        return compute(*operands.natives)
+def computed_few(warm: WarmCalls, key: Key | None, operands: Operands, compute: Compute | None, kernels: Run) -> Any:
+    """Return the results of a call, and keep how; NotImplemented without ``compute``, or if kernels have other bits."""
+    found = NotImplemented if compute is None else computed_and_kept(operands, compute, kernels, warm, key)
+    return found if found is NotImplemented else each_result(operands.to_caller, found)
 
 
-def folds_of_few(
-    op: Op, operands: Operands, values: Sequence[np.ndarray], keys: np.ndarray, fold: Fold
-) -> list[Compute] | None:
-    """Return how each array of values is folded in segments, after a sort; None for more elements.
+def is_plain(op: Any) -> bool:
+    """Return True for the name of an operator that finds something in each group of elements."""
+    return type(op) is str and op not in ("nanargmin", "nanargmax")
 
+
+def locates(op: Op) -> bool:
+    """Return True for argmin, argmax and those that leave NaN out."""
+    return op in [OPERATORS[name] for name in _LOCATING]
+
+
+def folding_few(op: Op, operands: Operands, values: Sequence[Any], keys: Any, fold: Fold, *, keyed: bool) -> Any:
+    """Return the function from values and keys, or with ``keyed`` from keys and values, to results for each key.
+
+    It is None if there are more elements, or keys that NumPy does not sort. With ``keyed``, distinct keys come first.
     NumPy or C folds where it has the kernels' bits, else ``fold``.
     """
 
@@ -63,44 +59,48 @@ def folds_of_few(
         request = SegmentsRequest(op, None, None, size)
         return plan_by_offsets(request, forms, None, 1, device, None, REGISTRY.generation)
 
-    return _in_segments(plan, operands, values, keys, fold)
+    finish = _folded_with_keys if keyed else _folded
+    return _computing(finish, plan, op, operands, values, keys, fold)
 
 
-def scans_of_few(
-    op: Op, inclusive: bool, operands: Operands, values: Sequence[np.ndarray], keys: np.ndarray, fold: Fold
-) -> list[Compute] | None:
-    """Return how each array of values is scanned in segments; see :func:`folds_of_few`."""
+def scanning_few(
+    op: Op, inclusive: bool, operands: Operands, values: Sequence[Any], keys: Any, scan: Fold
+) -> Compute | None:
+    """Return the function from values and keys to the results of a scan; see :func:`folding_few`."""
 
     def plan(forms: tuple[Form, ...], device: Device, size: int) -> LaunchPlan:
         request = SegmentedScanRequest(op, None, inclusive, None, size)
         return plan_segscan(request, forms, None, 1, device, None, REGISTRY.generation)
 
-    return _in_segments(plan, operands, values, keys, fold)
+    return _computing(_scanned, plan, op, operands, values, keys, scan)
 
 
-def _in_segments(
+def _computing(
+    finish: Callable[..., Any],
     plan_of: Callable[[tuple[Form, ...], Device, int], LaunchPlan],
+    op: Op,
     operands: Operands,
     values: Sequence[np.ndarray],
     keys: np.ndarray,
     fold: Fold,
-) -> list[Compute] | None:
+) -> Compute | None:
+    """Return the function from arrays to results by ``finish``, which takes how groups are found and folded."""
     size, device = keys.size, operands.device
-    if not takes_few_keys(operands, size):
+    if not takes_few_keys(operands, size) or (groups := grouping(device, keys.dtype, size)) is None:
         return None
 
     def folded(elements: np.ndarray, offsets: np.ndarray) -> Any:
         MADE.add(offsets)
         return fold(elements, segments=offsets, device=device)
 
-    found: list[Compute] = []
+    folds: list[Compute] = []
     for one in values:
         forms = contiguous(one.dtype, (size,), 1), contiguous(_INT64, (size + 1,), 1)
         plan = plan_of(forms, device, size)
         chosen, by = device.explain(plan.primitive, plan.traits).chosen, plan.by_numpy
         follows = by is not None and chosen is not None and _follows(by, chosen.tile, chosen.name, size)
-        found.append(by.compute if by is not None and follows else folded)
-    return found
+        folds.append(by.compute if by is not None and follows else folded)
+    return partial(finish, _Groups(groups, folds, locates(op)))
 
 
 def _follows(by: ByNumPy, tile: int, name: str, size: int) -> bool:
@@ -108,64 +108,50 @@ def _follows(by: ByNumPy, tile: int, name: str, size: int) -> bool:
     return by.variant is None or (by.variant == name and 2 * size <= tile)
 
 
-def folding_few(
-    device: Device, keys: np.ndarray, folds: Sequence[Compute], *, keyed: bool, located: bool
-) -> Compute | None:
-    """Return the function from values and keys, or with ``keyed`` from keys and values, to results for each key.
+class _Groups(NamedTuple):
+    """How keys are grouped, and how arrays of values are folded in groups."""
 
-    With ``keyed``, distinct keys come first. Results that are ``located`` are places, of which the indices are wanted.
-    """
-    groups = grouping(device, keys.dtype, keys.size)
-    if groups is None:
-        return None
-    return partial(_folded_with_keys if keyed else _folded, groups, folds, located)
+    find: Compute
+    folds: Sequence[Compute]
+    located: bool  # folds find places in groups, and elements' indices are wanted
+
+    def folded(self, keys: np.ndarray, values: Sequence[np.ndarray]) -> Any:
+        """Return the order of the elements, the offsets of groups and all results; NotImplemented if kernels fold."""
+        if (groups := self.find(keys.ravel())) is NotImplemented:
+            return NotImplemented
+        order, offsets = groups
+        results = list[Any]()
+        for fold, one in zip(self.folds, values, strict=True):
+            found = fold(one.take(order), offsets)
+            if found is NotImplemented:
+                return found
+            several = found if type(found) is tuple else (found,)
+            results += [order.take(places) for places in several] if self.located else several
+        return order, offsets, results
 
 
-def scanning_few(device: Device, keys: np.ndarray, scans: Sequence[Compute], *, located: bool) -> Compute | None:
-    """Return the function from values and keys to the results of a scan."""
-    groups = grouping(device, keys.dtype, keys.size)
-    return None if groups is None else partial(_scanned, groups, scans[0], located)
-
-
-def _folded(groups_of: Compute, folds: Sequence[Compute], located: bool, values: np.ndarray, keys: np.ndarray) -> Any:
-    if (groups := groups_of(keys.ravel())) is NotImplemented:
+def _folded(groups: _Groups, values: np.ndarray, keys: np.ndarray) -> Any:
+    if (found := groups.folded(keys, [values])) is NotImplemented:
         return NotImplemented
-    order, offsets = groups
-    found = folds[0](values.take(order), offsets)
-    return order.take(found) if located else found
+    return _alone_or_tuple(found[2])
 
 
-def _folded_with_keys(
-    groups_of: Compute, folds: Sequence[Compute], located: bool, keys: np.ndarray, *values: np.ndarray
-) -> Any:
-    if (groups := groups_of(keys.ravel())) is NotImplemented:
+def _folded_with_keys(groups: _Groups, keys: np.ndarray, *values: np.ndarray) -> Any:
+    if (found := groups.folded(keys, values)) is NotImplemented:
         return NotImplemented
-    order, offsets = groups
-    results = [keys.take(order.take(offsets[:-1]))]
-    for fold, one in zip(folds, values, strict=True):
-        found = fold(one.take(order), offsets)
-        if found is NotImplemented:
-            return found
-        if type(found) is tuple:
-            results.extend(found)
-        else:
-            results.append(order.take(found) if located else found)
-    return tuple(results)
+    order, offsets, results = found
+    return keys.take(order.take(offsets[:-1])), *results
 
 
-def _scanned(groups_of: Compute, scan: Compute, located: bool, values: np.ndarray, keys: np.ndarray) -> Any:
-    if (groups := groups_of(keys.ravel())) is NotImplemented:
+def _scanned(groups: _Groups, values: np.ndarray, keys: np.ndarray) -> Any:
+    if (found := groups.folded(keys, [values])) is NotImplemented:
         return NotImplemented
-    order, offsets = groups
-    found = scan(values.take(order), offsets)
-    if found is NotImplemented:
-        return found
-    back = [_to_places(order.take(one) if located else one, order, keys.shape) for one in _each(found)]
-    return tuple(back) if type(found) is tuple else back[0]
+    order, _, results = found
+    return _alone_or_tuple([_to_places(one, order, keys.shape) for one in results])
 
 
-def _each(results: Any) -> tuple[Any, ...]:
-    return results if type(results) is tuple else (results,)
+def _alone_or_tuple(results: list[Any]) -> Any:
+    return results[0] if len(results) == 1 else tuple(results)
 
 
 def _to_places(found: np.ndarray, order: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

@@ -9,16 +9,17 @@ from typing import Any
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.outputs import as_out
+from gpuprims.core.warm_calls import WarmCalls
 from gpuprims.errors import ArgumentError, ArrayError, quoted
 from gpuprims.operators import OPERATORS, Op, find_op
 from gpuprims.primitives.beginnings import to_out
 from gpuprims.primitives.found import must_find
-from gpuprims.primitives.grouping.by_key import folded, groups_for, locates
-from gpuprims.primitives.grouping.few_keys import FewKeys, folding_few, folds_of_few
+from gpuprims.primitives.grouping.by_key import folded, groups_for
+from gpuprims.primitives.grouping.few_keys import computed_few, folding_few, is_plain
 from gpuprims.primitives.grouping.groups import Groups
 from gpuprims.primitives.reduce import reduce
 
-_WARM = FewKeys("group_by")
+_WARM = WarmCalls()
 
 
 @named_keywords
@@ -74,12 +75,12 @@ def group_by(
     >>> gpuprims.group_by(keys, price, op="max", device="reference")
     (array([2, 7], dtype=int32), array([2., 3.], dtype=float32))
     """
-    key = None
-    if not unknown and out is None and type(op) is str:
-        key, given, run = _WARM.find(op, (keys, *values), device)
+    key, few = None, not unknown and out is None and is_plain(op)
+    if few:
+        key, given, run = _WARM.find_into(op, (keys, *values), None, device)
         if run is not None:
-            found: tuple[Any, ...] = run(given)
-            return found
+            known: tuple[Any, ...] = run(given)
+            return known
     if unknown:
         refuse_keywords("group_by", keywords_of(group_by), unknown)
     if not values:
@@ -92,25 +93,20 @@ def group_by(
         rule = f"group_by with {operator.name}: {operator.elements} arrays of values, its components"
         raise ArgumentError(f"{rule}; got {len(values)}")
     groups = groups_for("group_by", values, keys, operator, device, keyed=True)
-    if type(op) is str and out is None and operator.elements == 1 and not op.startswith("nanarg"):
-        found = _of_few(operator, key, groups)
-        if found is not NotImplemented:
-            return tuple(map(groups.operands.to_caller, found))
-    return _by_kernels(groups, op, operator, out)
+    found = _of_few(operator, key, groups) if few and operator.elements == 1 else NotImplemented
+    return _by_kernels(groups, op, operator, out) if found is NotImplemented else found
 
 
 def _of_few(op: Op, key: Any, groups: Groups) -> Any:
     """Return the keys and the results of few elements, and keep how; NotImplemented if kernels compute them."""
     *values, keys = groups.operands.natives
-    folds = folds_of_few(op, groups.operands, values, keys, partial(reduce, op=op))
-    if folds is None:
-        return NotImplemented
+    device, turned = groups.device, groups.operands.instead(keys, *values)
 
     def kernels(given: Sequence[Any]) -> Any:
         return _by_kernels(groups_for("group_by", tuple(given[1:]), given[0], op, device, keyed=True), op, op, None)
 
-    device, turned = groups.device, groups.operands.instead(keys, *values)
-    return _WARM.first(key, turned, folding_few(device, keys, folds, keyed=True, located=locates(op)), kernels)
+    compute = folding_few(op, groups.operands, values, keys, partial(reduce, op=op), keyed=True)
+    return computed_few(_WARM, key, turned, compute, kernels)
 
 
 def _by_kernels(groups: Groups, op: str | Op | Callable[..., Any], operator: Op, out: Any) -> tuple[Any, ...]:

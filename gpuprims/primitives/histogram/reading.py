@@ -164,7 +164,7 @@ class Reader(NamedTuple):
         work = self._work(sums)
         ends = self._ends(work, target, alone=alone, edges=edges, reports=reports)
         spec = self._spec(work, ends)
-        left = contiguous(ends.total, (1 if chosen.shares_histograms else work.rows, *work.places), ALIGNMENT)
+        left = contiguous(ends.total, (work.rows, *work.places), ALIGNMENT)
         fold, kernel = together(
             device,
             lambda: None if ends.is_target else self.fold(left, op, target, beside),
@@ -198,7 +198,7 @@ class Reader(NamedTuple):
             least = max(least, int(digits * width * _PER_DIGIT.get(sums, 1)))
         parts = group.parts(outputs * ranges, least, room.local)
         parts = max(parts, -(-size // (_MOST_CARRIED if sums == "relative" else MOST_COUNTED)))
-        rows = parts * (room.copies if histograms == "private" else 1)
+        rows = 1 if chosen.shares_histograms else parts * (room.copies if histograms == "private" else 1)
         places = outputs, planes_of(sums, weight), width
         return _Work(chosen, layout, values, map_, sums, vector, dtype, digits, places, room, ranges, parts, rows, here)
 
@@ -215,8 +215,7 @@ class Reader(NamedTuple):
         widened = sums == "counts" and outputs == work.rows == 1 and not chosen.shares_histograms
         left = _INT64 if widened or (work.digits > 1 and work.dtype != _FLOAT64) else work.dtype
         total = target.dtype if final else left
-        rows = 1 if chosen.shares_histograms else work.rows
-        is_target = final or (alone and total == target.dtype and (rows, outputs, planes) == (1, 1, 1))
+        is_target = final or (alone and total == target.dtype and (work.rows, outputs, planes) == (1, 1, 1))
         return _Ends(total, final, merged, is_target, edges and chosen.seeks, reports and merged)
 
     def _spec(self, work: _Work, ends: _Ends) -> HistogramSpec:

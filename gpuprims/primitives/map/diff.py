@@ -33,7 +33,7 @@ _WARM = WarmCalls()
 _SAME = trace(lambda element: element, 1)
 # Views along other axes than the first do not lie together, so that a map leaves them to kernels.
 _FEW = Few(near=0, woken=2**15)  # rows: by_numpy-diff
-DIFFERENCES = CModule(Path(__file__).with_name("differences.c"), lambda calls: None)
+DIFFERENCES = CModule(Path(__file__).with_name("differences.c"))
 _IN_C = frozenset(map(np.dtype, ("b", "B", "h", "H", "i", "I", "l", "L", "q", "Q", "f", "d")))
 _FEW_BYTES_IN_C = 2**18  # rows: differences-in-c
 
@@ -147,7 +147,8 @@ def _computes_few(operands: Operands, times: int, axis: int) -> Compute | None:
     if times == 1 and axis == array.ndim - 1 and array.dtype in _IN_C:
         calls, few = DIFFERENCES.serves(operands.driver), alone_or(_FEW_BYTES_IN_C // array.dtype.itemsize)
         if calls is not None and array.size <= few.most(operands.driver):
-            return calls.last_axis  # type: ignore[no-any-return]
+            in_c: Compute = calls.last_axis
+            return in_c
     if axis == 0 or array.size > _FEW.most(operands.driver):
         return None
     exact = is_exact(typed(differences(times, array.dtype.kind == "b"), (array.dtype,) * (times + 1)))

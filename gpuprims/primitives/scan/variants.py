@@ -44,7 +44,7 @@ _LEAST_MOVED = 16 << 10  # rows: queues-rows
 _MOST_IN_ORDER = TILE * TILE * TILE
 # Elements from which on fewer readings were measured to pay (row fixed_round_robin).
 _LONG = 2**20
-# Statuses that a group reads at once in that order, and bytes of a value, more of which would need too many registers.
+# The most statuses that a group reads at once in that order, and bytes of a value: more take too many registers.
 _LOOKED_UP, _MOST_BYTES = 1024, 8
 # Bytes of local memory for each work-item, in which a scan gathers packed elements (scanning.h).
 _STAGED = 32

@@ -17,7 +17,7 @@ from gpuprims.core.layout import Form
 Dtype = np.dtype[Any]
 # A search by NumPy waits for each comparison, unless the array is short.
 _FEW, _FEW_IN_SHORT, _SHORT = Few(near=2**9, woken=2**11), Few(near=2**12, woken=2**14), 2**5  # rows: by_numpy
-PLACES = CModule(Path(__file__).with_name("places.c"), lambda calls: None)
+PLACES = CModule(Path(__file__).with_name("places.c"))
 _FEW_IN_C = Few(near=2**12, woken=2**12)  # rows: by_numpy-places
 _IN_C = frozenset(map(np.dtype, ("float32", "float64", "int32", "int64")))
 # Keys compared with each of some elements, and those looked up in a table; how many these elements are at most.

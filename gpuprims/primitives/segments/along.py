@@ -122,7 +122,7 @@ class Lines(NamedTuple):
     def lie_apart(self, *, sums: bool) -> bool:
         """Return True if other elements lie between those of a row, and it pays to fold rows where they lie.
 
-        ``sums`` is for scans by addition: GPUs take less time for copies of others, and of what they reduce.
+        ``sums`` is True for scans by addition. On GPUs, other scans and reductions take less time on copies of rows.
         """
         on_cpu = self.operands.driver.capabilities.kind == "cpu"
         least = _SIDE_BY_SIDE if on_cpu else _SIDE_BY_SIDE_GPU

@@ -26,7 +26,7 @@ Dtype = np.dtype[Any]
 # Elements of folds; of extremes of floats, which are searched for zeros and NaN; and of scans.
 _FEW, _FEW_FLOATS = Few(near=2**11, woken=2**14), Few(near=0, woken=2**14)  # rows: by_numpy
 _FEW_SCANNED = Few(near=0, woken=2**15)  # rows: by_numpy
-SEGMENT_FLOATS = CModule(Path(__file__).with_name("segment_floats.c"), lambda calls: None)
+SEGMENT_FLOATS = CModule(Path(__file__).with_name("segment_floats.c"))
 # Elements of sums and products of floats; with an offset for each, one part of the kernel takes them.
 _FEW_IN_C = Few(near=2**11, woken=2**12)  # rows: by_numpy-floats
 _IN_ORDER = "cpu_runs"  # the kernel whose order they follow

@@ -27,7 +27,7 @@ _LEAST_BLOCK, _MOST_BLOCK, _LEAST_BESTS = 256, 512, 32  # rows: rows
 _ROOM, _PART, _FINE_PART = 64, 4, 4096  # rows: cpu_runs
 
 
-# One of so many elements is sampled, in rows of at least so many elements of which few are taken.
+# One of _SAMPLED elements is sampled, if rows are long, few elements are taken of each, and there are few rows.
 _SAMPLED, _LEAST_SAMPLED, _MOST_SAMPLED, _MOST_ROWS = 1024, 1 << 18, 1 << 13, 64
 
 
