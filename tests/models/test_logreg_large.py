@@ -22,8 +22,7 @@ from gpuprims.models.transposition import transposed
 @pytest.fixture
 def on_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     """Vectors of L-BFGS are on the device, for any number of weights."""
-    monkeypatch.setattr(device_lbfgs, "_FEWEST", 1)
-    monkeypatch.setattr(device_lbfgs, "_FEWEST_IN_PLACE", 1)
+    monkeypatch.setattr(device_lbfgs, "_stays_on_device", lambda _: True)
     monkeypatch.setattr(newton, "lbfgs", None)
 
 

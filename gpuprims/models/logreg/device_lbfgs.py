@@ -44,10 +44,17 @@ def lbfgs(objective: Objective, start: np.ndarray, settings: Settings, monitor: 
     """
     if asks_for_device():  # SciPy's has products by BLAS
         return newton.solve_in_two_precisions(minimise, minimise, objective, start, settings, monitor)
-    # Beside samples that a CPU reads in place, SciPy's takes less time (measurements.md, small fits in place).
-    if objective.home.on_host or objective.size < _FEWEST or not objective.device.capabilities.fp64:
+    if not _stays_on_device(objective):
         return newton.lbfgs(objective, start, settings, monitor)
     return newton.solve_in_two_precisions(minimise, newton.lbfgs_standardised, objective, start, settings, monitor)
+
+
+def _stays_on_device(objective: Objective) -> bool:
+    """Return whether vectors on the device take less time than SciPy's solver.
+
+    Not beside samples that a CPU reads in place (measurements.md, small fits in place).
+    """
+    return not objective.home.on_host and objective.size >= _FEWEST and objective.device.capabilities.fp64
 
 
 class _Point(NamedTuple):
