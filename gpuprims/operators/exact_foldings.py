@@ -1,7 +1,7 @@
 """Foldings whose sums of floats are exact, so that they are the same for any order of the elements.
 
 Integers add up the same in any order, and the result is rounded once. The integers are those of :mod:`.exact_words` for
-any floats, or those of :mod:`.exact_limbs` for floats in a window of bits. Any kernel that folds or scans can run the
+any floats, or those of :mod:`.exact_windows` for floats in a window of bits. Any kernel that folds or scans can run the
 folding.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.expressions.bits import complex_of
 from gpuprims.operators.dtypes import FLOAT32, FLOAT64, INT64, Dtype, Dtypes
-from gpuprims.operators.exact_limbs import Limbs, Window, packed_places, places_of
+from gpuprims.operators.exact_windows import Window, magnitudes_of, packed_exponents
 from gpuprims.operators.exact_words import Words
 from gpuprims.operators.folding import Folding, arguments_of, through
 from gpuprims.operators.portable import rounds
@@ -58,14 +58,14 @@ def exactly(folding: Folding, window: Window | None = None) -> Folding:
         whole = [complex_of(next(left), next(left)) if dtype in _PARTS else next(left) for dtype in values]
         return folding.finish(*whole, given[-1])
 
-    return through(folding, dtypes, load, fold, finish)
+    return through(folding, dtypes, load, fold, finish, exact=True)
 
 
 @lru_cache(maxsize=1024)
 def extent_of(folding: Folding) -> tuple[Folding, Dtype] | None:
     """Return the folding that finds the window of the elements, and their dtype; None for floats of several dtypes.
 
-    Its result has the maxima of both numbers of :func:`gpuprims.operators.exact_limbs.places_of`, packed.
+    Its result is that of :func:`gpuprims.operators.exact_windows.packed_exponents`.
     """
     kinds = {dtype for dtype in _numbers_in(folding.values) if dtype.kind == "f"}
     if len(kinds) != 1 or not adds_floats(folding):
@@ -76,14 +76,15 @@ def extent_of(folding: Folding) -> tuple[Folding, Dtype] | None:
 
     def load(*arguments: Any) -> Any:
         elements = zip(_elements_of(folding, arguments), floats, strict=True)
-        places = [places_of(element, kind) for element, is_float in elements if is_float]
-        return tuple(reduce(np.maximum, one) for one in zip(*places, strict=True))
+        magnitudes = [magnitudes_of(element, kind) for element, is_float in elements if is_float]
+        return tuple(reduce(np.maximum, one) for one in zip(*magnitudes, strict=True))
 
     def fold(*both: Any) -> Any:
         return np.maximum(both[0], both[2]), np.maximum(both[1], both[3])
 
     values, result, zero = (_UINT32,) * 2, (_UINT64,), np.uint32(0)
-    finish = typed(trace(lambda exponent, below, number: packed_places(exponent, below), 3), (*values, INT64), result)
+    packed = trace(lambda largest, smallest, number: packed_exponents(largest, smallest, kind), 3)
+    finish = typed(packed, (*values, INT64), result)
     loads = typed(trace(load, len(given)), given, values)
     folds = typed(trace(fold, 4), values * 2, values)
     return Folding(values, result, loads, folds, finish, (zero, zero)), kind
@@ -105,11 +106,11 @@ class _Integer:
         return parts[0]
 
 
-def _sum_of(dtype: Dtype, window: Window | None) -> Words | Limbs | _Integer:
+def _sum_of(dtype: Dtype, window: Window | None) -> Words | Window | _Integer:
     """Return how numbers of a dtype add up."""
     if dtype.kind != "f":
         return _Integer(dtype)
-    return Words(dtype) if window is None else Limbs(dtype, window)
+    return Words(dtype) if window is None else window
 
 
 def _numbers_in(values: Dtypes) -> list[Dtype]:

@@ -30,6 +30,8 @@ class Folding:
     better: TypedExpr | None = None
     # Compilers may merge a product with the sum that follows.
     contracted: bool = True
+    # No operation of the fold rounds, though its values are floats.
+    exact: bool = False
 
     @property
     def counts(self) -> bool:
@@ -126,7 +128,7 @@ def counting(plain: Folding, arrays: Dtypes, kept: Callable[..., Any] = lambda *
         return plain.finish(*given[1:-1], given[0])
 
     identity = (count.type(0), *plain.identity)
-    return through(plain, values, load, fold, finish, given=(*arrays, INT64), identity=identity)
+    return through(plain, values, load, fold, finish, given=(*arrays, INT64), identity=identity, exact=plain.exact)
 
 
 def through(
@@ -138,11 +140,12 @@ def through(
     *,
     given: Dtypes | None = None,
     identity: tuple[Any, ...] | None = None,
+    exact: bool = False,
 ) -> Folding:
     """Return a folding of the same arguments and results, whose values between have other dtypes.
 
     ``given`` are the dtypes of the arguments where ``load`` reads more of them than the folding's map; values begin as
-    zeros, or as ``identity``.
+    zeros, or as ``identity``. The new fold is ``exact`` if it never rounds.
     """
     given, count = given or arguments_of(folding.map), arguments_of(folding.finish)[-1]
     return replace(
@@ -153,6 +156,7 @@ def through(
         finish=typed(trace(finish, len(values) + 1), (*values, count), folding.outputs),
         identity=identity or tuple(dtype.type(0) for dtype in values),
         better=None,
+        exact=exact,
     )
 
 

@@ -44,7 +44,7 @@ def _is_same(node: Node) -> bool:
 
 def rounds(folding: Folding) -> bool:
     """Return True if the results of a fold depend on the order of its operations, but for NaN and signs of zeros."""
-    if folding.better is not None or all(value.kind in "biu" for value in folding.values):
+    if folding.exact or folding.better is not None or all(value.kind in "biu" for value in folding.values):
         return False
     computed = [node for node in folding.op.nodes if node.dtype.kind not in "biu"]
     return any(node.name not in ("argument", "where", *SELECTIONS) for node in computed)

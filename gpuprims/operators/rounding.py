@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.errors import DtypeError
+from gpuprims.expressions.bits import bits_of, float_of
 from gpuprims.operators.dtypes import Dtype, Dtypes
 from gpuprims.operators.op import Op
 
@@ -29,6 +30,16 @@ def fast_two_sum(a: Any, b: Any) -> tuple[Any, Any]:
     """Return the same if ``abs(a) >= abs(b)``, by T. J. Dekker, Numerische Mathematik 18 (1971)."""
     total = a + b
     return total, b - (total - a)
+
+
+def to_odd(total: Any, error: Any) -> Any:
+    """Return a float64 sum towards zero of its exact value, with the last bit set if there is an ``error``.
+
+    It can be rounded again: that is rounding to odd (S. Boldo and G. Melquiond, "Emulation of a FMA and Correctly
+    Rounded Sums", IEEE Transactions on Computers 57, 2008).
+    """
+    bits, more = bits_of(total), (error != 0).astype(np.uint64)
+    return float_of(bits - ((bits ^ bits_of(error)) >> 63 & more) | more)
 
 
 def _merge(p: tuple[Any, Any], q: tuple[Any, Any]) -> tuple[Any, Any]:

@@ -22,7 +22,7 @@ from gpuprims.core.shapes import broadcast_shapes
 from gpuprims.operators import Folding
 from gpuprims.operators.dtypes import Dtype
 from gpuprims.operators.exact_foldings import extent_of
-from gpuprims.operators.exact_limbs import Window, unpacked_places, window_of
+from gpuprims.operators.exact_windows import Window, unpacked_exponents, window_of
 from gpuprims.primitives.fold import plan_fold
 from gpuprims.primitives.levels import adds_words
 
@@ -60,7 +60,7 @@ class WindowedPlan(LaunchPlan):
         capturing = getattr(self.device.driver, "is_capturing", None)
         if captured_now() is not None or (capturing is not None and capturing()):
             return self.whole
-        window = window_of(*unpacked_places(int(find())), self.count, self.dtype)
+        window = window_of(*unpacked_exponents(int(find())), self.count, self.dtype)
         return self.whole if window is None else self.inside(window)
 
     def _for_operands(self, operands: Operands) -> LaunchPlan:
@@ -132,12 +132,12 @@ def in_window(
     plan_call: Callable[..., LaunchPlan],
     request: Any,
     *how: Any,
-    axis: int | None = None,
+    axes: Sequence[int] | None = None,
 ) -> LaunchPlan:
     """Return a plan that asks for the window of the elements of a call, if limbs may add them up; else ``whole``.
 
     ``plain`` is the call's folding before exact sums take its place, and ``forms`` are its own arrays, whose elements
-    add up along an ``axis``, or all. ``plan_call`` returns the plan of a request with a window, and ``how`` are its
+    add up along ``axes``, or all. ``plan_call`` returns the plan of a request with a window, and ``how`` are its
     other arguments.
     """
     device, shape = whole.device, broadcast_shapes(whole.primitive, [form.shape for form in forms])
@@ -154,7 +154,7 @@ def in_window(
     extent, dtype = found
     target = contiguous(_UINT64, (), whole.results[0].divides_address)
     finding = plan_fold(device, forms, [target], extent, shape, tuple(range(len(shape))), commutative=True)
-    count = math.prod(shape) if axis is None else shape[axis]
+    count = math.prod(shape if axes is None else [shape[axis] for axis in axes])
 
     def inside(window: Window) -> LaunchPlan:
         return plan_call(request._replace(window=window), *how)

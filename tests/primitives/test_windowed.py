@@ -1,4 +1,4 @@
-"""Calls at the level "order" by limbs of a window: the bits of the calls by all words, for any data and division."""
+"""Calls at the level "order" by numbers of a window: the bits of the calls by all words, for any data and division."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from kernel_cases import bits
 
 import gpuprims
 from gpuprims.core.program_cache import forget_calls
-from gpuprims.operators.exact_limbs import Window
+from gpuprims.operators.exact_limbs import Limbs
+from gpuprims.operators.exact_pairs import Pair
+from gpuprims.operators.exact_windows import Window
 from gpuprims.primitives import windowed
 
 SIZE = 1200
@@ -57,7 +59,8 @@ def data(rng: np.random.Generator, dtype: Any) -> Iterator[np.ndarray]:
     x = rng.standard_normal(SIZE).astype(dtype)
     yield x
     yield np.round(100 * x)
-    yield (x * 2.0 ** rng.integers(-60, 60, SIZE)).astype(dtype)  # too wide
+    for spread in (30, 40, 60) if dtype == np.float32 else (15, 30, 60):  # pairs that carry, limbs, and words
+        yield (x * 2.0 ** rng.integers(-spread, spread, SIZE)).astype(dtype)
     yield (x * np.finfo(dtype).smallest_subnormal * 1e3).astype(dtype)
     yield np.where(rng.random(SIZE) < 0.5, -0.0, 0.0).astype(dtype)
     special = x.copy()
@@ -117,9 +120,9 @@ def assert_bits_of_words(
             with least(monkeypatch, 1 << 60):
                 wide = CALLS[name](x, device="reference", determinism="order")
         assert bits(narrow[0]) == bits(narrow[1]) == bits(wide)
-    limbs = {window and window.limbs for window in windows}
-    assert None in limbs
-    assert len(limbs) > 1
+    assert None in windows
+    assert any(isinstance(window, Limbs) for window in windows)
+    assert any(isinstance(window, Pair) for window in windows)
 
 
 @pytest.mark.parametrize("name", FEW)
@@ -127,11 +130,11 @@ def test_devices_have_the_bits_of_the_reference(
     device: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, windows: list[Any], name: str
 ) -> None:
     with least(monkeypatch, 1):
-        for scale, _ in itertools.product((1.0, 2.0**-90, 2.0**90), range(2)):
-            x = (rng.standard_normal(SIZE) * scale * 2.0 ** rng.integers(-14, 14, SIZE)).astype(np.float32)
+        for scale, spread in itertools.product((1.0, 2.0**-80, 2.0**80), (14, 14, 30)):
+            x = (rng.standard_normal(SIZE) * scale * 2.0 ** rng.integers(-spread, spread, SIZE)).astype(np.float32)
             expected = CALLS[name](x, device="reference", determinism="order")
             assert bits(CALLS[name](x, device=device, determinism="order")) == bits(expected)
-    assert {window.limbs for window in windows} == {2}
+    assert {isinstance(window, Pair) and window.carries for window in windows} == {False, True}
 
 
 @pytest.mark.whole

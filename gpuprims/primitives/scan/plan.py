@@ -41,7 +41,7 @@ from gpuprims.operators import (
     masked_map,
     unfinished,
 )
-from gpuprims.operators.exact_limbs import Window
+from gpuprims.operators.exact_windows import Window
 from gpuprims.primitives.axes import axes_of, flipped, in_fortran_order
 from gpuprims.primitives.fold import plan_fold, plan_scan, sample_rows
 from gpuprims.primitives.fold_by_numpy import scans_by_numpy
@@ -186,7 +186,7 @@ def plan_call(
     plan = plan_scan(*what, commutative=commutative, inclusive=inclusive, place=place, grouped=grouped)
     if request == ScanRequest(request.op, inclusive=inclusive, axis=axis, dtype=request.dtype):
         plan.by_numpy = scans_by_numpy(device, _FEW, request.op, forms[0], axis, inclusive, folding.outputs[0])
-    return plan if request.carried else in_window(plan, plain, forms[:own], plan_call, request, *how, axis=axis)
+    return plan if request.carried else in_window(plan, plain, forms[:own], plan_call, request, *how, axes=axes)
 
 
 def _counting_down(folding: Folding, arrays: tuple[np.dtype[Any], ...], last: int) -> Folding:

@@ -56,6 +56,7 @@ def segmented(plain: Folding, arrays: tuple[Any, ...], marks: tuple[Any, ...]) -
         finish=typed(trace(finish, len(values) + 1), (*values, given_as), plain.outputs),
         identity=(np.False_, *(count.type(0),) * counts, *plain.identity),
         contracted=plain.contracted,
+        exact=plain.exact,
     )
     with np.errstate(all="ignore"):
         nothing = plain.finish(*plain.identity, given_as.type(0))

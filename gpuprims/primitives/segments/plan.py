@@ -21,7 +21,7 @@ from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.expressions import Expr
 from gpuprims.operators import Folding, Op, as_map, find_op, make_folding
-from gpuprims.operators.exact_limbs import Window
+from gpuprims.operators.exact_windows import Window
 from gpuprims.operators.portable import is_portable, rounds
 from gpuprims.primitives.fold import plan_scan
 from gpuprims.primitives.fold_variants import FoldVariant
@@ -139,7 +139,7 @@ def plan_by_marks(
     how: dict[str, Any] = {"place": place, "count": length, "grouped": request.op.commutative}
     plan = plan_scan(*what, commutative=False, inclusive=True, **how)
     given = forms, written, alignment, device, variant, generation
-    return in_window(plan, request.plain(arrays[:-2]), forms[:-2], plan_by_marks, request, *given, axis=axis)
+    return in_window(plan, request.plain(arrays[:-2]), forms[:-2], plan_by_marks, request, *given, axes=(axis,))
 
 
 @keeps_calls()

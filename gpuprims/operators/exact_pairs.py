@@ -1,0 +1,87 @@
+"""Exact sums in two float64, for floats whose bits lie in a window.
+
+An element is cut in two by adding 1.5 * 2^52 units of the upper part and subtracting them again (T. J. Dekker, "A
+floating-point technique for extending the available precision", Numerische Mathematik 18, 1971; S. M. Rump, T. Ogita
+and S. Oishi, "Accurate Floating-Point Summation Part I", SIAM Journal on Scientific Computing 31, 2008). Both parts are
+integers of their units, and a float64 has 53 bits for the sums of all elements. If the lower part needs more, a fold
+carries to the upper part. So each addition is exact, and a sum is rounded once: results have the bits of those by words
+(:mod:`.exact_words`). Every device has vectors of such additions, and no integer is converted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpuprims.operators.dtypes import FLOAT64, Dtype, Dtypes
+from gpuprims.operators.rounding import fast_two_sum, to_odd, two_sum
+
+# Bits that an upper part may have; a lower part that is not carried has one more for its sums.
+_UPPER, _SUMMED = 52, 53
+_TURN = 1.5 * 2.0**52
+# No float64 is as large as two to this power.
+_HIGHEST = 1024
+
+
+class Pair(NamedTuple):
+    """How floats of a dtype add up that are multiples of 2^first; see :class:`gpuprims.operators.exact_words.Words`.
+
+    An element leaves ``lower`` bits and a sign in the lower part.
+    """
+
+    dtype: Dtype
+    first: int
+    lower: int
+
+    @property
+    def dtypes(self) -> Dtypes:
+        """The dtypes of a sum."""
+        return FLOAT64, FLOAT64
+
+    @property
+    def carries(self) -> bool:
+        """True if folds carry from the lower part to the upper one."""
+        return self.lower == _SUMMED
+
+    def _upper(self, number: Any) -> Any:
+        """Return the multiple of the upper part's unit that is nearest to a number."""
+        turn = np.float64(_TURN * 2.0 ** (self.first + self.lower))
+        return (number + turn) - turn
+
+    def load(self, element: Any) -> tuple[Any, ...]:
+        """Cut a float in two."""
+        whole = element.astype(np.float64)
+        upper = self._upper(whole)
+        return upper, whole - upper
+
+    def fold(self, a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
+        """Add two sums."""
+        upper, lower = a[0] + b[0], a[1] + b[1]
+        if not self.carries:
+            return [upper, lower]
+        carry = self._upper(lower)
+        return [upper + carry, lower - carry]
+
+    def finish(self, parts: Sequence[Any]) -> Any:
+        """Return the float nearest to a sum; of two, the even one."""
+        if self.dtype == FLOAT64:
+            return parts[0] + parts[1]
+        add = fast_two_sum if self.carries else two_sum
+        return to_odd(*add(*parts)).astype(np.float32)
+
+
+def free_pair(dtype: Dtype, first: int, end: int, carries: int) -> Pair | None:
+    """Return the pair without carries for sums of 2^carries multiples of 2^first below 2^end; None if there is none."""
+    return _pair(dtype, first, end + carries, _SUMMED - carries)
+
+
+def carrying_pair(dtype: Dtype, first: int, end: int, carries: int) -> Pair | None:
+    """Return the pair that carries for the same sums; None if there is none."""
+    return _pair(dtype, first, end + carries, _SUMMED)
+
+
+def _pair(dtype: Dtype, first: int, end: int, lower: int) -> Pair | None:
+    fits = lower > 0 and end - first - lower <= _UPPER and first + lower + _SUMMED < _HIGHEST
+    return Pair(dtype, first, lower) if fits else None

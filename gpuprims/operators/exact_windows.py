@@ -1,0 +1,78 @@
+"""Exact sums of floats whose bits lie in a window: the way to hold them, chosen by the exponents of the elements.
+
+Few data need all bits that a sum of floats can have (:mod:`.exact_words`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpuprims.expressions.bits import bits_of
+from gpuprims.operators.dtypes import FLOAT32, Dtype
+from gpuprims.operators.exact_limbs import Limbs, limbs_of
+from gpuprims.operators.exact_pairs import Pair, carrying_pair, free_pair
+from gpuprims.operators.exact_words import Format, format_of
+
+_UINT32 = np.dtype(np.uint32)
+# All bits of a float's upper word but the sign.
+_MAGNITUDE = 0x7FFFFFFF
+# Windows begin at multiples of so many bits if they may: each begin has a launch plan of its own.
+_STEP = 16
+# Above all exponents.
+_ABOVE = 2048
+
+# How the elements of a call add up, if their bits are known.
+Window = Pair | Limbs
+
+
+def magnitudes_of(element: Any, dtype: Dtype) -> tuple[Any, Any]:
+    """Return 32 bits that rise with the magnitude of a float, and their negative; zeros for zero.
+
+    Maxima of both, over many floats, are those of the largest float and of the smallest that is not zero.
+    """
+    if dtype == FLOAT32:
+        upper = bits_of(element) & _MAGNITUDE
+    else:
+        upper = (bits_of(element) >> 32).astype(_UINT32) & _MAGNITUDE
+        upper = np.where(element == 0, np.uint32(0), upper | 1)
+    return upper, ~upper + 1
+
+
+def packed_exponents(largest: Any, smallest: Any, dtype: Dtype) -> Any:
+    """Return two exponents as one integer, for the maxima of both numbers of :func:`magnitudes_of`.
+
+    That of the largest float as it is stored, and how far that of the smallest is below ``_ABOVE``; 0 if all are zero.
+    """
+    mantissa = format_of(dtype).mantissa % 32
+    exponent = (~smallest + 1) >> mantissa
+    below = np.where(smallest == 0, np.uint32(0), _ABOVE - exponent)
+    return (largest >> mantissa).astype(np.uint64) << 32 | below.astype(np.uint64)
+
+
+def unpacked_exponents(packed: int) -> tuple[int, int]:
+    """Return what :func:`packed_exponents` packed."""
+    return packed >> 32, packed & 0xFFFFFFFF
+
+
+def lowest_power(form: Format) -> int:
+    """Return the power of two of the lowest bit of a float."""
+    return 2 - (1 << form.exponent - 1) - form.mantissa
+
+
+def window_of(exponent: int, below: int, count: int, dtype: Dtype) -> Window | None:
+    """Return how ``count`` elements add up, from what :func:`packed_exponents` packs; None if only words hold sums.
+
+    Two floats without carries take the least time, and limbs the most (docs/decisions/0041).
+    """
+    form = format_of(dtype)
+    if exponent == form.specials:
+        return None
+    carries = max(count - 1, 1).bit_length()
+    lowest = lowest_power(form)
+    first = lowest + max(_ABOVE - below - 1, 0) if below else lowest
+    end = lowest + form.mantissa + max(exponent, 1)
+    starts = first - (first - lowest) % _STEP, first
+    ways = (way(dtype, start, end, carries) for way in (free_pair, carrying_pair, limbs_of) for start in starts)
+    return next((way for way in ways if way is not None), None)
