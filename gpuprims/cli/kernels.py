@@ -45,7 +45,9 @@ CALLS = {
     "scan/rows": "scan({dtype}[{rows}, 16], op={op}, axis=1)",
     "scan/columns": "scan({dtype}[256, {rows}], op={op}, axis=0)",
     "scan/column_runs": "scan({dtype}[{rows}, 32], op={op}, axis=0)",
-    **dict.fromkeys(("scan/each", "scan/cpu_columns"), "scan({dtype}[16, {rows}], op={op}, axis=0)"),
+    **dict.fromkeys(
+        ("scan/each", "scan/cpu_columns", "scan/cpu_fixed_columns"), "scan({dtype}[16, {rows}], op={op}, axis=0)"
+    ),
     "scan/queues": "scan({dtype}[{long}], op={op})",
     "segments": "reduce({dtype}[{size}], op={op}, segments=range(0, {end}, {step}))",
     "segscan": "scan({dtype}[{size}], op={op}, segments=range(0, {end}, {step}))",

@@ -80,6 +80,13 @@ def _stretches_fit(at: Geometry) -> Refusal:
     return refuse
 
 
+def _rows_in_order(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse outputs of more elements than a tile of tiles has."""
+    if call.size <= TILE * TILE:
+        return None
+    return f"is for outputs of at most {TILE * TILE} elements; this call's have {call.size}"
+
+
 def _short(capabilities: Capabilities, call: CallTraits) -> str | None:
     """Yield outputs that do not give all groups a stretch; those of some thousand elements fill none."""
     if call.size >= _LONG:
@@ -234,6 +241,16 @@ VARIANTS = (
         scratch="levels",
         refuse=lambda at: first_refusal(double_precision, _hillis_steele_fits(at)),
         tunable=Tunable(geometries(BLOCKS, (1,)), _hillis_steele_fits),
+    ),
+    _SCAN.cpu(
+        "cpu_fixed_columns",
+        by_rows=True,
+        rank=6,
+        level="device",
+        in_fixed_order=True,
+        geometry=Geometry(1, TILE, 2),  # rows: cpu_fixed_columns
+        outputs_per_group=16,
+        refuse=lambda at: first_refusal(for_cpus, columns(16), double_precision, _rows_in_order),
     ),
     _SCAN.cpu(
         "cpu_fixed",
