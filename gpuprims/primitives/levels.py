@@ -5,8 +5,8 @@ from __future__ import annotations
 from gpuprims.core.determinism import asked_level, asks_for_device
 from gpuprims.operators import Folding
 from gpuprims.operators.exact_foldings import exactly
-from gpuprims.operators.exact_limbs import Window
 from gpuprims.operators.exact_products import multiplied_exactly
+from gpuprims.operators.exact_windows import Window
 from gpuprims.operators.portable import settled
 
 # What folds of parts whose number depends on the device may ask for.

@@ -27,6 +27,7 @@ from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, EmptyReductionError, quoted
 from gpuprims.expressions import Expr, computable, expression
 from gpuprims.operators import (
+    Folding,
     Initial,
     Op,
     altered,
@@ -39,6 +40,8 @@ from gpuprims.operators import (
     make_stages,
     masked_map,
 )
+from gpuprims.operators.dtypes import FLOAT64
+from gpuprims.operators.exact_windows import Window
 from gpuprims.operators.portable import rounds
 from gpuprims.primitives.axes import as_axis, axes_of, in_fortran_order
 from gpuprims.primitives.fold import plan_fold, sample_rows
@@ -52,8 +55,12 @@ from gpuprims.primitives.segments.planned import filling, own_segments, plan_seg
 from gpuprims.primitives.segments.shares import Keep, check, run_by_offsets, takes_offsets
 from gpuprims.primitives.slabs import FoldSlabs, slab_bytes
 from gpuprims.primitives.texts import refuse_text
+from gpuprims.primitives.windowed import in_window
 
 _FEW = Few(near=2**15, woken=2**16)  # rows: by_numpy
+# Elements of a result from which on kernels of exact sums take less time than a search for the window of all elements;
+# of float64 on CPUs.
+_FEW_EXACT, _FEW_WIDE_EXACT = 256, 2**17  # rows: windows
 
 
 class ReduceRequest(NamedTuple):
@@ -68,6 +75,7 @@ class ReduceRequest(NamedTuple):
     compensated: bool = False
     where: bool = False  # the last array is a mask, and the map passes it
     initial: Initial | None = None
+    window: Window | None = None  # of the bits of all elements, if they are known
 
     @property
     def operator(self) -> Op:
@@ -143,7 +151,8 @@ def plan_call(
     shape = broadcast_shapes("reduce", [form.shape for form in forms])
     axes = axes_of(request.axis, len(shape))
     function = as_map("reduce", request.map, len(forms))
-    folding = make_folding(operator, function, tuple(form.dtype for form in forms), request.dtype)
+    plain = make_folding(operator, function, tuple(form.dtype for form in forms), request.dtype)
+    folding = plain if request.window is None else at_level(plain, request.window)
     kept = tuple(1 if k in axes else n for k, n in enumerate(shape) if keepdims or k not in axes)
     results = [contiguous(output, kept, alignment) for output in folding.outputs]
     if in_fortran_order(forms, shape):
@@ -158,7 +167,15 @@ def plan_call(
     plan = plan_fold(device, forms, targets, folding, shape, axes, variant, commutative=operator.commutative)
     if request == ReduceRequest(request.op, axis=request.axis, keepdims=keepdims, dtype=request.dtype):
         plan.by_numpy = folds_by_numpy(device, _FEW, request.op, forms[0], axes, keepdims, folding.outputs[0])
+    if variant is None and math.prod(shape[axis] for axis in axes) < _few_exact(device, plain):
+        how = forms, written, alignment, device, variant, generation
+        return in_window(plan, plain, forms, plan_call, request, *how, axes=axes)
     return plan
+
+
+def _few_exact(device: Device, folding: Folding) -> int:
+    """Return how many elements of a result are too few for kernels of exact sums."""
+    return _FEW_WIDE_EXACT if folding.values == (FLOAT64,) and device.capabilities.kind == "cpu" else _FEW_EXACT
 
 
 def sample(call: Sample) -> LaunchPlan:

@@ -19,7 +19,7 @@ from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.expressions import Expr
 from gpuprims.operators import Folding, Op, as_map, counting, find_op, make_folding
-from gpuprims.operators.exact_limbs import Window
+from gpuprims.operators.exact_windows import Window
 from gpuprims.operators.portable import is_portable, rounds
 from gpuprims.primitives.levels import at_level, settled_here
 from gpuprims.primitives.segments.by_numpy import segment_sums_by_numpy

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sum_errors
-from kernel_cases import AFFINE, as_it_stands, bits
+from kernel_cases import AFFINE, as_it_stands, bits, need
 
 import gpuprims
 from gpuprims.primitives.fixed_trees import RUN, lanes_of
@@ -274,3 +274,27 @@ def test_exact_sums_along_axes_of_maps_and_of_masks(device: gpuprims.Device, rng
         assert bits(got) == bits(gpuprims.reduce(*turned, device="reference", **how))
     masked = gpuprims.reduce(x, where=mask, device=device, determinism="order")
     assert masked == np.float32(math.fsum(x[mask].astype(np.float64)))
+
+
+@pytest.mark.parametrize("op", ["sum", "min", "var"])
+def test_outputs_of_few_elements(device: gpuprims.Device, rng: np.random.Generator, op: str) -> None:
+    """Kernels for CPUs fold 64 elements and fewer of 16 outputs at once."""
+    for shape in ((1, 1), (40, 2), (17, 3), (100, 63), (33, 64), (15, 65), (3, 5, 7)):
+        x = rng.standard_normal(shape).astype(np.float32)
+        assert_same_bits(device, x, op=op, axis=-1)
+        assert_same_bits(device, x[..., ::-1], op=op, axis=-1)
+    assert_same_bits(device, np.zeros((20, 0), np.float32), axis=-1)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_exact_sums_of_few_elements(device: gpuprims.Device, rng: np.random.Generator, dtype: Any) -> None:
+    """Short rows add up in the window of all elements, or by kernels of exact sums; of wide windows by words."""
+    need(device, dtype)
+    for length in (2, 100, 255, 256):
+        for spread in (1, 60):
+            x = rng.standard_normal((9000 // length + 1, length)) * 2.0 ** rng.integers(-spread, spread, length)
+            x = x.astype(dtype)
+            got = gpuprims.reduce(x, axis=1, device=device, determinism="order")
+            expected = [float(sum(map(Fraction, row))) for row in x.astype(float).tolist()]
+            np.testing.assert_array_equal(got, np.array(expected, dtype))
+            assert bits(gpuprims.reduce(x[:, ::-1], axis=1, device=device, determinism="order")) == bits(got)

@@ -41,14 +41,14 @@ DEVICE f64 gp_sum_eight(const double8 lanes)
     return two.x + two.y;
 }
 
-/* Add a block to limbs if its elements are not too far apart, and return 1; `sum` has a rounder, for the next block too. A block is padded
- * with zeros. */
-DEVICE int gp_deposit_block(i64 *limbs, const value_t *elements, sum_t *sum)
+/* Add a block of `eights` vectors to limbs if its elements are not too far apart, and return 1; `sum` has a rounder, for the next
+ * block too. Pairs of vectors are padded with zeros. */
+DEVICE int gp_deposit_block(i64 *limbs, const value_t *elements, const int eights, sum_t *sum)
 {
 #if WIDE
     double8 tops = 0, bottoms = 1.0 / 0.0, upper = 0, lower = 0;
     const double8 rounder = sum->rounder;
-    for (int k = 0; k < ITEMS / 8; k++) {
+    for (int k = 0; k < eights; k++) {
         const double8 number = vload8(k, elements), size = fabs(number), high = (number + rounder) - rounder;
         tops = size > tops ? size : tops;
         const double8 bottom = size == 0 ? (double8)(1.0 / 0.0) : size;
@@ -85,7 +85,7 @@ DEVICE int gp_deposit_block(i64 *limbs, const value_t *elements, sum_t *sum)
     uint8 tops = 0, bottoms = ~0u;
     double8 upper = 0, lower = 0;
     if (!halves)
-        for (int k = 0; k < ITEMS / 8; k += 2) {
+        for (int k = 0; k < eights; k += 2) {
             const float8 one = vload8(k, elements), other = vload8(k + 1, elements);
             const uint8 key = as_uint8(one) & 0x7fffffffu, another = as_uint8(other) & 0x7fffffffu;
             tops = max(tops, max(key, another));
@@ -94,7 +94,7 @@ DEVICE int gp_deposit_block(i64 *limbs, const value_t *elements, sum_t *sum)
             lower += convert_double8(other);
         }
     else
-        for (int k = 0; k < ITEMS / 8; k++) {
+        for (int k = 0; k < eights; k++) {
             const float8 one = vload8(k, elements);
             const uint8 key = as_uint8(one) & 0x7fffffffu;
             const double8 number = convert_double8(one), high = (number + rounder) - rounder;
@@ -151,9 +151,10 @@ void reduce_cpu_exact(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counter
                 for (int k = at; k < to; k++) elements[k] = MAP_ROW(row, base + k);
                 j = base + to;
             }
-            for (int k = count; k < ITEMS; k++) elements[k] = 0;
-            int added = gp_deposit_block(limbs, elements, &sum);
-            if (added < 0) added = gp_deposit_block(limbs, elements, &sum);
+            const int eights = (count + 15) / 16 * 2; /* rows: cpu_exact-short */
+            for (int k = count; k < eights * 8; k++) elements[k] = 0;
+            int added = gp_deposit_block(limbs, elements, eights, &sum);
+            if (added < 0) added = gp_deposit_block(limbs, elements, eights, &sum);
             if (added > 0) continue;
 
             /* 2. Find the largest magnitude of elements that are far apart. A number minus itself is NaN if it is infinite or NaN. */

@@ -13,9 +13,15 @@
 #define EACH_LANE(from, to) _Pragma("clang loop unroll(disable)") for (int lane = from; lane < (to); lane++)
 /* Intel's compiler would fold every other four of a loop by itself. */
 #define IN_ORDER _Pragma("clang loop vectorize(disable) interleave(disable)")
+/* Outputs of at most FEW elements are folded ABREAST at a time (rows: cpu_fixed-short). */
+#define FEW 64
+#define ABREAST 16
+#define EACH_ABREAST _Pragma("clang loop unroll(disable)") for (int k = 0; k < count; k++)
 /* Element k of a lane's four, in a row that has them all, or in any rows. */
 #define IN_ROW(k) MAP_ROW(row, at + (k)*TREE_LANES + lane)
 #define ANYWHERE(k) MAP(o, at + (k)*TREE_LANES + lane)
+/* The largest power of two below a number of lanes. */
+#define HALF_BELOW(have) ((have) > 1 ? 1 << (31 - clz((have) - 1)) : 0)
 /* Fold the first ones of four of some lanes: the lanes' first ones, or further ones. */
 #define FOLD_FIRST(from, to, first)                                                                                    \
     if (at == base)                                                                                                    \
@@ -40,6 +46,25 @@ void reduce_cpu_fixed(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counter
     value_t levels[FIXED_LEVELS];
 #if COMMUTATIVE
     VALUES(lanes, [TREE_LANES]);
+
+    /* 0. Fold outputs of few elements: each lane has one of each output. */
+    if (n <= FEW) {
+        const i64 share = (outputs + get_num_groups(0) - 1) / get_num_groups(0);
+        const i64 end = min((i64)(get_group_id(0) + 1) * share, outputs);
+        VALUES(few, [FEW * ABREAST]);
+        for (i64 o = get_group_id(0) * share; o < end; o += ABREAST) {
+            const int count = (int)min(end - o, (i64)ABREAST), have = (int)n;
+            for (int lane = 0; lane < have; lane++)
+                EACH_ABREAST SET_VALUE(few, [lane * ABREAST + k], MAP(o + k, lane));
+            for (int half_of = HALF_BELOW(have), left = have; half_of > 0; left = half_of, half_of /= 2)
+                for (int lane = half_of; lane < left; lane++)
+                    EACH_ABREAST
+                    SET_VALUE(few, [(lane - half_of) * ABREAST + k],
+                              OP(VALUE(few, [(lane - half_of) * ABREAST + k]), VALUE(few, [lane * ABREAST + k])));
+            EACH_ABREAST STORE(o + k, 0, n ? VALUE(few, [k]) : IDENTITY);
+        }
+        return;
+    }
 #endif
 
     for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
@@ -66,9 +91,7 @@ void reduce_cpu_fixed(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counter
 
             /* 2. Fold the lanes by halves. */
             const int have = (int)min(stop - base, (i64)TREE_LANES);
-            int half_of = TREE_LANES / 2;
-            while (half_of >= have) half_of /= 2;
-            for (; half_of > 0; half_of /= 2) {
+            for (int half_of = HALF_BELOW(have); half_of > 0; half_of /= 2) {
                 const int folds = min(half_of, have - half_of);
                 EACH_LANE(0, folds) SET_VALUE(lanes, [lane], OP(VALUE(lanes, [lane]), VALUE(lanes, [lane + half_of])));
             }
