@@ -27,9 +27,9 @@ class FoldVariant(Variant):
     joins: bool = False
     # Rows of at least this many narrow elements may begin anywhere; 0 if the kernel looks for no whole vector.
     peels: int = 0
-    # In what order values fold: in parts, as many as suit the device; by the tree of fixed_trees.py; or in any, because
-    # sums are exact (exact_sums.py).
-    folds: Literal["parts", "fixed tree", "exactly"] = "parts"
+    # In what order values fold: in parts, as many as suit the device; by the tree of fixed_trees.py; as the scans of
+    # fixed_scans.py; or in any, because sums are exact (exact_sums.py).
+    folds: Literal["parts", "fixed tree", "fixed tiles", "exactly"] = "parts"
 
     def narrowed(self, vector: int, words: int) -> Self:
         """Return the variant for vectors of ``vector`` elements and values of ``words`` words, which take registers."""

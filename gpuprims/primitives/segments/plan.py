@@ -31,7 +31,7 @@ from gpuprims.primitives.segments.by_numpy import segments_by_numpy
 from gpuprims.primitives.segments.offsets import along_one_axis, end_dtype
 from gpuprims.primitives.segments.operator import placed, segmented
 from gpuprims.primitives.segments.shares import SharesVariant, launch_shares, taking_offsets
-from gpuprims.primitives.segments.spec import RunsSpec
+from gpuprims.primitives.segments.spec import FixedRunsSpec, RunsSpec
 from gpuprims.primitives.windowed import in_window
 
 _BOOL, _INT64 = np.dtype(np.bool_), np.dtype(np.int64)
@@ -99,7 +99,8 @@ def plan_by_offsets(
         if isinstance(chosen, SharesVariant):
             how = {"map": map_, "commutative": request.op.commutative, "of_nothing": request.of_nothing}
             return launch_shares(chosen, device, folding, layout, "reduce", count, size, known, **how)
-        spec = RunsSpec.of(folding, layout, map=map_, commutative=request.op.commutative, better=folding.better)
+        kind = FixedRunsSpec if chosen.folds == "fixed tiles" else RunsSpec
+        spec = kind.of(folding, layout, map=map_, commutative=request.op.commutative, better=folding.better)
         read = sum([form.item for form in own if form.shape]) * size
         parts = chosen.groups(-(-(size + count) // chosen.tile), device.capabilities)
         groups = groups_near(parts, read, folding.map, folding.op)

@@ -42,6 +42,13 @@ class RunsSpec(SegmentSpec):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class FixedRunsSpec(RunsSpec):
+    """The macros of such a fold in the order of fixed_scans.py, without contraction."""
+
+    contracted: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class RunsScanSpec(RunsSpec):
     """The macros of a scan of segments by runs."""
 
