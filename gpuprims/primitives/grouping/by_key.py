@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -13,7 +14,7 @@ from gpuprims.core.determinism import asks_for_device
 from gpuprims.core.device import Device
 from gpuprims.core.outputs import each_result
 from gpuprims.core.warm_calls import WarmCalls
-from gpuprims.errors import ArgumentError, quoted
+from gpuprims.errors import ArgumentError, NoVariantError, quoted
 from gpuprims.expressions import trace
 from gpuprims.operators import OPERATORS, Op, as_map, make_folding
 from gpuprims.primitives.beginnings import copied_to_out
@@ -21,6 +22,7 @@ from gpuprims.primitives.found import must_find
 from gpuprims.primitives.grouping.few_keys import computed_few, folding_few, is_plain, locates, scanning_few
 from gpuprims.primitives.grouping.groups import Groups
 from gpuprims.primitives.grouping.indices import scatter
+from gpuprims.primitives.levels import adds_words
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.masking import masked_call
 from gpuprims.primitives.take import take
@@ -144,13 +146,23 @@ def reduce_by_key(
     A ``plain`` fold names no dtype and no variant, so that it need not be one of segments.
     """
     groups = groups_for("reduce", arrays, keys, op, device, mapped=mapped)
-    if plain and not asks_for_device():  # a sort keeps the elements of a key in order
-        by_bins = import_module("gpuprims.primitives.grouping.direct")  # found by name: its bins are found by reduce
-        if (sums := by_bins.direct_sums(groups, op, mapped)) is not None:
-            return groups.operands.to_caller(sums)
+    if plain and (sums := _sums_by_bins(groups, op, mapped)) is not None:
+        return groups.operands.to_caller(sums)
     results = each_result(groups.operands.to_caller, folded(groups, groups.values, fold, op))
     found = must_find("reduce", op, groups.operands)
     return results if found is None else found(results)
+
+
+def _sums_by_bins(groups: Groups, op: Op, mapped: Any) -> Any:
+    """Return the sum of each key by a bin for each; None if a sort has to group the elements."""
+    by_bins = import_module("gpuprims.primitives.grouping.direct")  # found by name: its bins are found by reduce
+    if not asks_for_device():
+        return by_bins.direct_sums(groups, op, mapped)
+    # Of the levels with the same bits everywhere, the sums of "order" alone are those of any division.
+    if adds_words() and groups.device.capabilities.kind != "reference":
+        with suppress(NoVariantError):  # no kernel has room for the exact sums of so many bins
+            return by_bins.direct_sums(groups, op, mapped)
+    return None
 
 
 def scan_by_key(

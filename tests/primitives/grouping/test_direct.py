@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from kernel_cases import need, on_device, on_host
 
 import gpuprims
-from gpuprims.operators import OPERATORS
+from gpuprims.operators import OPERATORS, Op
 from gpuprims.primitives.grouping import direct
 from gpuprims.primitives.grouping.groups import Groups
 
@@ -123,3 +125,36 @@ def test_other_elements_are_sorted(device: gpuprims.Device) -> None:
     for x in (wide, floats, floats > 1):
         assert direct.direct_distinct(x, device, counted=True) is None
         np.testing.assert_array_equal(gpuprims.unique(x, device=device), np.unique(x))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", ["int64", "uint8"])
+def test_exact_sums_by_bins_have_the_bits_of_a_sort(
+    device: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, dtype: type, kind: str
+) -> None:
+    need(device, dtype)
+    n, asked = 20_000, list[int]()
+    keys = rng.integers(0, 200, n).astype(kind)
+    x: np.ndarray = (rng.standard_normal(n) * 2.0 ** rng.integers(-60, 60, n)).astype(dtype)
+    x[keys == 7], x[keys == 8], x[:50] = 0.0, -0.0, -x[50:100]
+    special = x.copy()
+    special[[3, 40, 500]] = np.inf, np.nan, -np.inf
+    own = direct.direct_sums
+
+    def noted(groups: Groups, op: Op, mapped: Any) -> Any:
+        asked.append(groups.size)
+        return own(groups, op, mapped)
+
+    for values in (x, special):
+        with np.errstate(invalid="ignore"), monkeypatch.context() as patched:
+            patched.setattr(direct, "direct_sums", noted)
+            by_bins = gpuprims.reduce(values, by=keys, device=device, determinism="order")
+            patched.setattr(direct, "direct_sums", lambda *_: None)
+            by_sort = gpuprims.reduce(values, by=keys, device=device, determinism="order")
+        assert by_bins.dtype == by_sort.dtype
+        assert by_bins.tobytes() == by_sort.tobytes()
+    assert len(asked) == (0 if device.backend == "reference" else 2)
+    with monkeypatch.context() as patched:
+        patched.setattr(direct, "direct_sums", noted)
+        gpuprims.reduce(x, by=keys, device=device, determinism="device")
+    assert len(asked) < 3  # sums at "device" have the order of the elements
