@@ -25,7 +25,7 @@ def as_axis(axis: Any) -> int | tuple[int, ...] | None:
         elif isinstance(axis, str):
             hint = " (count axes from 0, rows first)"
         raise AxisError(f"axis: an int or a tuple of ints; got {quoted(axis)}{hint}")
-    return tuple(int(one) for one in given)
+    return tuple(int(one) for one in given) if isinstance(axis, tuple) else int(axis)
 
 
 def axes_of(axis: int | tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
@@ -39,6 +39,11 @@ def axes_of(axis: int | tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
     if len(set(axes)) != len(axes):
         raise AxisError(f"axis: each axis once; got {quoted(axis)}")
     return axes
+
+
+def folded_axes(axis: int | tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
+    """Return the axes that a fold takes away: as NumPy's ufuncs, none of a number's by 0 or -1."""
+    return () if not ndim and type(axis) is int and axis in (0, -1) else axes_of(axis, ndim)
 
 
 def one_axis(axis: Any, ndim: int) -> int:

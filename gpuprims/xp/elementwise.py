@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gpuprims.core.arrays import native_of
 from gpuprims.core.keywords import check_flags, refusing_keywords
 from gpuprims.errors import ArgumentError, NumberOverflowError, quoted
 from gpuprims.expressions import expression
@@ -37,17 +38,35 @@ def _of_two(name: str, source: str | None = None) -> Binary:
         try:
             return map_elements(function, x1, x2)
         except NumberOverflowError:
-            if name not in COMPARE:
+            if name not in _OF_ANY_NUMBER:
                 raise
-            return map_elements(function, _wide(x1), _wide(x2))
+            return map_elements(function, _OF_ANY_NUMBER[name](x1), _OF_ANY_NUMBER[name](x2))
 
     _name(apply, name, "pairs of elements; arrays and numbers broadcast together")
     return apply
 
 
 def _wide(x: Any) -> Any:
-    """Return a Python integer as one of 64 bits: NumPy compares it with every element, whether their dtype holds it."""
-    return np.min_scalar_type(x).type(x) if type(x) is int else x
+    """Return a Python integer as a number that compares with every element as it does, whether their dtype holds it."""
+    if type(x) is not int:
+        return x
+    return np.min_scalar_type(x).type(x) if -(2**63) <= x < 2**64 else math.copysign(math.inf, x)
+
+
+def _true(x: Any) -> Any:
+    return x != 0 if type(x) is int else x
+
+
+def _floating(x: Any) -> Any:
+    return float(x) if type(x) is int else x
+
+
+# Functions that take Python integers beyond the other operand's dtype, with what makes a number of them that fits.
+_OF_ANY_NUMBER = (
+    dict.fromkeys(COMPARE, _wide)
+    | dict.fromkeys(("logical_and", "logical_or", "logical_xor"), _true)
+    | {"divide": _floating}
+)
 
 
 def _name(apply: Any, name: str, what: str) -> None:
@@ -116,7 +135,23 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     """
     given = [one for one in (min, max) if one is not None]
     source = "x" if min is None else "maximum(x, low)"
-    return map_elements(source if max is None else f"minimum({source}, high)", x, *given)
+    try:
+        return map_elements(source if max is None else f"minimum({source}, high)", x, *given)
+    except NumberOverflowError:
+        low, high = _reached(x, min, max)
+        if low is min and high is max:
+            raise
+        return clip(x, low, high)
+
+
+def _reached(x: Any, low: Any, high: Any) -> tuple[Any, Any]:
+    """Return bounds of integers; None for those of Python that no element can lie beyond."""
+    dtype = native_of("clip", x).dtype
+    if dtype.kind not in "iu":
+        return low, high
+    held = np.iinfo(dtype)
+    below, above = (type(one) is int for one in (low, high))
+    return None if below and low <= held.min else low, None if above and high >= held.max else high
 
 
 def where(condition: Any, x1: Any, x2: Any, /) -> Any:

@@ -124,6 +124,8 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
         raise ShapeError(f"vecdot: vectors of equal length; got {lengths[0]} and {lengths[1]} along axis {axis}")
     # Sums of small integers have 64 bits, but inner products the dtype of a product.
     dtype = np.result_type(*(one.dtype for one in natives))
+    if dtype.kind == "b":  # NumPy's product of bools is their conjunction, and its sum a disjunction
+        return reduce(x1, x2, op="any", map="x & y", axis=axis)
     return reduce(x1, x2, map="conj(x) * y", axis=axis, dtype=dtype if dtype.kind in "iu" else None)
 
 
@@ -151,9 +153,10 @@ def _running(label: str, op: Any, x: Any, axis: int | None, dtype: Any, *, inclu
     check_flags(label, include_initial=include_initial)
     x = x if hasattr(x, "ndim") else plain_array(label, x)
     if axis is None:
-        if x.ndim != 1:
+        if x.ndim > 1:
             raise ArgumentError(f"{label}: axis= for an array of {x.ndim} axes; got None")
         axis = 0
+    x = x if x.ndim else x.reshape(1)  # as for NumPy, a number is a vector of one element
     running = scan(x, op=op, axis=axis, dtype=dtype)
     if not include_initial:
         return running

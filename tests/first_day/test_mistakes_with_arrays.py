@@ -114,8 +114,8 @@ MISTAKES: dict[str, Mistake] = {
         ("from -2 to 1 for 2 dimension(s)", "2"),
     ),
     "axis of a number": (
-        lambda: gpuprims.reduce(2.5, axis=0), errors.AxisError,
-        ("axis: none, as a 0-dimensional array has no axis", "0"),
+        lambda: gpuprims.reduce(2.5, axis=1), errors.AxisError,
+        ("axis: none, as a 0-dimensional array has no axis", "1"),
     ),
     "axis text": (
         lambda: gpuprims.reduce(X, axis="rows"), errors.AxisError,

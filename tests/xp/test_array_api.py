@@ -244,7 +244,7 @@ def test_astype() -> None:
 
 
 @pytest.mark.parametrize(
-    "dtypes", ["int8 int16", "uint8 uint8", "int32 uint16", "float32 float64", "complex64 float32"]
+    "dtypes", ["bool bool", "int8 int16", "uint8 uint8", "int32 uint16", "float32 float64", "complex64 float32"]
 )
 def test_inner_products_have_the_dtype_of_a_product(device: gpuprims.Device, dtypes: str) -> None:
     one, other = dtypes.split()
@@ -291,5 +291,41 @@ def test_comparisons_with_integers_that_the_dtype_cannot_hold(low: int, high: in
         assert xp.less(x, high).all()
         assert xp.greater(x, low).all()
         assert not xp.equal(high, x).any()
+        assert not xp.less(x, -high * 10**20).any()
         with pytest.raises(OverflowError, match="a number that uint8 can hold"):
             xp.add(x, high)
+
+
+@pytest.mark.parametrize("number", [-1000, 0, 256])
+@pytest.mark.parametrize("name", ["divide", "logical_and", "logical_or", "logical_xor"])
+def test_integers_that_the_dtype_cannot_hold_beside_functions_that_take_any(name: str, number: int) -> None:
+    x = np.array([0, 1, 255], np.uint8)
+    with gpuprims.use_device("reference"), np.errstate(divide="ignore", invalid="ignore"):
+        for pair in ((x, number), (number, x)):
+            got, expected = getattr(xp, name)(*pair), getattr(np, name)(*pair)
+            assert got.dtype == expected.dtype
+            np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "uint64"])
+def test_bounds_that_no_element_can_lie_beyond(device: gpuprims.Device, dtype: str) -> None:
+    x = np.array([0, 1, 100], dtype)
+    with gpuprims.use_device(device):
+        for bounds in ((-(10**6), None), (None, 10**20), (-(10**20), 10**20), (-(10**6), 50), (2, 10**20)):
+            got = xp.clip(x, *bounds)
+            assert got.dtype == dtype
+            np.testing.assert_array_equal(got, np.clip(x, *bounds))
+        with pytest.raises(OverflowError, match="can hold"):
+            xp.clip(x, 10**20, 10**21)
+
+
+@pytest.mark.parametrize("initial", [False, True])
+@pytest.mark.parametrize("name", ["cumulative_sum", "cumulative_prod"])
+def test_running_folds_of_a_number_are_vectors(device: gpuprims.Device, name: str, *, initial: bool) -> None:
+    x = np.array(3, np.int16)
+    with gpuprims.use_device(device):
+        for axis in (None, 0, -1):
+            got = getattr(xp, name)(x, axis=axis, include_initial=initial)
+            expected = getattr(np, name)(x, axis=axis, include_initial=initial)
+            assert got.dtype == expected.dtype
+            np.testing.assert_array_equal(got, expected, strict=True)

@@ -164,16 +164,17 @@ def bins_by_rule(operands: Operands, bins: Any, limits: Any) -> tuple[Any, Any]:
     if array.dtype == np.bool_:
         array = map_arrays(_AS_BYTE, array, device=operands.device)  # NumPy counts these as uint8
     if begun is None:
-        low, high = checked_limits(label, limits)
+        low, high = _apart(*checked_limits(label, limits))
         array = compact(array, lambda x: (x >= low) & (x <= high), device=operands.device)
-        elements = Elements(operands, array, _apart(low, high))
+        elements = Elements(operands, array, (low, high))
     else:
         elements = Elements(operands, array, (0, 1))
         if array.size:
             elements.begin(bins)
         low, high = begun()
-        elements.between(low, high, _apart(low, high))
-    low, high = _apart(low, high)
+        ends = _apart(low, high)
+        elements.between(low, high, ends)
+        low, high = ends
     width = RULES[bins](elements) if array.size else 0.0
     if not width:
         return 1, (low, high)

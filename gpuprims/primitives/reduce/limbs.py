@@ -20,7 +20,7 @@ from gpuprims.expressions import trace, typed
 from gpuprims.operators import Folding, Op, as_map, make_folding
 from gpuprims.operators.dtypes import INT64
 from gpuprims.operators.portable import adds
-from gpuprims.primitives.axes import as_axis, axes_of
+from gpuprims.primitives.axes import as_axis, folded_axes
 from gpuprims.primitives.exact_sums import words_of
 from gpuprims.primitives.fold import plan_fold
 from gpuprims.primitives.reduce.plan import ReduceRequest
@@ -59,7 +59,7 @@ def plan_limbs(
 ) -> LaunchPlan:
     """Return the launch plan of exact sums that are not rounded. Kernels write the words after the place of a sum."""
     shape = broadcast_shapes("reduce", [form.shape for form in forms])
-    axes = axes_of(request.axis, len(shape))
+    axes = folded_axes(request.axis, len(shape))
     arrays = tuple(form.dtype for form in forms)
     folding = make_folding(request.operator, as_map("reduce", None, len(forms)), arrays, None)
     if not adds(folding):

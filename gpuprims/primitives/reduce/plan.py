@@ -43,7 +43,7 @@ from gpuprims.operators import (
 from gpuprims.operators.dtypes import FLOAT64
 from gpuprims.operators.exact_windows import Window
 from gpuprims.operators.portable import rounds
-from gpuprims.primitives.axes import as_axis, axes_of, in_fortran_order
+from gpuprims.primitives.axes import as_axis, folded_axes, in_fortran_order
 from gpuprims.primitives.fold import plan_fold, sample_rows
 from gpuprims.primitives.fold_by_numpy import folds_by_numpy
 from gpuprims.primitives.levels import IN_SLABS, at_level
@@ -149,7 +149,7 @@ def plan_call(
     """Decide everything about a reduce but its memory."""
     operator, keepdims = request.operator, request.keepdims
     shape = broadcast_shapes("reduce", [form.shape for form in forms])
-    axes = axes_of(request.axis, len(shape))
+    axes = folded_axes(request.axis, len(shape))
     function = as_map("reduce", request.map, len(forms))
     plain = make_folding(operator, function, tuple(form.dtype for form in forms), request.dtype)
     folding = plain if request.window is None else at_level(plain, request.window)
@@ -189,7 +189,7 @@ def run_in_slabs(request: ReduceRequest, operands: Operands, out: Out | None, va
     """Fold host arrays that the device has no room for, slab by slab."""
     operator = request.operator
     shape = broadcast_shapes("reduce", [native.shape for native in operands.natives])
-    axes = axes_of(request.axis, len(shape))
+    axes = folded_axes(request.axis, len(shape))
     function = as_map("reduce", request.map, len(operands.natives))
     dtypes = tuple(a.dtype for a in operands.natives)
     whole = at_level(make_folding(operator, function, dtypes, request.dtype))

@@ -35,6 +35,15 @@ def test_negative_unordered_and_numpy_axes(reduce_kernel: Kernel, rng: np.random
     assert_equal(reduce_kernel.reduce(x, op="max", axis=axis), np.max(x, axis=axis))
 
 
+@pytest.mark.parametrize("axis", [0, -1, np.int64(0)])
+@pytest.mark.parametrize("op", ["sum", "max", "any", "argmin"])
+def test_a_number_has_an_axis_to_fold_as_in_numpy(reduce_kernel: Kernel, op: str, axis: Any) -> None:
+    x = np.array(2.5, np.float32)
+    for keepdims in (False, True):
+        got = reduce_kernel.reduce(x, op=op, axis=axis, keepdims=keepdims)
+        assert_equal(got, getattr(np, op)(x, axis=axis, keepdims=keepdims))
+
+
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_places_are_counted_along_the_folded_axis(reduce_kernel: Kernel, rng: np.random.Generator, axis: int) -> None:
     x = rng.integers(0, 20, (30, 40, 50), dtype=np.int8)
