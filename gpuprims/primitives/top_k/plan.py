@@ -24,6 +24,7 @@ from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.ordering import check_ordered, order_bits
 from gpuprims.primitives.sort.by_numpy import firsts_by_numpy
+from gpuprims.primitives.top_k.by_order import firsts_by_order
 from gpuprims.primitives.top_k.launches import LAUNCHES, block_for
 from gpuprims.primitives.top_k.rows import Rows
 from gpuprims.primitives.top_k.sampled import geometry_for
@@ -107,6 +108,8 @@ def plan_call(
 
     whole = request.segments is None
     by_numpy = firsts_by_numpy(device, x, k, descending=request.largest) if whole else None
+    if whole and (by_numpy is None or rows.n > by_numpy.few.most(device.driver)):
+        by_numpy = firsts_by_order(device, rows.n, k, request.axis, largest=request.largest)
     what = device, "top_k", traits, results, compiling
     return LaunchPlan(*what, asked=variant, inputs=range(len(forms)), by_numpy=by_numpy)
 

@@ -1,0 +1,52 @@
+"""top_k of many of the elements of NumPy arrays, by the order of all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_cases import random_values
+from selection_cases import top_k_numpy
+
+import gpuprims
+from gpuprims.core.by_numpy import Few
+from gpuprims.primitives.top_k import by_order
+
+
+@pytest.mark.usefixtures("numpy_computes")
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float32", "float64"])
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((9000,), None), ((30, 400), None), ((40, 300), 1), ((300, 40), 0), ((3, 40, 50), -2)]
+)
+@pytest.mark.parametrize("largest", [False, True])
+def test_values_and_places(
+    device: gpuprims.Device,
+    rng: np.random.Generator,
+    monkeypatch: pytest.MonkeyPatch,
+    dtype: str,
+    shape: tuple[int, ...],
+    axis: int | None,
+    *,
+    largest: bool,
+) -> None:
+    asked = list[int]()
+
+    def counted(x: np.ndarray, **how: Any) -> np.ndarray:
+        asked.append(x.size)
+        return gpuprims.argsort(x, **how)
+
+    monkeypatch.setattr(by_order, "argsort", counted)
+    x = random_values(rng, dtype, shape)
+    if x.dtype.kind == "f":
+        x.flat[::7], x.flat[1::11], x.flat[2::13] = np.nan, 0.0, -0.0
+    n = x.size if axis is None else shape[axis]
+    for given in (x, np.asfortranarray(x)):
+        for k in (-(-n // 8), n):
+            got = gpuprims.top_k(given, k, axis=axis, largest=largest, device=device)
+            for one, expected in zip(got, top_k_numpy(given, k, axis, largest=largest), strict=True):
+                assert one.flags.c_contiguous
+                assert one.dtype == expected.dtype
+                assert one.tobytes() == np.ascontiguousarray(expected).tobytes()  # zeros have their signs
+    few = Few(near=1, woken=1).most(device.driver)
+    assert len(asked) == (4 if few else 0)  # of few devices only, whose launches are known
