@@ -167,10 +167,10 @@ static void part_row(const word_t *words, const npy_intp n, const word_t *pivots
     for (npy_intp i = 0; i < n; i++) found[begins[classes[i]]++] = i;
 }
 
-/* Return contiguous elements whose rows are not too long, or raise. */
-static PyArrayObject *elements_of(PyObject *given) {
+/* Return contiguous elements whose rows have at most so many, or raise. */
+static PyArrayObject *elements_of(PyObject *given, const npy_intp most) {
     PyArrayObject *x = PyArray_Check(given) ? (PyArrayObject *)given : NULL;
-    if (x && PyArray_NDIM(x) && PyArray_ISCARRAY_RO(x) && words_of(x) && PyArray_DIM(x, PyArray_NDIM(x) - 1) <= MOST_ROW)
+    if (x && PyArray_NDIM(x) && PyArray_ISCARRAY_RO(x) && words_of(x) && PyArray_DIM(x, PyArray_NDIM(x) - 1) <= most)
         return x;
     PyErr_SetString(PyExc_TypeError, "contiguous arrays of bools, integers, float32 or float64, with short rows");
     return NULL;
@@ -204,7 +204,7 @@ static word_t *words_of_row(PyArrayObject *x, const int descending) {
 PyDoc_STRVAR(indices_doc, "indices(keys, descending): the indices of a stable sort of each row.");
 
 static PyObject *indices(PyObject *module, PyObject *const *arguments, Py_ssize_t given) {
-    PyArrayObject *x = given == 2 ? elements_of(arguments[0]) : NULL;
+    PyArrayObject *x = given == 2 ? elements_of(arguments[0], MOST_ROW) : NULL;
     if (!x) {
         if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "indices: keys, and True or False");
         return NULL;
@@ -233,7 +233,7 @@ PyDoc_STRVAR(groups_doc, "groups(keys): the indices of a stable sort of one row,
                          "them, and the end.");
 
 static PyObject *groups(PyObject *module, PyObject *given) {
-    PyArrayObject *x = elements_of(given);
+    PyArrayObject *x = elements_of(given, MOST_ROW);
     if (!x) return NULL;
     const npy_intp n = PyArray_SIZE(x);
     if (n != PyArray_DIM(x, PyArray_NDIM(x) - 1)) {
@@ -266,7 +266,7 @@ PyDoc_STRVAR(segments_doc, "segments(keys, offsets, descending): the indices of 
                            "for offsets that fall, or do not begin with 0 and end with the number of keys.");
 
 static PyObject *segments(PyObject *module, PyObject *const *arguments, Py_ssize_t given) {
-    PyArrayObject *x = given == 3 ? elements_of(arguments[0]) : NULL;
+    PyArrayObject *x = given == 3 ? elements_of(arguments[0], MOST_ROW) : NULL;
     PyArrayObject *offsets = x && PyArray_Check(arguments[1]) ? (PyArrayObject *)arguments[1] : NULL;
     if (!offsets || PyArray_TYPE(offsets) != NPY_INT64 || !PyArray_ISCARRAY_RO(offsets) || PyArray_NDIM(offsets) != 1 ||
         !PyArray_SIZE(offsets) || PyArray_NDIM(x) != 1) {
@@ -297,7 +297,8 @@ PyDoc_STRVAR(parts_doc, "parts(elements, pivots): for each row, the indices of e
                         "which ascend; elements of a class keep their order.");
 
 static PyObject *parts(PyObject *module, PyObject *const *arguments, Py_ssize_t given) {
-    PyArrayObject *x = given == 2 ? elements_of(arguments[0]) : NULL, *pivots = x ? elements_of(arguments[1]) : NULL;
+    PyArrayObject *x = given == 2 ? elements_of(arguments[0], NPY_MAX_INTP) : NULL;
+    PyArrayObject *pivots = x ? elements_of(arguments[1], NPY_MAX_INTP) : NULL;
     const int last = x ? PyArray_NDIM(x) - 1 : 0;
     const npy_intp n = x ? PyArray_DIM(x, last) : 0, count = pivots ? PyArray_DIM(pivots, PyArray_NDIM(pivots) - 1) : 0;
     if (!pivots || PyArray_TYPE(x) != PyArray_TYPE(pivots) || !count || count > MOST_PIVOTS ||

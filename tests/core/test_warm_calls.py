@@ -137,7 +137,7 @@ BY_NUMPY: dict[str, tuple[str, Words, tuple[int, int]]] = {
     "isin by a table": ("isin", (NUMBERS, NUMBERS[:30]), (12, 22)),
     "compact": ("compact", (NUMBERS, "x > 50"), (12, 18)),
     "bincount": ("bincount", (NUMBERS,), (9, 15)),
-    "median": ("median", (NUMBERS,), (12, 22)),
+    "median": ("median", (NUMBERS,), (13, 22)),
     "quantile": ("quantile", (NUMBERS, 0.3), (20, 28)),
     "partition": ("partition", (NUMBERS, 500), (11, 18)),
     "unique": ("unique", (NUMBERS,), (7, 17)),

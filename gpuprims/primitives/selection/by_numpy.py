@@ -18,7 +18,24 @@ from gpuprims.primitives.floats_by_numpy import has_nan
 Way = Literal["mean", "element", "between"]
 _NARROWEST = 4  # bytes of an element: NumPy computes between floats of 16 bits in another way
 _FEW, _FEW_INTEGERS = Few(near=2**13, woken=2**14), Few(near=2**14, woken=2**14)  # rows: by_numpy, by_numpy-integers
-_FEW_PARTED = Few(near=2**15, woken=2**15)  # rows: by_numpy, by_numpy-parts
+_FEW_PARTED, _FEW_PARTED_INTEGERS = Few(near=2**16, woken=2**16), Few(near=2**20, woken=2**20)  # rows: by_numpy-parts
+# Ranks that are selected one after the other, and elements up to which NumPy does so faster than a kernel.
+_MOST_ALONE, _ALONE = 16, Few(near=2**22, woken=2**22)  # rows: by_numpy-alone
+
+
+def select(rows: np.ndarray, ranks: np.ndarray) -> None:
+    """Move the elements of ranks along the last axis to their places, as a partition does.
+
+    NumPy selects one rank by vectors, but several by single elements.
+    """
+    apart = sorted(set(ranks.tolist()))
+    if len(apart) > _MOST_ALONE:
+        rows.partition(apart)
+        return
+    begin = 0
+    for rank in apart:
+        rows[..., begin:].partition(rank - begin)
+        begin = rank + 1
 
 
 def quantiles_by_numpy(
@@ -33,6 +50,8 @@ def quantiles_by_numpy(
         return None
     ends = 1 if way == "element" else 2
     compute = partial(_quantiles, number=number, ends=ends, shape=shape, function=function)
+    if ends * number <= _MOST_ALONE:
+        return ByNumPy(compute, _ALONE)
     return ByNumPy(compute, _FEW if form.dtype.kind == "f" else _FEW_INTEGERS)
 
 
@@ -47,9 +66,11 @@ def _quantiles(
 ) -> Any:
     """Return quantiles; NotImplemented with NaN, or if they are zeros among zeros of both signs."""
     ordered = x.flatten()
-    ordered.partition(ranks)
+    select(ordered, ranks)
     found = ordered.take(ranks)
-    if x.dtype.kind == "f" and (has_nan(ordered[ranks[-1] :]) or (0 in found.tolist() and np.signbit(x[x == 0]).any())):
+    if x.dtype.kind == "f" and (
+        has_nan(ordered[ranks.min() :]) or (0 in found.tolist() and np.signbit(x[x == 0]).any())
+    ):
         return NotImplemented
     given: Any = (found[0], found[-1])[:ends] if not shape else [found[:number], found[-number:]][:ends]
     with np.errstate(all="ignore"):  # as between infinities
@@ -64,7 +85,8 @@ def parts_by_numpy(device: Device, form: Form, axis: int | None, number: int, *,
         return None
     calls = orders_in_c(device, form.dtype) if number <= MOST_PIVOTS else None
     if calls is not None:
-        return ByNumPy(partial(_parts_in_c, calls.parts, axis=axis, places=places), _FEW_PARTED)
+        few = _FEW_PARTED_INTEGERS if form.dtype.kind in "iu" else _FEW_PARTED
+        return ByNumPy(partial(_parts_in_c, calls.parts, axis=axis, places=places), few)
     if axis is not None and len(form.shape) != 1:
         return None
     return ByNumPy(partial(_parts, places=places), _FEW_PARTED)
@@ -76,7 +98,7 @@ def _parts_in_c(
     """Return the partition by the elements of the ranks, which NumPy finds."""
     rows = rows_last(x, axis)
     ordered = rows.copy()
-    ordered.partition(ranks)
+    select(ordered, ranks)
     order = parts(rows, ordered.take(ranks, -1))
     if not places:
         if rows.ndim > 1:  # places in all rows
@@ -92,7 +114,7 @@ def _parts(x: np.ndarray, ranks: np.ndarray, *, places: bool) -> Any:
     """
     elements, ordered = x.ravel(), x.flatten()
     order: Any = None
-    ordered.partition(ranks)
+    select(ordered, ranks)
     for pivot in ordered[ranks]:
         among = elements if order is None else elements.take(order)
         classes = (among < pivot).nonzero()[0], (among == pivot).nonzero()[0], (among > pivot).nonzero()[0]

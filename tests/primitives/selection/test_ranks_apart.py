@@ -1,0 +1,37 @@
+"""Quantiles and partitions of NumPy arrays, whose ranks are selected one after the other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from kernel_cases import assert_equal, random_values
+
+import gpuprims
+from gpuprims.primitives.selection.by_numpy import select
+
+
+def test_ranks_find_their_elements_in_any_order(rng: np.random.Generator) -> None:
+    for ranks in ([0], [299], [7, 3, 3, 4, 299, 0], list(range(0, 300, 9))):
+        x = rng.integers(0, 90, (3, 300))
+        expected = np.sort(x)
+        select(x, np.array(ranks))
+        np.testing.assert_array_equal(x[:, ranks], expected[:, ranks])
+        np.testing.assert_array_equal(np.sort(x), expected)
+
+
+@pytest.mark.usefixtures("numpy_computes")
+@pytest.mark.parametrize("dtype", ["int64", "uint32", "float32", "float64"])
+@pytest.mark.parametrize("n", [16_385, 70_000])
+def test_many_elements(device: gpuprims.Device, rng: np.random.Generator, dtype: str, n: int) -> None:
+    for x in (random_values(rng, dtype, n), rng.integers(1, 9, n).astype(dtype)):
+        assert_equal(gpuprims.median(x, device=device), np.median(x))
+        for method in ("linear", "lower", "midpoint"):
+            for q in (0.3, [0.9, 0, 0.5], np.linspace(0, 1, 20)):
+                got = gpuprims.quantile(x, q, method=method, device=device)
+                np.testing.assert_allclose(got, np.quantile(x, q, method=method), rtol=1e-6)
+        got, k = gpuprims.partition(x, [n // 3, n // 2], device=device), [n // 3, n // 2]
+        np.testing.assert_array_equal(got[k], np.sort(x)[k])
+        np.testing.assert_array_equal(np.sort(got), np.sort(x))
+    if x.dtype.kind == "f":
+        x[5], x[7::3] = np.nan, -0.0
+        assert np.isnan(gpuprims.median(x, device=device))
