@@ -10,6 +10,7 @@ from gpuprims.core.device import Device
 from gpuprims.core.operands import as_operands
 from gpuprims.errors import ArgumentError, ShapeError, quoted
 from gpuprims.ndimage.arguments import axes_of, number
+from gpuprims.ndimage.binary_by_numpy import Shifted, takes
 from gpuprims.ndimage.calls import Bound, Call, begin, copied, filtering, on_device, run_bound
 from gpuprims.ndimage.neighbourhoods import neighbourhood_of
 from gpuprims.ndimage.ranks import ranked
@@ -192,6 +193,9 @@ def _binary(
         rule = "iterations= from 1 on for a structure without the element itself, which may never come to rest"
         raise ArgumentError(f"{label}: {rule}; got {iterations}")
     rank, beyond = near.size - 1 if larger else 0, bool(number(label, "border_value", border_value))
+    if takes(call, near, plain=mask is None and call.behind is None):
+        masked = None if mask is None else _mask(call, call, mask)
+        return Shifted(call, near, masked, int(iterations), larger=larger, beyond=beyond)
     if call.element == call.result == _BOOL and mask is call.behind is None and iterations >= 1:
         alone = ranked(call, near, rank, "constant", beyond)
         if isinstance(alone, Bound) and len(alone.requests) == 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial, wraps
+from inspect import signature
 from typing import Any, NamedTuple, ParamSpec, Protocol, runtime_checkable
 
 import numpy as np
@@ -118,10 +119,11 @@ def begin(label: str, given: Any, output: Any, device: str | Device | None) -> C
 def filtering(bind: Callable[P, Any]) -> Callable[P, Any]:
     """Decorate a function that returns a :class:`Bound` or a :class:`Composed`: run it, and refuse unknown keywords."""
     known = frozenset(keywords_of(bind))
+    place = list(signature(bind).parameters).index("output")
 
     @wraps(bind)
     def call(*args: P.args, **keywords: P.kwargs) -> Any:
-        key, given, run_again = _known(bind, args, keywords)
+        key, given, run_again = _known(bind, args, keywords, place)
         if run_again is not None:
             return run_again(given)
         if not keywords.keys() <= known:
@@ -136,13 +138,18 @@ def filtering(bind: Callable[P, Any]) -> Callable[P, Any]:
     return call
 
 
-def _known(bind: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, Any, Any]:
-    """Return the key of a warm call, its arrays and what runs it; no key for arguments that do not tell a plan."""
+def _known(
+    bind: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any], place: int
+) -> tuple[Any, Any, Any]:
+    """Return the key of a warm call, its arrays and what runs it; no key for arguments that do not tell a plan.
+
+    ``output`` is the argument at a ``place``, if it has no name.
+    """
     if not args:
         return None, None, None
-    output, device = keywords.get("output"), keywords.get("device")
-    as_dtype = output is None or isinstance(output, str | type | np.dtype)
-    told = [_told(one) for one in args[1:]]
+    output = args[place] if len(args) > place else keywords.get("output")
+    as_dtype, device = output is None or isinstance(output, str | type | np.dtype), keywords.get("device")
+    told = [_told(None if one is output and not as_dtype else one) for one in args[1:]]
     told += [
         (name, _told(one)) for name, one in keywords.items() if name != "device" and (as_dtype or name != "output")
     ]
@@ -182,16 +189,23 @@ def run_several(call: Call, parts: Sequence[Bound], combine: Expr, key: Any) -> 
     """Apply the stencils of several calls, and then a function to their results."""
     keys = [None if key is None else (*key, k) for k in range(len(parts))]
     results = [run_bound(part, own) for part, own in zip(parts, keys, strict=True)]
-    device, operands = call.operands.device, call.operands
-    if key is not None and operands.in_place and operands.as_given and call.out is None and call.behind is None:
+    device = call.operands.device
+    if key is not None:
         runs = [run for own in keys if (run := _WARM.find(own)) is not None]
 
         def run_again(given: Sequence[Any]) -> Any:
             return map_arrays(combine, *[run(given) for run in runs], device=device)
 
         if len(runs) == len(parts):
-            _WARM.keep_run(key, run_again)
+            kept_again(call, key, run_again)
     return copied(call, map_arrays(combine, *results, device=device))
+
+
+def kept_again(call: Call, key: Any, run: Callable[[Sequence[Any]], Any]) -> None:
+    """Keep what a later call with the same key does, if its array and its result are those of the caller."""
+    operands = call.operands
+    if key is not None and operands.in_place and operands.as_given and call.out is None and call.behind is None:
+        _WARM.keep_run(key, run)
 
 
 def on_device(call: Call) -> Call:
