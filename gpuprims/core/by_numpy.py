@@ -51,12 +51,14 @@ class ByNumPy(NamedTuple):
 
     ``compute`` takes the arrays of the call. It returns a new result, or NotImplemented if the bits may differ; then a
     kernel runs. Elements are those of the largest array or result. Where the bits depend on the order of a kernel,
-    ``variant`` names the one whose order NumPy follows, in a tile.
+    ``variant`` names the one whose order NumPy follows, in a tile. With ``picks``, the first array
+    does not count: few of its elements are read.
     """
 
     compute: Compute
     few: Few
     variant: str | None = None
+    picks: bool = False
 
     def takes(self, driver: Driver, arrays: Iterable[np.ndarray], results: Iterable[tuple[int, ...]]) -> bool:
         """Return True for arrays with elements, and results of shapes, that are small enough."""
@@ -64,7 +66,7 @@ class ByNumPy(NamedTuple):
         if not most:
             return False
         sizes = [array.size for array in arrays]
-        return min(sizes) > 0 and max(*sizes, *map(math.prod, results)) <= most
+        return min(sizes) > 0 and max(*sizes[self.picks :], *map(math.prod, results)) <= most
 
     def follows(self, variant: Variant, arrays: Iterable[np.ndarray] = ()) -> bool:
         """Return True if NumPy has the bits of a kernel for arrays."""

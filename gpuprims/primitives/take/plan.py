@@ -17,7 +17,7 @@ from gpuprims.core.faults import KnownArrays
 from gpuprims.core.kernel_spec import unchanged
 from gpuprims.core.keywords import is_one_of
 from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing
-from gpuprims.core.layout import Form, Layout, contiguous, plan_layout
+from gpuprims.core.layout import Form, Layout, contiguous, is_contiguous, plan_layout
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out, result_forms
 from gpuprims.core.program_cache import keeps_calls
@@ -173,7 +173,8 @@ def plan_call(
 
     by_numpy = None
     if taken.shape and np.can_cast(indices.dtype, np.intp):
-        by_numpy = ByNumPy(partial(_taken, axis=request.axis, mode=request.mode), _FEW)
+        picks = is_contiguous(taken)  # NumPy copies all of another array
+        by_numpy = ByNumPy(partial(_taken, axis=request.axis, mode=request.mode), _FEW, picks=picks)
     what = device, "take", traits, (result,), compiling
     return LaunchPlan(*what, asked=variant, inputs=range(2), by_numpy=by_numpy)
 
