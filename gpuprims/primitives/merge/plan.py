@@ -24,7 +24,7 @@ from gpuprims.errors import ArgumentError, ShapeError
 from gpuprims.primitives.merge.spec import MergeSpec, PathSpec
 from gpuprims.primitives.segments.offsets import along_one_axis
 
-_FEW = Few(near=2**13, woken=2**14)  # rows: by_numpy
+_FEW = Few(near=2**15, woken=2**15)  # rows: by_numpy
 
 
 class MergeRequest(NamedTuple):
