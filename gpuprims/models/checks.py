@@ -6,7 +6,8 @@ The errors stay a ValueError or TypeError, and their messages keep scikit-learn'
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -18,7 +19,7 @@ from gpuprims.core.keywords import keywords_of, refuse_keywords
 from gpuprims.errors import ArgumentError, DtypeError, GpuprimsError, did_you_mean
 
 T = TypeVar("T")
-# scikit-learn's words, the rule that was broken, and what to do.
+# scikit-learn's words, the rule that was broken, and what to do; the first words that fit decide.
 _RULES = (
     ("Input y contains", "labels that are not missing", "drop samples without a label"),
     ("value of NA is ambiguous", "labels that are not missing", "drop samples without a label"),
@@ -28,12 +29,19 @@ _RULES = (
     ("Expected 2D array", "X of shape (n_samples, n_features)", ""),
     ("could not convert string", "features that are numbers", "encode texts as numbers"),
     ("must be a string or a real number", "features that are numbers", "pass an array of samples by features"),
+    ("Sparse data was passed", "dense features", "pass X.toarray()"),
+    ("n_splits=", "cv= of at most as many folds as samples of a class", ""),
     ("inhomogeneous", "X with rows of one length", ""),
+    ("np.matrix is not supported", "X that is an array", "pass np.asarray(X)"),
+    ("Feature names are only supported", "names of features that are all strings", "X.columns.astype(str)"),
+    ("Found array with dim", "X of shape (n_samples, n_features)", ""),
     ("Found array with", "X of one sample and one feature or more", ""),
     ("Complex data", "real features", "pass X.real, or both parts as features"),
     ("is expecting", "as many features as in the fit", ""),
     ("Unknown label type", "y of classes, integers or texts", "y.astype(int), or bins of it, are classes"),
+    ("represented as bytes", "y of classes, integers or texts", "y.astype(str)"),
     ("should be a 1d array", "y of one dimension, with a label for each sample", ""),
+    ("must be 1D array", "sample_weight= with a number for each sample", ""),
     ("Negative values", "sample_weight= that are not negative", ""),
     ("sample_weight", "sample_weight= with a number for each sample", ""),
     ("Sample weights", "sample_weight= with a positive sum", ""),
@@ -47,7 +55,8 @@ _INSTEAD = {
     "adaptive": "auto", "constant": "auto",
 }  # fmt: skip
 
-
+# Attributes that checks set before a fit.
+_SET_BY_CHECKS = ("n_features_in_", "feature_names_in_", "classes_")
 # Parameters that were found valid: scikit-learn's checks take longer than a launch. Values of these types have a hash,
 # and keep nothing alive; a driver's one Device lives as long as the driver.
 _VALID: set[tuple[Any, ...]] = set()
@@ -59,10 +68,13 @@ class NotFittedModelError(ArgumentError, NotFittedError):  # type: ignore[misc] 
 
 
 class OwnErrors:
-    """A context in which scikit-learn's ValueError and TypeError become gpuprims' ArgumentError and DtypeError."""
+    """A context in which scikit-learn's ValueError and TypeError become gpuprims' ArgumentError and DtypeError.
 
-    def __init__(self, label: str) -> None:
-        self._label = label
+    ``rule`` describes the argument that is checked, for messages that would also fit another one.
+    """
+
+    def __init__(self, label: str, rule: str | None = None) -> None:
+        self._label, self._rule = label, rule
 
     def __enter__(self) -> None:
         return None
@@ -71,7 +83,7 @@ class OwnErrors:
         if not isinstance(error, ValueError | TypeError) or isinstance(error, GpuprimsError):
             return
         own = ArgumentError if isinstance(error, ValueError) else DtypeError
-        raise own(f"{self._label}: {_said(str(error))}") from error
+        raise own(f"{self._label}: {_said(str(error), self._rule)}") from error
 
 
 def check_fitted(model: Any) -> None:
@@ -81,6 +93,19 @@ def check_fitted(model: Any) -> None:
     except NotFittedError as error:
         label = type(model).__name__
         raise NotFittedModelError(f"{label}: a fitted model; got one that is not fitted (call fit first)") from error
+
+
+@contextmanager
+def unchanged_if_refused(model: Any) -> Iterator[None]:
+    """Give a model its earlier features and classes back if the samples or parameters of a fit are refused."""
+    before = {name: vars(model)[name] for name in _SET_BY_CHECKS if name in vars(model)}
+    try:
+        yield
+    except BaseException:
+        for name in _SET_BY_CHECKS:
+            vars(model).pop(name, None)
+        vars(model).update(before)
+        raise
 
 
 def named_parameters(estimator: type[T]) -> type[T]:
@@ -131,9 +156,11 @@ class CheckedParameters:
             raise ArgumentError(f"{type(self).__name__}: {_said_of_parameter(str(error), self)}") from error
 
 
-def _said(message: str) -> str:
+def _said(message: str, given_rule: str | None) -> str:
     """Return a message of scikit-learn's as rule and what was got."""
     rule, todo = next(((rule, todo) for words, rule, todo in _RULES if words in message), ("valid samples", ""))
+    if given_rule is not None and given_rule.partition(" ")[0] not in rule:
+        rule, todo = given_rule, ""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     if "NaN" in message:
         lines = lines[:1]

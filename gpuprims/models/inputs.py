@@ -96,10 +96,13 @@ def _needs_no_checks(model: Any, X: Any, *, reset: bool) -> bool:
 
 def _checked_on_host(model: Any, X: Any, *, reset: bool, finite: bool = False) -> Any:
     """Return features of the host as a C-contiguous array or a CSR matrix in the dtype of the fit."""
+    label = type(model).__name__
+    if isinstance(X, np.ndarray) and X.dtype.kind in ("m", "M"):
+        raise DtypeError(f"{label}: features that are numbers; got dtype {X.dtype} (choose a unit: (X - start) / unit)")
     dtype = model.fit_dtype if not reset and hasattr(model, "fit_dtype") else (np.float64, np.float32)
     accepted = "csr" if get_tags(model).input_tags.sparse else False
     how = {"dtype": dtype, "order": "C", "accept_sparse": accepted, "ensure_all_finite": finite}
-    with OwnErrors(type(model).__name__):
+    with OwnErrors(label):
         return validate_data(model, X, reset=reset, **how)
 
 

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.linear_model import LogisticRegression
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression, SGDClassifier
 
 from gpuprims.errors import GpuprimsError
-from gpuprims.models import PCA, LogReg, LogRegBatch, Prototypes
+from gpuprims.models import PCA, LogReg, LogRegBatch, LogRegCV, MatchingNet, Prototypes
 
 X = np.random.default_rng(20261127).standard_normal((60, 4))
 Y = np.arange(60) % 2
@@ -36,6 +37,21 @@ FITS: dict[str, tuple[Fit, str]] = {
     "weights with NaN": (lambda model: model.fit(X, Y, sample_weight=np.full(60, np.nan)), "sample_weight= of finite"),
     "one dimension of CSR": (lambda model: model.fit(sparse.csr_array(X[:, 0]), Y), "2D"),
     "a row of CSR": (lambda model: model.fit(sparse.csr_array(X), Y).predict(sparse.csr_array(X[0])), "2D"),
+    "weights in a column": (lambda model: model.fit(X, Y, sample_weight=np.ones((60, 1))), "a number for each sample"),
+    "weights of texts": (lambda model: model.fit(X, Y, sample_weight=["a"] * 60), "sample_weight= with a number"),
+    "three dimensions": (lambda model: model.fit(X[None], Y), r"X of shape \(n_samples, n_features\)"),
+    "a matrix of NumPy's": (lambda model: model.fit(X.view(np.matrix), Y), "X that is an array"),
+    "labels of bytes": (lambda model: model.fit(X, np.array([b"no", b"yes"])[Y]), "y of classes"),
+    "dates": (lambda model: model.fit(X.astype("M8[s]"), Y).predict(X.astype("M8[s]")), "features that are numbers"),
+    "one class": (lambda model: model.fit(X, Y * 0), "at least two classes"),
+    "a warm start of other features": (
+        lambda model: model.set_params(warm_start=True).fit(X, Y).fit(X[:, :3], Y),
+        r"weights of shape \(1, 4\).*got other classes or features, of shape \(1, 3\)",
+    ),
+    "a warm start of other classes": (
+        lambda model: model.set_params(warm_start=True).fit(X, Y).fit(X, np.arange(60) % 3),
+        "got other classes or features",
+    ),
     "another number of features": (lambda model: model.fit(X, Y).predict(sparse.csr_array(X[:, :3])), "4 features"),
 }
 
@@ -48,6 +64,67 @@ def test_what_scikit_learn_refuses_is_refused(name: str) -> None:
         call(LogisticRegression())
 
 
+@pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf])
+def test_class_weights_are_finite_and_not_negative(weight: float) -> None:
+    refused(lambda: LogReg("reference", class_weight={0: weight, 1: 1.0}).fit(X, Y), "class_weight= of finite numbers")
+
+
+def test_balanced_classes_of_a_partial_fit() -> None:
+    model = LogReg("reference", class_weight="balanced")
+    refused(lambda: model.partial_fit(X, Y, classes=[0, 1]), "LogReg.partial_fit: class_weight=")
+    with pytest.raises(ValueError, match="balanced"):
+        SGDClassifier(class_weight="balanced").partial_fit(X, Y, classes=[0, 1])
+
+
+REFUSED: dict[str, Fit] = {
+    "NaN": lambda model: model.fit(NAN[:, :3], Y),
+    "no classes": lambda model: model.fit(X[:, :3], X[:, 0]),
+    "one class": lambda model: model.fit(X[:, :3], Y * 0),
+    "a solver of two classes": lambda model: model.set_params(solver="sgd").fit(X[:, :3], np.arange(60) % 3),
+    "sparse NaN": lambda model: model.fit(sparse.csr_array(NAN[:, :3]), Y),
+    "no magnitudes": lambda model: model.set_params(solver="fista").fit(X[:, :3], Y + 5),
+    "weights": lambda model: model.fit(X[:, :3], Y + 5, sample_weight=-np.ones(60)),
+    "a path": lambda model: model.path(X[:, :3], Y + 5, [1.0, 2.0], sample_weight=-np.ones(60)),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_refused_fit_leaves_the_model_as_it_was(name: str) -> None:
+    unfitted, fitted = LogReg("reference"), LogReg("reference").fit(X, Y)
+    expected = fitted.predict_proba(X)
+    for model in (unfitted, fitted):
+        with pytest.raises((ValueError, TypeError)):
+            REFUSED[name](model)
+    np.testing.assert_array_equal(fitted.predict_proba(X), expected)
+    assert fitted.classes_.tolist() == [0, 1]
+    with pytest.raises(NotFittedError):
+        unfitted.predict(X)
+
+
+OTHERS: dict[str, Callable[[], Any]] = {
+    "PCA": lambda: PCA(1, device="reference"),
+    "LogRegCV": lambda: LogRegCV("reference", Cs=2, cv=2),
+    "Prototypes": lambda: Prototypes(device="reference"),
+    "MatchingNet": lambda: MatchingNet(device="reference"),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_refused_fit_leaves_other_models_as_they_were(name: str) -> None:
+    model = OTHERS[name]().fit(X, Y)
+    use = model.transform if name == "PCA" else model.predict_proba
+    expected = use(X)
+    refused(lambda: model.fit(NAN[:, :3], Y + 5), "finite features")
+    np.testing.assert_array_equal(use(X), expected)
+
+
+def test_a_path_alone_does_not_fit_a_model() -> None:
+    model = LogReg("reference")
+    model.path(X, Y, [1.0])
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
 def test_missing_strings_of_pandas() -> None:
     pandas = pytest.importorskip("pandas")
     labels = pandas.Series(["a", None] * 30, dtype="string")
@@ -55,6 +132,11 @@ def test_missing_strings_of_pandas() -> None:
 
 
 def test_other_models() -> None:
+    refused(lambda: LogRegCV("reference", Cs=[1.0, "a"]).fit(X, Y), "Cs= and l1_ratios= of numbers")
+    refused(lambda: LogReg("reference").path(X, Y, ["a"]), "Cs= a sequence of numbers")
+    refused(lambda: LogRegCV("reference", cv=40).fit(X, Y), "cv= of at most as many folds")
+    refused(lambda: LogRegCV(epochs=3), "LogRegCV: keywords among")
+    refused(lambda: LogRegBatch("reference").fit(X, Y, sample_weight=["a"] * 60), "sample_weight= with a number")
     refused(lambda: Prototypes(device="reference").fit(X, np.where(Y == 1, np.nan, 0)), "labels that are not missing")
     refused(lambda: PCA(1, device="reference").fit(sparse.csr_array(X[:, 0])), "[Ss]parse")
 

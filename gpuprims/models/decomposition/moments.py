@@ -9,6 +9,7 @@ import numpy as np
 from scipy import linalg
 
 from gpuprims.errors import ArgumentError, quoted
+from gpuprims.models.checks import unchanged_if_refused
 from gpuprims.models.features import DenseFeatures
 from gpuprims.models.inputs import dense_features_of
 from gpuprims.primitives.reduce import reduce
@@ -43,16 +44,17 @@ class Moments(NamedTuple):
 
 def fitted_samples(model: Any, X: Any, find: Callable[[DenseFeatures], Found | None]) -> tuple[DenseFeatures, Found]:
     """Check the samples of a fit, and return them on the device with what ``find`` finds; it returns None for NaN."""
-    _, features = dense_features_of(model, X, reset=True, finite=False)
     label = type(model).__name__
-    if features.shape[0] < 2:
-        raise ArgumentError(f"{label}: at least two samples; got n_samples=1")
-    with np.errstate(over="ignore", invalid="ignore"):
-        found = find(features)
-    if found is None:  # as with NaN or infinity in a sample, whose checks read them again
-        dense_features_of(model, X, reset=True)
-        raise ArgumentError(f"{label}: features whose squares are finite; got larger ones (scale them first)")
-    return features, found
+    with unchanged_if_refused(model):
+        _, features = dense_features_of(model, X, reset=True, finite=False)
+        if features.shape[0] < 2:
+            raise ArgumentError(f"{label}: at least two samples; got n_samples=1")
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = find(features)
+        if found is None:  # as with NaN or infinity in a sample, whose checks read them again
+            dense_features_of(model, X, reset=True)
+            raise ArgumentError(f"{label}: features whose squares are finite; got larger ones (scale them first)")
+        return features, found
 
 
 def moments_of(features: DenseFeatures) -> Moments | None:

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from gpuprims.core.device import Device
-from gpuprims.models.checks import named_parameters
+from gpuprims.models.checks import named_parameters, unchanged_if_refused
 from gpuprims.models.decomposition.expectation import maximise
 from gpuprims.models.decomposition.gaussian import Gaussian
 from gpuprims.models.decomposition.moments import Moments, checked_components, with_fixed_signs
@@ -97,7 +97,8 @@ class PPCA(Gaussian):
         if self.method != "em":
             return super().fit(X, y)
         self._validate_params()
-        _, features = dense_features_of(self, X, reset=True)
+        with unchanged_if_refused(self):
+            _, features = dense_features_of(self, X, reset=True)
         kept = checked_components(self, self.n_components, min(features.shape))
         random = check_random_state(self.random_state)
         found = maximise(features, kept, float(self.tol), int(self.max_iter), random)

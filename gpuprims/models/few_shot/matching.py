@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from gpuprims.core.device import Device
-from gpuprims.models.checks import named_parameters
+from gpuprims.models.checks import named_parameters, unchanged_if_refused
 from gpuprims.models.features import DenseFeatures
 from gpuprims.models.few_shot.similarity import METRICS, BySimilarity, Rows, of_class
 from gpuprims.models.logreg.samples import samples_of
@@ -68,7 +68,7 @@ class MatchingNet(BySimilarity):
         "backend": [str, Device, None],
         "device": [str, Device, None],
     }
-    _rows_name: ClassVar[str] = "support_"
+    _fitted_array: ClassVar[str] = "support_"
 
     metric: str = "cosine"
     _: KW_ONLY
@@ -99,7 +99,8 @@ class MatchingNet(BySimilarity):
             Samples on another device than the one asked for.
         """
         self._validate_params()
-        samples = samples_of(self, X, y, None)
+        with unchanged_if_refused(self):
+            samples = samples_of(self, X, y, None)
         self.support_ = np.array(samples.device.to_host(samples.features.dense))
         self.support_codes_ = samples.device.to_host(samples.codes).astype(np.int32)
         return self

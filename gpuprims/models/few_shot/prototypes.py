@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from gpuprims.core.device import Device
 from gpuprims.errors import ArgumentError, quoted
-from gpuprims.models.checks import named_parameters
+from gpuprims.models.checks import named_parameters, unchanged_if_refused
 from gpuprims.models.features import DenseFeatures
 from gpuprims.models.few_shot.similarity import METRICS, BySimilarity, Rows, of_class
 from gpuprims.models.logreg.samples import samples_of
@@ -63,7 +63,7 @@ class Prototypes(BySimilarity):
         "backend": [str, Device, None],
         "device": [str, Device, None],
     }
-    _rows_name: ClassVar[str] = "prototypes_"
+    _fitted_array: ClassVar[str] = "prototypes_"
 
     metric: str = "cosine"
     _: KW_ONLY
@@ -95,7 +95,8 @@ class Prototypes(BySimilarity):
             Samples on another device than the one asked for.
         """
         self._validate_params()
-        samples = samples_of(self, X, y, sample_weight)
+        with unchanged_if_refused(self):
+            samples = samples_of(self, X, y, sample_weight)
         features, device, count = samples.features, samples.device, len(self.classes_)
         home = features.home
         codes, numbers = samples.codes.reshape(-1, 1), np.arange(count, dtype=samples.dtype).reshape(1, -1)

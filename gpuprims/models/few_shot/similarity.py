@@ -39,14 +39,6 @@ class BySimilarity(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimat
     threshold: float = 0.5
     metric: str
     scale: Any
-    # The name of the fitted rows, which has the dtype of the fit.
-    _rows_name: ClassVar[str]
-
-    @property
-    def fit_dtype(self) -> np.dtype[Any]:
-        """The dtype of the fit."""
-        found: np.dtype[Any] = getattr(self, self._rows_name).dtype
-        return found
 
     def _class_scores(self, features: DenseFeatures, rows: Rows) -> Any:
         """Return the score of each class for some samples, of shape (n, classes)."""
@@ -57,7 +49,7 @@ class BySimilarity(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimat
         check_fitted(self)
         operands, features = dense_features_of(self, X, reset=False, finite=False)
         device, (n, _), classes = features.device, features.shape, len(self.classes_)
-        rows = rows_on(device, getattr(self, self._rows_name))
+        rows = rows_on(device, getattr(self, self._fitted_array))
         found = device.driver.empty((n, classes), self.fit_dtype)
         step = max(_BLOCK_BYTES // (rows.array.shape[0] * self.fit_dtype.itemsize), 1)
         with np.errstate(over="ignore", invalid="ignore"):

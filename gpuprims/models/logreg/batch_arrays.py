@@ -53,7 +53,8 @@ def batch_of(model: Any, X: Any, y: Any, sample_weight: Any, offsets: Any) -> Ba
         labels = _cast(labels, dtype, device)
     weights = None
     if sample_weight is not None:
-        weights = _cast(_beside(device, operands, sample_weight, "sample_weight"), dtype, device)
+        with OwnErrors(_LABEL, "sample_weight= with a number for each sample"):
+            weights = _cast(_beside(device, operands, sample_weight, "sample_weight"), dtype, device)
         weights = weights.T if shared and len(weights.shape) == 2 else weights
     if shared and len(labels.shape) == 2:
         labels = labels.T
@@ -76,7 +77,7 @@ def predicted_scores(model: Any, X: Any, offsets: Any, finish: Callable[[Any, De
     if offsets is not None:
         counts = np.diff(np.asarray(offsets))
         if len(counts) != count or counts.sum() != samples.shape[0]:
-            raise ShapeError(f"{_LABEL}: offsets of {count} problems and the rows of X; got {len(counts)} problems")
+            raise ShapeError(f"{_LABEL}: offsets of {count} problems and the rows of X; got {len(counts)}")
         coef, intercept = np.repeat(coef, counts, axis=0), np.repeat(intercept, counts)
     elif len(samples.shape) == 3 and samples.shape[0] != count:
         raise ShapeError(f"{_LABEL}: samples of {count} problems; got {samples.shape[0]}")

@@ -21,7 +21,7 @@ from sklearn.utils.validation import _check_method_params
 
 from gpuprims.core.device import Device
 from gpuprims.errors import ArgumentError
-from gpuprims.models.checks import CheckedParameters, OwnErrors
+from gpuprims.models.checks import CheckedParameters, OwnErrors, named_parameters, unchanged_if_refused
 from gpuprims.models.device_arrays import device_operands, to_host
 from gpuprims.models.logreg.folds import Fold, Scored, fit_folds, grid_of, scorer_of, scores_of_path
 from gpuprims.models.logreg.paths import LogRegPath, fit_path
@@ -34,6 +34,7 @@ _LABEL = "LogRegCV"
 _SOLVERS = {"auto", "lbfgs", "newton-cholesky", *L1_SOLVERS}
 
 
+@named_parameters
 @dataclass(eq=False, repr=False)  # scikit-learn has its own
 class LogRegCV(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Logistic regression of two or more classes; cross-validation chooses ``C`` and ``l1_ratio``.
@@ -171,16 +172,13 @@ class LogRegCV(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimator):
         self._validate_params()
         Cs, ratios = grid_of(self)
         routed = self._routed("fit", sample_weight, params)
-        samples = samples_of(self, X, y, sample_weight)
-        labels = self.classes_[samples.device.to_host(samples.codes).astype(np.intp)]
-        with OwnErrors(_LABEL):
-            splits = check_cv(self.cv, labels, classifier=True).split(
-                np.arange(len(labels)), labels, **routed.splitter.split
-            )
-            folds = [Fold(*map(np.asarray, _rows(pair, len(labels)))) for pair in splits]
         settings = Settings(int(self.max_iter), float(self.tol), None, 1, check_random_state(None))
-        paths = [fit_folds(self, samples, folds, Cs, ratio, settings) for ratio in ratios]
-        scores = [self._scores_of(samples, labels, folds, of_ratio, X, routed.scorer.score) for of_ratio in paths]
+        with unchanged_if_refused(self):
+            samples = samples_of(self, X, y, sample_weight)
+            labels = self.classes_[samples.device.to_host(samples.codes).astype(np.intp)]
+            folds = self._folds(labels, routed.splitter.split)
+            paths = [fit_folds(self, samples, folds, Cs, ratio, settings) for ratio in ratios]
+            scores = [self._scores_of(samples, labels, folds, of_ratio, X, routed.scorer.score) for of_ratio in paths]
         self.Cs_, self.l1_ratios_, self.scores_ = np.array(Cs), np.array(ratios), np.swapaxes(scores, 0, 1)
         self.coefs_paths_ = np.swapaxes([[_joined(path, self.fit_intercept) for path in one] for one in paths], 0, 1)
         self.n_iter_ = np.swapaxes([[path.n_iter for path in one] for one in paths], 0, 1)
@@ -226,6 +224,12 @@ class LogRegCV(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimator):
             rule = "no further parameters without scikit-learn's metadata routing"
             raise ArgumentError(f"{_LABEL}.{method}: {rule}; got {', '.join(params)}")
         return Bunch(splitter=Bunch(split={}), scorer=Bunch(score=given))
+
+    def _folds(self, labels: np.ndarray, params: dict[str, Any]) -> list[Fold]:
+        """Return the rows of each fold."""
+        with OwnErrors(_LABEL):
+            splits = check_cv(self.cv, labels, classifier=True).split(np.arange(len(labels)), labels, **params)
+            return [Fold(*map(np.asarray, _rows(pair, len(labels)))) for pair in splits]
 
     def _scores_of(
         self,

@@ -80,7 +80,7 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
     validation_fraction : float, default 0.1
         Share of the samples to set aside for validation if there is a ``target_error``.
     warm_start : bool, default False
-        Start from the weights of the previous fit.
+        Start from the weights of the previous fit, which had as many classes and features.
     random_state : int, RandomState instance or None, default None
         Chooses the validation samples and the order of samples and batches.
     callback : callable, optional
@@ -211,7 +211,8 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
         ------
         ArgumentError
             NaN or infinity in ``X``, a single class, negative weights, sparse indices out of bounds; for "sgd" and
-            "hogwild", more than two classes.
+            "hogwild", more than two classes; with ``warm_start``, other classes or features than in the fit before.
+            The model then stays as it was.
         DeviceMismatchError
             Samples on another device than the one asked for.
         KeyboardInterrupt
@@ -247,7 +248,8 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
         Raises
         ------
         ArgumentError
-            No ``classes`` in the first call, other ones in a later call, or labels of other classes.
+            No ``classes`` in the first call, other ones in a later call, labels of other classes, or
+            ``class_weight="balanced"``, as a call does not see all samples.
         KeyboardInterrupt
             After Ctrl-C; the model keeps the weights of the previous call.
 

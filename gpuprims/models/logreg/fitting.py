@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.expressions.masks import refuse_masked
+from gpuprims.models.checks import OwnErrors, unchanged_if_refused
 from gpuprims.models.logreg import descent
 from gpuprims.models.logreg.objective import Objective
 from gpuprims.models.logreg.paths import LogRegPath, fit_path
@@ -23,18 +24,17 @@ from gpuprims.models.logreg.tf32 import beginning_in_tf32, refuse_tf32
 def fit(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
     """Fit a model; see :meth:`LogReg.fit`."""
     before = (model.coef_, model.intercept_) if model.warm_start and hasattr(model, "coef_") else None
-    samples, held_out = samples_of(model, X, y, sample_weight), None
-    if model.target_error is not None:
-        held_out = _held_out(model, samples)
-        samples = samples.with_zero_weight(held_out)  # they stay in place
-    strengths = strengths_of(model.penalty, model.l1_ratio, model.C, samples.total)
-    solver = solver_of(model, strengths, classes=len(model.classes_), features=samples.features.shape[1])
-    if model.tf32:
-        solver = beginning_in_tf32(model, samples, solver)
-    objective = _objective(model, samples, strengths.l2)
-    start = np.zeros(objective.size)
-    if before is not None and before[0].shape == (objective.outputs, objective.features):
-        start = objective.join(*before)
+    with unchanged_if_refused(model):
+        samples, held_out = samples_of(model, X, y, sample_weight), None
+        if model.target_error is not None:
+            held_out = _held_out(model, samples)
+            samples = samples.with_zero_weight(held_out)  # they stay in place
+        strengths = strengths_of(model.penalty, model.l1_ratio, model.C, samples.total)
+        solver = solver_of(model, strengths, classes=len(model.classes_), features=samples.features.shape[1])
+        if model.tf32:
+            solver = beginning_in_tf32(model, samples, solver)
+        objective = _objective(model, samples, strengths.l2)
+        start = _start(objective, before)
     error = None if held_out is None else _validation_error(objective, held_out)
     with bar_of(model.max_iter, shown=bool(model.verbose)) as bar:
         monitor = Monitor(objective, start, bar, model.callback, error, model.target_error)
@@ -51,11 +51,24 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
 def path(model: Any, X: Any, y: Any, Cs: Any, sample_weight: Any) -> LogRegPath:
     """Fit a path of penalties; see :meth:`LogReg.path`."""
     refuse_tf32(model, "path")
-    given = np.asarray(Cs, np.float64)
+    with OwnErrors("LogReg.path", "Cs= a sequence of numbers above 0"):
+        given = np.asarray(Cs, np.float64)
     if given.ndim != 1 or not given.size or not np.all(given > 0):
         raise ArgumentError(f"LogReg.path: Cs= a sequence of numbers above 0; got {quoted(Cs)}")
-    samples = samples_of(model, X, y, sample_weight)
+    with unchanged_if_refused(model):
+        samples = samples_of(model, X, y, sample_weight)
     return fit_path(model, samples, given.tolist(), model.l1_ratio, _settings(model))
+
+
+def _start(objective: Objective, before: tuple[np.ndarray, np.ndarray] | None) -> np.ndarray:
+    """Return the flat weights to start from: zeros, or the coefficients and intercepts of the fit before."""
+    if before is None:
+        return np.zeros(objective.size)
+    earlier, shape = before[0].shape, (objective.outputs, objective.features)
+    if earlier != shape:
+        rule = f"weights of shape {earlier}, as in the fit before, with warm_start=True"
+        raise ArgumentError(f"LogReg: {rule}; got other classes or features, of shape {shape} (use warm_start=False)")
+    return objective.join(*before)
 
 
 def descends_by_batches(model: Any) -> bool:
@@ -68,9 +81,13 @@ def descends_by_batches(model: Any) -> bool:
 def partial_fit(model: Any, X: Any, y: Any, classes: Any, sample_weight: Any) -> bool:
     """Run one epoch of mini-batches; see :meth:`LogReg.partial_fit`. Return False if it diverged."""
     refuse_tf32(model, "partial_fit")
+    if model.class_weight == "balanced":
+        rule = "class_weight= None or a dict, as a call does not see all samples"
+        raise ArgumentError(f"LogReg.partial_fit: {rule}; got 'balanced' (use sklearn's compute_class_weight)")
     first = not hasattr(model, "coef_")
-    _check_classes(model, classes, first=first)
-    samples = samples_of(model, X, y, sample_weight, reset=first, classes=model.classes_)
+    with unchanged_if_refused(model):
+        _check_classes(model, classes, first=first)
+        samples = samples_of(model, X, y, sample_weight, reset=first, classes=model.classes_)
     strengths = strengths_of(model.penalty, model.l1_ratio, model.C, samples.total)
     objective = _objective(model, samples, strengths.l2)
     flat, records, epochs = np.zeros(objective.size), [], 0

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from gpuprims.errors import ArgumentError, quoted
+from gpuprims.models.checks import OwnErrors
 from gpuprims.models.logreg.objective import scores_of
 from gpuprims.models.logreg.one_launch import fits_a_group
 from gpuprims.models.logreg.paths import SIDE_BY_SIDE, LogRegPath, fit_path
@@ -32,8 +33,9 @@ class Fold:
 def grid_of(model: Any) -> tuple[list[float], list[float]]:
     """Return the values of ``C`` and of ``l1_ratio`` that a model tries."""
     whole = isinstance(model.Cs, Integral)
-    Cs = np.logspace(-4, 4, int(model.Cs)) if whole else np.asarray(model.Cs, np.float64)
-    ratios = np.asarray(model.l1_ratios, np.float64)
+    with OwnErrors("LogRegCV", "Cs= and l1_ratios= of numbers"):
+        Cs = np.logspace(-4, 4, int(model.Cs)) if whole else np.asarray(model.Cs, np.float64)
+        ratios = np.asarray(model.l1_ratios, np.float64)
     allowed = {"Cs": (Cs, Cs > 0, "above 0"), "l1_ratios": (ratios, (ratios >= 0) & (ratios <= 1), "from 0 to 1")}
     for name, (given, fits, rule) in allowed.items():
         if given.ndim != 1 or not given.size or not np.all(fits):

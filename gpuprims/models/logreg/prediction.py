@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from sklearn.metrics import accuracy_score
@@ -46,11 +46,17 @@ class LinearScores:
     backend: str | Device | None
     device: str | Device | None
     determinism: Level | None = None
+    # The name of the array that a fit ends with, in the dtype of the fit.
+    _fitted_array: ClassVar[str] = "coef_"
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell scikit-learn that a model is fitted; one with ``classes_`` alone, as after a path, is not."""
+        return hasattr(self, self._fitted_array)
 
     @property
     def fit_dtype(self) -> np.dtype[Any]:
         """The dtype of the fit."""
-        found: np.dtype[Any] = self.coef_.dtype
+        found: np.dtype[Any] = getattr(self, self._fitted_array).dtype
         return found
 
     @at_own_level

@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d
 from gpuprims.core.determinism import asks_for_device
 from gpuprims.core.device import Device
 from gpuprims.core.operands import is_plain
-from gpuprims.errors import ArgumentError
+from gpuprims.errors import ArgumentError, quoted
 from gpuprims.expressions import computable
 from gpuprims.models import host_algebra
 from gpuprims.models.checks import OwnErrors
@@ -100,9 +100,9 @@ def samples_of(
         found = values, features.home.asarray(np.ascontiguousarray(host_codes, dtype))
     values, codes = found
     if classes is None:
-        model.classes_ = values.astype(str) if listed else values
         if len(values) < 2:
             raise ArgumentError(f"{label}: at least two classes; got one class, {values.tolist()[0]!r}")
+        model.classes_ = values.astype(str) if listed else values
     if model.feature_dtype is not None:
         if isinstance(features, SparseFeatures):
             got = f"{model.feature_dtype} (or pass X.toarray())"
@@ -154,12 +154,15 @@ def _weights(model: Any, labels: np.ndarray, sample_weight: Any) -> np.ndarray:
     """Return the product of sample weights and class weights, in float64."""
     label = type(model).__name__
     given = None if sample_weight is None else to_host(label, sample_weight)
-    with OwnErrors(label):
+    with OwnErrors(label, "sample_weight= with a number for each sample"):
         weights: np.ndarray = _check_sample_weight(given, labels, dtype=np.float64, ensure_non_negative=True)
     if model.class_weight is not None:
         how = {"sample_weight": weights} if model.class_weight == "balanced" else {}
         with OwnErrors(label):
             of_class = compute_class_weight(model.class_weight, classes=model.classes_, y=labels, **how)
+        if not np.all((of_class >= 0) & (of_class < np.inf)):
+            got = dict(zip(model.classes_.tolist(), of_class.tolist(), strict=True))
+            raise ArgumentError(f"{label}: class_weight= of finite numbers that are not negative; got {quoted(got)}")
         weights = weights * of_class[np.searchsorted(model.classes_, labels)]
     if not weights.sum() > 0:
         raise ArgumentError(f"{label}: sample weights with a positive sum; got {weights.sum()}")
