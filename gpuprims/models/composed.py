@@ -15,6 +15,8 @@ from gpuprims.models.sparse_features import Features, SparseFeatures
 class ComposedFeatures(DenseFeatures):
     """Dense features that neither the logistic kernels nor a vendor's products read."""
 
+    by_primitives = True
+
     def __init__(self, device: Device, array: Any, scale: Any = None) -> None:
         super().__init__(device, array, scale)
         self.dense = self.integers = None
@@ -31,6 +33,7 @@ class ComposedSparse(SparseFeatures):
     """CSR features that the host transposes, not sorts of the device."""
 
     slab_class = ComposedFeatures
+    by_primitives = True
 
     def _are_few(self, outputs: int) -> bool:
         return False

@@ -27,6 +27,7 @@ class DenseFeatures:
     """
 
     rough = False  # True if products have fewer bits than the dtype
+    by_primitives = False  # True if nothing but primitives computes with them
 
     def __init__(self, device: Device, array: Any, scale: Any = None) -> None:
         self.device, self.array, self.scale = device, array, scale

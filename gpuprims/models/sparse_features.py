@@ -32,7 +32,7 @@ class SparseFeatures:
     on the host and checked, and CPUs read it there; ``rows`` is its copy on the device, if there is one.
     """
 
-    dense, unscaled, integers, rough = None, None, None, False  # see DenseFeatures
+    dense, unscaled, integers, rough, by_primitives = None, None, None, False, False  # see DenseFeatures
     slab_class = DenseFeatures  # of rows as a dense matrix
 
     def __init__(self, device: Device, matrix: Any, rows: CsrMatrix | None = None) -> None:

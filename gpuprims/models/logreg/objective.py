@@ -14,6 +14,7 @@ from gpuprims.core.determinism import asked_level
 from gpuprims.core.plans import plan
 from gpuprims.models import host_algebra
 from gpuprims.models.features import DenseFeatures
+from gpuprims.models.logreg.few_scores import FewScores, has_few_scores
 from gpuprims.models.logreg.samples import Samples
 from gpuprims.models.logreg.softmax import of_class, residual_of_power, residual_of_score, row_terms, softmax
 from gpuprims.models.sparse_features import Features
@@ -143,6 +144,10 @@ class Objective:
         return self.home.asarray(np.append(scale, np.ones(int(self.fit_intercept))).astype(self.dtype))
 
     @cached_property
+    def _few(self) -> FewScores | None:
+        return FewScores(self.samples, self.outputs) if has_few_scores(self.samples, self.outputs) else None
+
+    @cached_property
     def _classes(self) -> Any:
         return self.home.asarray(np.arange(self.outputs, dtype=self.dtype).reshape(1, -1))
 
@@ -155,6 +160,8 @@ class Objective:
     def loss(self, weights: Any) -> tuple[Any, Any]:
         """Return the summed log loss without the penalty, and its gradient, on the device."""
         samples = self.samples
+        if self._few is not None:
+            return self._few.loss(weights)
         if self.outputs == 1 and (dense := self._read_at_once) is not None:
             return self._at_once(dense, weights)
         if self.outputs == 1 and samples.features.integers is not None:

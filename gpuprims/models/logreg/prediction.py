@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from sklearn.metrics import accuracy_score
 
-from gpuprims.core.determinism import Level, at_level
+from gpuprims.core.determinism import Level, asks_for_device, at_level
 from gpuprims.core.device import Device
 from gpuprims.core.operands import Operands
 from gpuprims.models.checks import OwnErrors, check_fitted
@@ -71,12 +71,12 @@ class LinearScores:
     @at_own_level
     def predict_proba(self, X: Any) -> Any:
         """Return the probability of each class, of shape (n_samples, n_classes)."""
-        return self._from_scores(X, _signed_sigmoid, softmax)
+        return self._from_scores(X, _sigmoids, softmax)
 
     @at_own_level
     def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithm of the probability of each class, of shape (n_samples, n_classes)."""
-        return self._from_scores(X, _signed_log_sigmoid, _log_softmax)
+        return self._from_scores(X, _log_sigmoids, _log_softmax)
 
     @at_own_level
     def predict(self, X: Any) -> Any:
@@ -123,13 +123,14 @@ class LinearScores:
         with OwnErrors(label):
             return float(accuracy_score(labels, guesses, sample_weight=weights))
 
-    def _from_scores(self, X: Any, binary: Any, multinomial: Callable[[Device, Any], Any]) -> Any:
-        """Return a function of scores and intercepts: of each and a sign, or of rows of whole scores."""
+    def _from_scores(
+        self, X: Any, binary: Callable[[Device, Any, Any], Any], multinomial: Callable[[Device, Any], Any]
+    ) -> Any:
+        """Return a function of scores and intercepts of two classes, or of whole scores of several."""
         operands, scores, constants = self._scores(X)
         device = operands.device
         if scores.shape[1] == 1:
-            sign = home_of(scores, device).asarray(np.array([[-1, 1]], scores.dtype))
-            return _like_samples(X, operands, map_elements(binary, scores, constants, sign, device=device))
+            return _like_samples(X, operands, binary(device, scores, constants))
         return _like_samples(X, operands, multinomial(device, map_elements("z + b", scores, constants, device=device)))
 
     def _decode(self, device: Device, codes: Any) -> np.ndarray:
@@ -181,8 +182,33 @@ def _can_store(device: Device, dtype: np.dtype[Any]) -> bool:
     return dtype.kind in "biu" or dtype == np.float32 or (dtype == np.float64 and device.capabilities.fp64)
 
 
+def _sigmoids(device: Device, scores: Any, constants: Any) -> Any:
+    return map_elements(_signed_sigmoid, scores, constants, _signs(device, scores), device=device)
+
+
+def _log_sigmoids(device: Device, scores: Any, constants: Any) -> Any:
+    if not _has_logarithms_of_numpy(scores):
+        return map_elements(_signed_log_sigmoid, scores, constants, _signs(device, scores), device=device)
+    whole = scores + constants
+    smaller = np.log1p(np.exp(-np.abs(whole)))
+    return np.hstack([np.minimum(-whole, 0) - smaller, np.minimum(whole, 0) - smaller])
+
+
+def _signs(device: Device, scores: Any) -> Any:
+    return home_of(scores, device).asarray(np.array([[-1, 1]], scores.dtype))
+
+
+def _has_logarithms_of_numpy(scores: Any) -> bool:
+    """Return True for scores on the host; PoCL's logarithms take 30 times as long (measurements.md, few scores)."""
+    return isinstance(scores, np.ndarray) and not asks_for_device()
+
+
 def _log_softmax(device: Device, scores: Any) -> Any:
     largest, _, total = row_terms(device, scores)
+    if _has_logarithms_of_numpy(scores):
+        found: np.ndarray = scores - largest
+        found -= np.log(total)
+        return found
     return map_elements("z - m - log(t)", scores, largest, total, device=device)
 
 
