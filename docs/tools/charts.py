@@ -38,7 +38,7 @@ _STYLE = {
 }
 _SWEEPS = ("histogram", "throughput", "latency")
 _PAGES = {
-    "h200": ("cuda-nvidia-h200", ("ladder", "rungs", "two-kernels", "threads", "figure-12", *_SWEEPS)),
+    "h200": ("cuda-nvidia-h200", ("ladder", "rungs", "two-kernels", "threads", "figure-12", "convergence", *_SWEEPS)),
     "cpu": ("opencl-amd-epyc-intel", ("ladder", "threads", "figure-12", "convergence", *_SWEEPS)),
 }
 
@@ -54,7 +54,8 @@ def _figures() -> Iterator[tuple[str, Figure]]:
     reports = {place: json.loads((_RESULTS / f"{file}.json").read_text()) for place, (file, _) in _PAGES.items()}
     for place, (_, names) in _PAGES.items():
         for name in names:
-            yield f"{name}-{place}", charts.CHARTS[name](reports[place])
+            if (figure := charts.CHARTS[name](reports[place])) is not None:  # None if no run has measured it
+                yield f"{name}-{place}", figure
     yield "log-likelihood", _log_likelihood(reports["h200"])
     yield "when-a-gpu-pays", _when_a_gpu_pays(reports["h200"], reports["cpu"])
     yield "scaling-h200", _scaling(json.loads((_RESULTS / "scaling-nvidia-h200.json").read_text()))
