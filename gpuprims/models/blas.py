@@ -12,6 +12,6 @@ _BLAS = cache(ThreadpoolController)  # finds the libraries, which takes millisec
 
 
 def one_thread() -> AbstractContextManager[Any]:
-    """Let BLAS compute by the calling thread alone: several threads wait for each other, longer than they compute."""
+    """Limit BLAS to the calling thread: for small products, threads wait for each other longer than they compute."""
     limit: AbstractContextManager[Any] = _BLAS().limit(limits=1)
     return limit

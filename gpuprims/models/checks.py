@@ -57,8 +57,8 @@ _INSTEAD = {
 
 # Attributes that checks set before a fit.
 _SET_BY_CHECKS = ("n_features_in_", "feature_names_in_", "classes_")
-# Parameters that were found valid: scikit-learn's checks take longer than a launch. Values of these types have a hash,
-# and keep nothing alive; a driver's one Device lives as long as the driver.
+# Parameters that were found valid, since scikit-learn's checks take longer than a launch. Values of these types are
+# hashable, and keep nothing alive: a Device lives as long as its driver.
 _VALID: set[tuple[Any, ...]] = set()
 _PLAIN, _MOST_VALID = (str, int, float, type(None), Device), 1024
 
@@ -83,7 +83,7 @@ class OwnErrors:
         if not isinstance(error, ValueError | TypeError) or isinstance(error, GpuprimsError):
             return
         own = ArgumentError if isinstance(error, ValueError) else DtypeError
-        raise own(f"{self._label}: {_said(str(error), self._rule)}") from error
+        raise own(f"{self._label}: {_as_rule(str(error), self._rule)}") from error
 
 
 def check_fitted(model: Any) -> None:
@@ -153,22 +153,22 @@ class CheckedParameters:
             if plain and len(_VALID) < _MOST_VALID:
                 _VALID.add(given)
         except ValueError as error:
-            raise ArgumentError(f"{type(self).__name__}: {_said_of_parameter(str(error), self)}") from error
+            raise ArgumentError(f"{type(self).__name__}: {_parameter_rule(str(error), self)}") from error
 
 
-def _said(message: str, given_rule: str | None) -> str:
-    """Return a message of scikit-learn's as rule and what was got."""
-    rule, todo = next(((rule, todo) for words, rule, todo in _RULES if words in message), ("valid samples", ""))
+def _as_rule(message: str, given_rule: str | None) -> str:
+    """Return a message of scikit-learn's as the rule that was broken and what was got."""
+    rule, hint = next(((rule, hint) for words, rule, hint in _RULES if words in message), ("valid samples", ""))
     if given_rule is not None and given_rule.partition(" ")[0] not in rule:
-        rule, todo = given_rule, ""
+        rule, hint = given_rule, ""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     if "NaN" in message:
         lines = lines[:1]
     short = " ".join(lines)
-    return f"{rule}; got {short if len(short) < 400 else short[:397] + '...'}" + (f" ({todo})" if todo else "")
+    return f"{rule}; got {short if len(short) < 400 else short[:397] + '...'}" + (f" ({hint})" if hint else "")
 
 
-def _said_of_parameter(message: str, model: Any) -> str:
+def _parameter_rule(message: str, model: Any) -> str:
     found = re.fullmatch(r"The '(\w+)' parameter of \w+ must be (.*)\. Got (.*) instead\.", message, re.DOTALL)
     if found is None:
         return message

@@ -30,7 +30,7 @@ class ComposedFeatures(DenseFeatures):
 
 
 class ComposedSparse(SparseFeatures):
-    """CSR features that the host transposes, not sorts of the device."""
+    """CSR features that are transposed on the host, without sorting on the device."""
 
     slab_class = ComposedFeatures
     by_primitives = True

@@ -133,12 +133,12 @@ class DenseFeatures:
         deviation = np.sqrt(device.to_host(squares) / total)
         return device.to_host(mean) * scale, deviation * scale
 
-    def middles_and_reaches(self) -> tuple[np.ndarray, np.ndarray]:
+    def centres_and_half_widths(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the middle of each feature's range and half its width, on the host in float64; computed once."""
         if self._ranges is None:
             found = (reduce(self.array, op=op, axis=0, device=self.device) for op in ("min", "max"))
             scale = self._host_scale()
-            self._ranges = middles(*(self.device.to_host(one).astype(np.float64) * scale for one in found))
+            self._ranges = centres(*(self.device.to_host(one).astype(np.float64) * scale for one in found))
         return self._ranges
 
     def quantised(self, kept: np.dtype[Any]) -> DenseFeatures:
@@ -156,6 +156,6 @@ class DenseFeatures:
         return type(self)(device, fewer, scale)
 
 
-def middles(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def centres(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the middle of each range and half its width."""
     return (low + high) / 2, np.abs(high - low) / 2

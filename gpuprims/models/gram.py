@@ -33,8 +33,8 @@ def gram_by_reduce(device: Device, array: Any, weights: Any) -> np.ndarray:
 def gram_by_blocks(device: Device, array: Any, weights: Any) -> np.ndarray:
     """Return ``array.T @ (weights * array)`` by NumPy's BLAS, for devices that are the host's CPU.
 
-    Blocks of rows fit in the cache; their products are added in float64. Each thread multiplies blocks of its own: the
-    threads of one product wait for each other, for long where other programs use the cores.
+    Blocks of rows fit in the cache; their products are added in float64. Each thread multiplies its own blocks, since
+    the threads of one product wait for each other, for a long time if other programs use the cores.
     """
     n, k = array.shape
     rows = max(_BLOCK // k, 1)

@@ -13,7 +13,7 @@ from scipy import linalg
 
 from gpuprims.core.determinism import asks_for_device
 
-# A pivot of so many roundings of its diagonal element is lost: the features depend on each other.
+# A pivot below this many roundings of its diagonal element is lost: the features depend on each other.
 _LOST = 64
 
 
@@ -40,12 +40,12 @@ def total(row: np.ndarray) -> float:
 def direction_of(size: int) -> np.ndarray:
     """Return an arbitrary direction, the same each time."""
     random = np.random.default_rng(0)
-    # Normal numbers come from a library's logarithm.
+    # Normal numbers depend on the C library's logarithm.
     return random.random(size) - 0.5 if asks_for_device() else random.standard_normal(size)
 
 
 def solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Solve a system of linear equations, of a symmetric matrix that is positive definite but for rounding."""
+    """Solve linear equations with a symmetric matrix that is positive definite up to rounding."""
     if asks_for_device():
         return _solved_by_columns(matrix, right)
     try:

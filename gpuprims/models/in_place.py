@@ -1,7 +1,7 @@
 """Where the arrays of a model lie: on a device, or on the host if kernels on CPUs read them there.
 
-A copy takes longer than a prediction that it is for, and an array of the device longer than a step of a small fit
-(measurements.md, predictions in place, small fits in place).
+Copying samples takes longer than predicting from them, and allocating a device's array longer than a step of a small
+fit (measurements.md, predictions in place, small fits in place).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Home(NamedTuple):
         return host if self.on_host else self.device.asarray(host)
 
     def begin_asarray(self, host: np.ndarray) -> Any:
-        """Return a host array there; where the driver can, without a wait for the work before."""
+        """Return a host array there, without waiting for earlier work if the driver is able to."""
         begin = None if self.on_host else getattr(self.device.driver, "begin_asarray", None)
         return self.asarray(host) if begin is None else begin(host)()
 

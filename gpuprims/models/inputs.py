@@ -33,8 +33,8 @@ def features_of(
 ) -> tuple[Operands, Features]:
     """Check features as scikit-learn does, and copy those of the host to the device.
 
-    The operands say where results belong. ``reset`` is scikit-learn's: True in a fit. Unless ``finite``, NaN and
-    infinity pass. If they stay ``in_place``, a CPU reads them where they lie, without a copy. The model has
+    The operands say where results belong. ``reset`` is scikit-learn's: True in a fit. Unless ``finite`` is True, NaN
+    and infinity pass. With ``in_place``, a CPU reads the features where they lie, without a copy. The model has
     ``backend``, ``device`` and, once fitted, ``fit_dtype``; its tags say whether samples may be sparse.
     """
     label = type(model).__name__
@@ -75,7 +75,7 @@ def dense_features_of(model: Any, X: Any, *, reset: bool, finite: bool = True) -
 
 
 def _needs_no_checks(model: Any, X: Any, *, reset: bool) -> bool:
-    """Return True for a plain array or CSR matrix of the fit's dtype and features, and do what checks do to the model.
+    """Return True for a plain array or CSR matrix of the fit's dtype and features; set what checks set in the model.
 
     scikit-learn's checks take longer than a fit of few samples.
     """

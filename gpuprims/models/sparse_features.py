@@ -12,15 +12,15 @@ from scipy import sparse
 from gpuprims.core.determinism import asks_for_device
 from gpuprims.core.device import Device
 from gpuprims.models.csr_matrix import CsrMatrix
-from gpuprims.models.features import SLAB_BYTES, DenseFeatures, middles
+from gpuprims.models.features import SLAB_BYTES, DenseFeatures, centres
 from gpuprims.models.in_place import Home, reads_in_place
 from gpuprims.models.transposition import transposed
 from gpuprims.primitives.map import map as map_elements
 
-# Longest row on a device. Longer ones are cut into pieces, or they would still run when all others are done.
+# Longest row on a device. Longer rows are cut into pieces, so that no work-item still runs when all others have ended.
 _LONGEST_ROW = 4096
-# Most products of a sparse matrix that SciPy computes before a launch would end; four times as many where a launch
-# wakes threads (measurements.md, sparse predictions).
+# Most products of a sparse matrix that SciPy computes before a launch would end; four times as many if a launch wakes
+# threads (measurements.md, sparse predictions).
 _FEW_PRODUCTS = 1 << 19
 
 
@@ -114,11 +114,11 @@ class SparseFeatures:
         squares = np.asarray(matrix.multiply(matrix).T @ counts) / total
         return mean, np.sqrt(np.maximum(squares - mean * mean, 0))
 
-    def middles_and_reaches(self) -> tuple[np.ndarray, np.ndarray]:
+    def centres_and_half_widths(self) -> tuple[np.ndarray, np.ndarray]:
         """See :class:`DenseFeatures`."""
         if self._ranges is None:
             found = self.matrix.min(axis=0), self.matrix.max(axis=0)
-            self._ranges = middles(*(one.toarray().reshape(-1).astype(np.float64) for one in found))
+            self._ranges = centres(*(one.toarray().reshape(-1).astype(np.float64) for one in found))
         return self._ranges
 
     def _are_few(self, outputs: int) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gpuprims.models.logreg import kinds as tables
-from gpuprims.models.logreg.kinds import few_kinds
+from gpuprims.models.logreg import distinct_rows as tables
+from gpuprims.models.logreg.distinct_rows import few_kinds
 
 
 def rows_of(texts: np.ndarray, dtype: str = "u4") -> np.ndarray:

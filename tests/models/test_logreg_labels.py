@@ -14,7 +14,7 @@ from logreg_cases import fit
 import gpuprims
 from gpuprims.core import c_modules
 from gpuprims.models import LogReg
-from gpuprims.models.logreg import kinds
+from gpuprims.models.logreg import distinct_rows
 from gpuprims.models.logreg import labels as encoding
 from gpuprims.models.logreg import samples as samples_module
 
@@ -88,7 +88,7 @@ def test_texts_and_small_integers_are_not_sorted(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("kind", ["texts", "Python's strings"])
 def test_texts_that_share_an_entry_of_the_table(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kinds, "_MOST_BITS", 1)
+    monkeypatch.setattr(distinct_rows, "_MOST_BITS", 1)
     values, codes = encoding.encoded("LogReg", LABELS[kind], None)
     np.testing.assert_array_equal(values[codes], LABELS[kind])
 

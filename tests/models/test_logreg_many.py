@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 import gpuprims
 from gpuprims.errors import ArgumentError
 from gpuprims.models import LogReg, LogRegBatch
-from gpuprims.models.logreg import batch, many, paths, shared
+from gpuprims.models.logreg import batch, lbfgs_side_by_side, paths, shared
 from gpuprims.models.logreg.objective import Objective
 from gpuprims.models.logreg.samples import samples_of
 
@@ -120,9 +120,9 @@ def test_a_path_side_by_side(rng: np.random.Generator, monkeypatch: pytest.Monke
     X, y = made(rng, n=500)
     weights = rng.random(500) + 0.1
     seen: list[int] = []
-    own = many.minimise
-    monkeypatch.setattr(many, "minimise", lambda *given: seen.append(len(given[2])) or own(*given))
-    monkeypatch.setattr(many, "MOST_TOGETHER", 10)
+    own = lbfgs_side_by_side.minimise
+    monkeypatch.setattr(lbfgs_side_by_side, "minimise", lambda *given: seen.append(len(given[2])) or own(*given))
+    monkeypatch.setattr(lbfgs_side_by_side, "MOST_TOGETHER", 10)
     path = LogReg("reference", tol=1e-6, max_iter=300).path(X.astype(dtype), y[:, 9], PENALTIES, sample_weight=weights)
     assert seen == [10, 8]
     assert set(path.stop_reason) == {"tolerance"}
@@ -135,7 +135,7 @@ def test_a_path_side_by_side(rng: np.random.Generator, monkeypatch: pytest.Monke
 def test_what_many_passes_leave_goes_on_alone(
     device: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(many, "_MOST_PASSES", 2)
+    monkeypatch.setattr(lbfgs_side_by_side, "_MOST_PASSES", 2)
     monkeypatch.setattr(paths, "MOST_PRODUCTS", 0)
     X, y = made(rng)
     path = LogReg(device, tol=1e-5, max_iter=300).path(X, y[:, 0], PENALTIES)

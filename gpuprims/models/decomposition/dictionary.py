@@ -41,10 +41,10 @@ def learn(
 
 
 def lasso(gram: np.ndarray, targets: np.ndarray, codes: np.ndarray, alpha: float) -> np.ndarray:
-    """Return the codes of least ``c @ gram @ c / 2 - c @ target + alpha * sum(abs(c))`` for each column of targets.
+    """Return codes that minimise ``c @ gram @ c / 2 - c @ target + alpha * sum(abs(c))`` for each column of targets.
 
-    Coordinate descent takes one code of all features at a time, from the given ones on; without a penalty the codes
-    solve linear equations.
+    Coordinate descent starts from the given codes and changes one code of all features at a time. Without a penalty the
+    codes solve linear equations.
     """
     if not alpha:
         exact: np.ndarray = np.linalg.lstsq(gram, targets)[0].T

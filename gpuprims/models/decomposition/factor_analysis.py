@@ -32,12 +32,12 @@ class FactorAnalysis(Gaussian):
     Parameters
     ----------
     n_components : int or None, default None
-        Number of factors; by default that of features.
+        Number of factors. By default, the number of features.
     tol : float, default 1e-2
         Stop when an iteration raises the log-likelihood by less.
     max_iter : int, default 1000
     noise_variance_init : array_like of shape (n_features,), optional
-        The variances of the noise to begin with. Default: 1.
+        The variances of the noise in the first iteration. Default: 1.
     rotation : {"varimax", "quartimax"} or None, default None
         Rotate the factors, so that few features have large loadings on each.
     backend, device : str or Device, optional

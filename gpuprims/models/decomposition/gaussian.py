@@ -109,8 +109,8 @@ class Gaussian(Latent):
     def _lower(self) -> np.ndarray:
         """Return the Cholesky factor of the covariance; raise ArgumentError for samples that are all equal.
 
-        Directions without variance have as much as rounding may leave, on any machine; so features that others
-        determine have a likelihood: a high one on their plane, and next to none off it.
+        Directions without variance get the variance that rounding may leave. So samples have a likelihood even if some
+        features depend on others: a high one on the plane of the samples, and nearly none off it.
         """
         found = self.get_covariance()
         rounding = len(found) * np.finfo(np.float64).eps * float(np.trace(found))

@@ -1,4 +1,4 @@
-"""What the models of hidden causes share: centred products with samples on the device, and their inverse."""
+"""The base of models of hidden causes: fit, transform and its inverse, with samples on the device."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Latent(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CheckedParameter
         return self
 
     def _moments_of(self, features: DenseFeatures) -> Any:
-        """Return what a fit needs to know of the samples, or None if it is not finite."""
+        """Return the statistics of the samples that a fit needs, or None if they are not finite."""
         return moments_of(features)
 
     def _fit_moments(self, moments: Any) -> None:
@@ -94,7 +94,7 @@ class Latent(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CheckedParameter
                 setattr(self, name, value.astype(dtype))
 
     def transform(self, X: Any) -> Any:
-        """Return what is hidden in each sample, of shape (n_samples, n_components).
+        """Return the hidden values of each sample, of shape (n_samples, n_components).
 
         The result is an array of the samples' library on their device.
         """
@@ -107,7 +107,7 @@ class Latent(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CheckedParameter
         return given_back(X, operands, found)
 
     def inverse_transform(self, X: Any) -> Any:
-        """Return the samples that hidden values of shape (n_samples, n_components) stand for."""
+        """Return the samples of some hidden values of shape (n_samples, n_components)."""
         check_fitted(self)
         loadings = np.asarray(self._loadings(), np.float64)
         operands, features = self._hidden(X, len(loadings))

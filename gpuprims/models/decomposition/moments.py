@@ -1,4 +1,4 @@
-"""Mean and scatter of samples by one pass over them, and what the models find in the scatter."""
+"""Mean and scatter of samples by one pass over them, and the principal directions of a scatter."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Moments(NamedTuple):
 
 
 def fitted_samples(model: Any, X: Any, find: Callable[[DenseFeatures], Found | None]) -> tuple[DenseFeatures, Found]:
-    """Check the samples of a fit, and return them on the device with what ``find`` finds; it returns None for NaN."""
+    """Check the samples of a fit; return them on the device with the result of ``find``, which is None for NaN."""
     label = type(model).__name__
     with unchanged_if_refused(model):
         _, features = dense_features_of(model, X, reset=True, finite=False)

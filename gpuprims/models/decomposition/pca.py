@@ -27,8 +27,8 @@ class PCA(Gaussian):
     Parameters
     ----------
     n_components : int, float, "mle" or None, default None
-        How many to keep: a number; as many as explain this share of the variance, from 0 to 1; as many as Minka's
-        estimate; or all of them, at most the number of samples or features.
+        How many components to keep: this number, as many as explain this share of the variance (from 0 to 1), or
+        Minka's estimate ("mle"). None keeps all, which are as many as samples or features, whichever are fewer.
     whiten : bool, default False
         Divide hidden values by their standard deviation.
     backend, device : str or Device, optional
@@ -48,8 +48,8 @@ class PCA(Gaussian):
     Notes
     -----
     The device goes over the samples once, for the mean and the covariance around it; the host finds the eigenvectors of
-    the covariance in float64, as scikit-learn's solver "covariance_eigh". Of fewer samples than features, they are
-    found from the samples' inner products. Results are those of :class:`sklearn.decomposition.PCA`, signs included.
+    the covariance in float64, as scikit-learn's solver "covariance_eigh". If there are fewer samples than features, it
+    uses the samples' inner products instead. Results are those of :class:`sklearn.decomposition.PCA`, signs included.
     Memory on the host is that of a matrix of n_features squared, or of n_samples squared if these are fewer.
 
     Examples

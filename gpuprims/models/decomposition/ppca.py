@@ -31,7 +31,7 @@ class PPCA(Gaussian):
     Parameters
     ----------
     n_components : int or None, default None
-        Number of hidden values; by default that of features, without noise then.
+        Number of hidden values. By default, the number of features; the noise is then zero.
     method : {"eigen", "em"}, default "eigen"
         "eigen" finds the maximum of the likelihood from the covariance, which the device computes by one pass over the
         samples. "em" is expectation-maximisation by products of the samples with n_components columns, two in each
@@ -41,7 +41,7 @@ class PPCA(Gaussian):
     max_iter : int, default 1000
         Most iterations of "em".
     random_state : int, RandomState instance or None, default None
-        Where "em" begins.
+        Chooses the factors from which "em" begins.
     backend, device : str or Device, optional
         Where to compute. Default: where the samples are, or the best device.
 

@@ -21,8 +21,8 @@ _BLOCK_BYTES = 64 << 20
 class WideMoments:
     """The mean of samples, and the inner products of their deviations from it, of shape (n_samples, n_samples).
 
-    These have the same eigenvalues as the scatter of the features, which is larger where features are more (I. T.
-    Jolliffe, "Principal Component Analysis", 2002, section 3.5).
+    They have the same nonzero eigenvalues as the scatter of the features, which is a larger matrix if there are more
+    features than samples (I. T. Jolliffe, "Principal Component Analysis", 2002, section 3.5).
     """
 
     samples: DenseFeatures

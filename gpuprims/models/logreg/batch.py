@@ -46,8 +46,8 @@ _NAMED = 5
 class Inference(NamedTuple):
     """Wald statistics of each problem's coefficients, of shape (n_problems, n_features), and of its intercept.
 
-    ``standard_errors`` are roots of the diagonal of the inverse Hessian at the optimum, ``z`` the coefficients divided
-    by them, and ``p_values`` the two-sided probabilities of ``z`` by the normal distribution.
+    ``standard_errors`` are the square roots of the diagonal of the inverse Hessian at the optimum, ``z`` is the
+    coefficients divided by them, and ``p_values`` are the two-sided probabilities of ``z`` in a normal distribution.
     """
 
     standard_errors: np.ndarray
@@ -75,9 +75,9 @@ class LogRegBatch(CheckedParameters, BaseEstimator):  # type: ignore[misc]  # sc
     max_iter : int, default 100
         Maximum number of iterations: Newton's, or those of L-BFGS and Newton's for problems fitted side by side.
     tol : float, default 1e-4
-        End a problem with the step that changes no combination of weights by more than so many of its standard errors.
-        The weights then differ from the optimum by some ``tol**2`` of them. For a summed loss below 1, the step is at
-        most so many times the loss's square root.
+        End a problem after the first step that changes no combination of weights by more than ``tol`` of its standard
+        errors. The weights are then about ``tol**2`` standard errors from the optimum. For a summed loss below 1, the
+        step is at most ``tol`` times the square root of the loss.
 
     Attributes
     ----------
@@ -89,8 +89,8 @@ class LogRegBatch(CheckedParameters, BaseEstimator):  # type: ignore[misc]  # sc
     inference_ : Inference
         ``standard_errors``, ``z`` and ``p_values`` of coefficients, and the same of intercepts with the prefix
         ``intercept_``. With a penalty they are those of the penalised fit, which shrinks errors and coefficients alike;
-        for tests of hypotheses use ``C=inf``. NaN for coefficients that the samples do not decide, such as those of
-        constant features without a penalty, which are 0.
+        for tests of hypotheses use ``C=inf``. They are NaN for coefficients that the samples do not determine, such as
+        those of constant features without a penalty, which are 0.
     n_iter_ : ndarray of shape (n_problems,)
     stop_reason_ : ndarray of str, of shape (n_problems,)
         "tolerance"; "rounding" if the dtype allows no further progress and the loss is within 1e-6 of the minimum,
@@ -107,7 +107,7 @@ class LogRegBatch(CheckedParameters, BaseEstimator):  # type: ignore[misc]  # sc
     A problem with labels of one class has no fit: its weights, loss and predictions are NaN, and a ConvergenceWarning
     names it. The other problems are fitted.
 
-    A group of work-items fits a problem, in float32 for float32 samples, with sums in float64 where the device has it.
+    A work-group fits a problem, in float32 for float32 samples, with sums in float64 if the device supports it.
     Features are centred and scaled on the device. Problems that are too large for local memory, from some 90 features
     on with NVIDIA's GPUs, are fitted side by side by products of matrices if they share the samples and the device has
     such products, else one after the other.

@@ -12,7 +12,7 @@ from gpuprims.models.logreg.lasso import minimise
 from gpuprims.models.logreg.objective import Objective
 from gpuprims.models.logreg.samples import Samples
 
-# Roundings of a second derivative below which its part beside the intercept's is lost, as for constant features.
+# A second derivative that the intercept reduces to this many roundings is lost, as for constant features.
 _LOST = 256
 
 
@@ -21,7 +21,7 @@ class Curvature:
 
     def __init__(self, objective: Objective) -> None:
         self._size, self._step, self._times = objective.size, thinning(objective), 1
-        self._few: Samples | None = None  # some of the samples, so many times the fewest
+        self._few: Samples | None = None  # the rows of the Hessian, ``times`` the fewest
         self._matrix: np.ndarray | None = None
         self._last: tuple[np.ndarray, Any, float, np.ndarray] | None = None
         self.fresh = False  # True if computed for the current weights
@@ -33,7 +33,7 @@ class Curvature:
         return self._step // self._times > self._size
 
     def loss_gradient(self, objective: Objective, weights: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return those of ``objective``; for the last weights, whatever the penalty, without reading the samples."""
+        """Return the objective and its gradient; those of the last weights are known for any penalty."""
         inner = np.where(objective.penalised, weights, 0.0)
         squares = float(inner @ inner) / 2
         if self._last is None or self._last[0] is not weights or self._last[1] != objective.dtype:
@@ -52,7 +52,7 @@ class Curvature:
         return self._matrix
 
     def use_more_rows(self) -> bool:
-        """Let the next Hessian have four times the rows; return False if all rows are used already."""
+        """Use four times as many rows in the next Hessian; return False if it had all rows already."""
         more, self._few = self._step // self._times > 1, None
         self._times *= 4
         return more

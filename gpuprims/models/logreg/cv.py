@@ -54,7 +54,7 @@ class LogRegCV(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimator):
     cv : int, splitter or iterable, optional
         The folds, as scikit-learn's. Default: 5 stratified folds.
     scoring : str or callable, optional
-        What the best pair has most of, as scikit-learn's ``scoring``. Default: accuracy.
+        The score that the best pair maximises, as scikit-learn's ``scoring``. Default: accuracy.
     solver : {"auto", "lbfgs", "newton-cholesky", "newton-cd", "fista"}, default "auto"
         As for :class:`LogReg`. "auto" fits all folds and penalties in one launch if there are two classes, few dense
         samples, and no penalty on magnitudes.
@@ -68,7 +68,7 @@ class LogRegCV(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimator):
         Fit the best pair to all samples. If False, weights, ``C_`` and ``l1_ratio_`` are means over folds, each with
         its own best pair.
     random_state : int, RandomState instance or None, default None
-        Not used; for the interface of :class:`LogReg`.
+        Not used; it exists for compatibility with scikit-learn.
 
     Attributes
     ----------

@@ -25,8 +25,8 @@ _MAX_STEPS = 16384
 _UPDATE = "w - (w*d + rate*g)"
 # Mini-batches whose curvature sets an automatic learning rate.
 _SAMPLED_BATCHES = 8
-# A step's share of the penalty in units of the dtype's eps. Below this it would be rounded too coarsely, and the
-# penalty is applied once an epoch.
+# If a step's share of the penalty is below this many roundings, the penalty is applied once an epoch, as rounding
+# would distort the share.
 _COARSE = 256
 
 
@@ -110,6 +110,18 @@ def _step(objective: Objective, rate: float, decay: float) -> Callable[[Any], An
     return step
 
 
+def _steps_by_calls(objective: Objective, rate: float, decay: float) -> Callable[[Any, int], Any]:
+    """Return a function that takes a number of steps, with a few launches for each."""
+    step = _step(objective, rate, decay)
+
+    def steps(weights: Any, count: int) -> Any:
+        for _ in range(count):
+            weights = step(weights)
+        return weights
+
+    return steps
+
+
 def _steps(objective: Objective, rate: float, decay: float, variant: str | None) -> Callable[[Any, int], Any]:
     """Return a function that takes a number of steps, in one launch where a kernel holds all samples.
 
@@ -121,14 +133,7 @@ def _steps(objective: Objective, rate: float, decay: float, variant: str | None)
         if variant is not None:
             got = "more" if objective.outputs > 1 else "sparse samples or a feature_dtype"
             raise ArgumentError(f"LogReg: two classes of dense samples with variant={variant!r}; got {got}")
-        step = _step(objective, rate, decay)
-
-        def by_calls(weights: Any, count: int) -> Any:
-            for _ in range(count):
-                weights = step(weights)
-            return weights
-
-        return by_calls
+        return _steps_by_calls(objective, rate, decay)
 
     rates = objective.home.asarray(np.array([decay, rate], dtype))
     sample_weight = () if samples.sample_weight is None else (samples.sample_weight,)

@@ -30,7 +30,8 @@ _FEWEST = 8192
 _HISTORY = 10
 # Most points of a line search, and the shares of the first slope that a decrease must reach and the slope fall to.
 _POINTS, _DECREASE, _FLATTER = 30, 1e-4, 0.9
-# How far one point of a line search may be from the one before: relative to it, or to the interval.
+# Largest factor from one point of a line search to the next, and least distance from the ends of an interval, as a
+# share of its width.
 _FURTHEST, _NEAREST = 10.0, 0.1
 # Consecutive iterations that may lower the loss by less than its rounding error.
 _IDLE_ITERATIONS = 3
@@ -50,9 +51,9 @@ def lbfgs(objective: Objective, start: np.ndarray, settings: Settings, monitor: 
 
 
 def _stays_on_device(objective: Objective) -> bool:
-    """Return whether vectors on the device take less time than SciPy's solver.
+    """Return True if L-BFGS takes less time with vectors on the device than by SciPy.
 
-    Not beside samples that a CPU reads in place (measurements.md, small fits in place).
+    It takes more beside samples that a CPU reads in place (measurements.md, small fits in place).
     """
     return not objective.home.on_host and objective.size >= _FEWEST and objective.device.capabilities.fp64
 
@@ -102,7 +103,7 @@ def _search(vectors: _Vectors, here: _Point, direction: Any, step: float, roundi
         there = vectors.step(here, step, direction)
         lower = there.value <= here.value + _DECREASE * step * here.slope
         hidden = abs(there.value - here.value) <= noise and there.slope <= (2 * _DECREASE - 1) * here.slope
-        if not (lower or hidden):  # so for NaN
+        if not (lower or hidden):  # also for NaN
             high = step, there.slope
         elif there.slope < _FLATTER * here.slope:
             before, low = low, (step, there.slope)

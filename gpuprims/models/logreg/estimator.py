@@ -45,8 +45,8 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
     solver : {"auto", "lbfgs", "newton-cholesky", "newton-cd", "fista", "gd", "minibatch", "sgd", "hogwild"}
         By default "auto": "lbfgs", or with a penalty on magnitudes "newton-cd" up to 256 coefficients. More features
         are fitted by "newton-cd" in sets that grow, or by "fista" if more coefficients are needed than a set may have.
-        Two classes of few dense samples are fitted by Newton's method in one launch, as by :class:`LogRegBatch`; a fit
-        with a ``callback`` or other things to do in each iteration, or from earlier weights, is not.
+        Two classes of few dense samples are fitted by Newton's method in one launch, as by :class:`LogRegBatch`, unless
+        there is a ``callback``, progress bar or validation, or the fit starts from earlier weights.
         "newton-cholesky" suits many samples of few features. "gd" is gradient descent with a fixed step, and
         "minibatch" descends by batches. "sgd" descends by single samples, one after the other, and "hogwild" by several
         at a time without locks, so its results differ from run to run; both take two classes only. With a penalty on

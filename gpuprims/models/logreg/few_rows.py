@@ -19,15 +19,15 @@ _ROWS_PER_WEIGHT, _FEWEST_ROWS = 256, 2**15
 
 
 def thinning(objective: Objective, times: int = 1) -> int:
-    """Return how many samples there are for each one of the fewest, or of so many times the fewest."""
+    """Return how many samples there are per row of a Hessian with ``times`` the fewest rows."""
     return objective.samples.size // (times * max(_FEWEST_ROWS, _ROWS_PER_WEIGHT * objective.size))
 
 
 def of_few_rows(objective: Objective, times: int = 1) -> Objective | None:
-    """Return the objective of some of the samples, copied; None if that of all of them is needed.
+    """Return the objective of some of the samples, copied; None if all of them are needed.
 
-    So it is for samples in parts, for few samples, where results may not depend on the order of samples, and if the
-    chosen ones weigh less than half their share.
+    All are needed for samples in parts, for few samples, for results that may not depend on the order of samples, and
+    if the chosen samples have less than half of their share of the weight.
     """
     if objective.in_parts or asks_for_device() or (step := thinning(objective, times)) <= 1:
         return None

@@ -1,4 +1,4 @@
-"""Cross-validation of paths: folds are sample weights of zero, so that all of them share the samples on the device."""
+"""Cross-validation of paths. Folds share the samples on the device: rows to test have a weight of zero."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The duality gap of penalised fits: how far the objective is above the minimum, at most."""
+"""The duality gap of penalised fits, an upper bound of the distance from the minimum."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BALANCINGS = 100
 
 
 def dual_gap(objective: Objective, flat: np.ndarray, l1: float, value: float, gradient: np.ndarray) -> float:
-    """Return an upper bound of how far an objective is above its minimum.
+    """Return an upper bound of the distance of an objective from its minimum.
 
     A dual point moves some probability of each sample from its class to the others. The model's own probabilities are
     such a point if intercepts are optimal: as much then leaves each class as enters it. They are scaled by pairs of
@@ -35,8 +35,8 @@ def dual_gap(objective: Objective, flat: np.ndarray, l1: float, value: float, gr
     value : float
         The whole objective at these weights.
     gradient : ndarray
-        The gradient of ``objective`` there. Correlations differ from it by what scaling removes, times half the width
-        of a feature's range at most, so the samples are read once.
+        The gradient of ``objective`` there. Scaling changes a correlation by at most the weight that it removes, times
+        half the width of the feature's range, so the samples are read once.
 
     Notes
     -----
@@ -70,9 +70,9 @@ def _correlations(objective: Objective, flat: np.ndarray, gradient: np.ndarray, 
     slopes, of_intercepts = objective.split(gradient - objective.penalty * np.where(objective.penalised, flat, 0))
     if not objective.fit_intercept:
         return np.abs(slopes)
-    # Flows are balanced, so correlations are those of features around any middle.
-    middles, reaches = objective.samples.features.middles_and_reaches()
-    return np.abs(slopes - np.outer(of_intercepts, middles)) + np.outer(removed, reaches)
+    # Flows are balanced, so any centre of the features gives the same correlations.
+    centres, half_widths = objective.samples.features.centres_and_half_widths()
+    return np.abs(slopes - np.outer(of_intercepts, centres)) + np.outer(removed, half_widths)
 
 
 class _Flows:

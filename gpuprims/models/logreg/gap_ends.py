@@ -1,4 +1,4 @@
-"""How fits with a penalty on magnitudes end: by the duality gap, or by rounding."""
+"""The stopping rules of fits with a penalty on magnitudes: the duality gap, and rounding."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def end_by_rounding(monitor: Monitor, value: float) -> str:
 
 
 def of_rounded(solver: Solver, objective: Objective) -> Solver:
-    """Let the gap of a solver in float64 be that of its weights in the samples' dtype."""
+    """Return a solver in float64 that adds the loss of rounding its weights to the samples' dtype to the gap."""
 
     def solve(wide: Objective, start: np.ndarray, settings: Settings, monitor: Monitor) -> str:
         reason = solver(wide, start, settings, monitor)

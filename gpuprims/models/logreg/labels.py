@@ -14,7 +14,7 @@ from gpuprims.core.c_modules import CModule
 from gpuprims.core.device import Device
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.models.checks import OwnErrors
-from gpuprims.models.logreg.kinds import few_kinds
+from gpuprims.models.logreg.distinct_rows import few_kinds
 from gpuprims.primitives.grouping.unique import unique
 from gpuprims.primitives.histogram import bincount
 from gpuprims.primitives.map import map as map_elements
@@ -23,13 +23,13 @@ from gpuprims.primitives.reduce import reduce
 # Largest range of integer labels that are counted.
 _MAX_RANGE = 4096
 _CHARACTER, _WORD = np.dtype(np.uint32), np.dtype(np.uint64)
-# Objects among which there must be equal ones, for all of them to be looked up by their addresses.
+# All objects are looked up by address if fewer than half of this many first ones are distinct.
 _SAMPLE = 1024
 TEXTS = CModule(Path(__file__).with_name("texts.c"), in_calls=False)
 
 
 def encoded(label: str, labels: np.ndarray, classes: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the classes and the index of each label's class; raise ArgumentError for a label of no given class.
+    """Return the classes and the index of each label's class; raise ArgumentError for a label that is no given class.
 
     The labels are on the host. Without given ``classes`` the result is that of ``np.unique``.
     """
@@ -48,7 +48,7 @@ def encoded(label: str, labels: np.ndarray, classes: np.ndarray | None) -> tuple
 
 
 def _sorted_on_host(label: str, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return classes and codes of any labels; raise ArgumentError for objects that are no classes."""
+    """Return classes and codes of any labels; raise ArgumentError for objects that cannot be classes."""
     if labels.dtype.kind == "O":
         with OwnErrors(label):
             check_classification_targets(labels)
@@ -57,7 +57,7 @@ def _sorted_on_host(label: str, labels: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def surely_classes(labels: np.ndarray) -> bool:
-    """Return True for labels whose dtype says that they are classes; :func:`encoded` looks at those of Python."""
+    """Return True for labels whose dtype says that they are classes; :func:`encoded` checks Python's objects."""
     return labels.dtype.kind in "biuUO"
 
 
@@ -88,7 +88,7 @@ def _counted(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def _hashed(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return classes and codes of strings, found by hashes; None for other labels, and for strings of many kinds."""
+    """Return classes and codes of strings by hashing; None for other labels, and for many distinct strings."""
     if labels.dtype.kind == "O":
         return _hashed_objects(labels) if labels.size else None
     if labels.dtype.kind != "U" or not labels.dtype.isnative or not labels.size or not labels.itemsize:

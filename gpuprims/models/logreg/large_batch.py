@@ -1,4 +1,4 @@
-"""Batches whose problems are too large for one group: side by side where they share samples, else one by one."""
+"""Batches whose problems are too large for one work-group, fitted side by side if they share samples."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.models.features import DenseFeatures
 from gpuprims.models.inputs import all_finite
-from gpuprims.models.logreg import fisher, many
+from gpuprims.models.logreg import lbfgs_side_by_side, newton_with_errors
 from gpuprims.models.logreg.batch_arrays import Batch
 from gpuprims.models.logreg.objective import Objective
 from gpuprims.models.logreg.samples import Samples
@@ -22,7 +22,7 @@ from gpuprims.primitives.newton import ENDS
 from gpuprims.primitives.newton.arrays import check_batch
 from gpuprims.primitives.reduce import reduce
 
-# Most elements of the Hessians of problems that are fitted together, which are on the host.
+# Most elements of the Hessians of problems that are fitted together; these are on the host.
 _MOST_SECOND = 1 << 25
 
 
@@ -35,7 +35,7 @@ class Tolerances(NamedTuple):
 
 @dataclass(frozen=True)
 class _Group:
-    """Problems that share features: their numbers, and labels and weights, each shared or a column of each."""
+    """Problems that share features. Labels and weights have one column for all problems, or one for each."""
 
     device: Device
     problems: np.ndarray
@@ -66,7 +66,7 @@ def fit_large(
     penalties, columns = np.broadcast_to(penalties, (count,)), batch.features + fit_intercept
     weights, losses = np.full((count, 2, columns), np.nan), np.full(count, np.nan)
     ends = np.zeros((count, 2), np.int32)
-    most = min(many.MOST_TOGETHER, max(_MOST_SECOND // columns**2, 1))
+    most = min(lbfgs_side_by_side.MOST_TOGETHER, max(_MOST_SECOND // columns**2, 1))
     for group in _groups(batch, count, rows, most):
         reasons, totals = _unfitted(group)
         ends[group.problems, 0] = [ENDS.index(reason) if reason else 0 for reason in reasons]
@@ -81,7 +81,7 @@ def fit_large(
 
 
 def _groups(batch: Batch, count: int, rows: np.ndarray | None, most: int) -> Iterator[_Group]:
-    """Yield at most so many problems that share features."""
+    """Yield groups of at most ``most`` problems that share features."""
     device, dtype = batch.device, batch.arrays[0].dtype
 
     def placed(one: Any) -> Any:
@@ -134,22 +134,22 @@ class _Problems:
         self._group, self._places, self._intercept = group, places, fit_intercept
         self._totals, self._penalties = totals, penalties
 
-    def fits(self, tolerances: Tolerances) -> Iterator[fisher.Fit]:
+    def fits(self, tolerances: Tolerances) -> Iterator[newton_with_errors.Fit]:
         """Yield the fit of each problem."""
         for at, (point, before) in enumerate(self._starts(tolerances)):
-            yield fisher.minimise(self._objective(at), point, before, *tolerances)
+            yield newton_with_errors.minimise(self._objective(at), point, before, *tolerances)
 
     def _objective(self, at: int) -> Objective:
         samples = self._group.samples(float(self._totals[at]), int(self._places[at]))
         return Objective(samples, 1, float(self._penalties[at] / self._totals[at]), fit_intercept=self._intercept)
 
-    def _starts(self, tolerances: Tolerances) -> Iterator[tuple[fisher.Point, int]]:
-        """Yield where each problem's own iterations begin, and how many it has had before."""
+    def _starts(self, tolerances: Tolerances) -> Iterator[tuple[newton_with_errors.Point, int]]:
+        """Yield the point from which each problem is fitted by itself, and its iterations before that."""
         samples = self._group.samples(float(self._totals[0]))
         if product_of(samples) is None:
             for at in range(len(self._places)):
                 one = self._objective(at)
-                yield fisher.point_at(one, np.zeros(one.size)), 0
+                yield newton_with_errors.point_at(one, np.zeros(one.size)), 0
             return
         own = [one if one.shape[1] > 1 else None for one in (self._group.codes, self._group.weights)]
         rows = SharedRows(samples, *own, fit_intercept=self._intercept)
@@ -161,13 +161,13 @@ class _Problems:
             return near
 
         totals, penalties = self._totals, self._penalties
-        found = many.minimise(rows, totals, penalties / totals, ends, tolerances.max_iter)
+        found = lbfgs_side_by_side.minimise(rows, totals, penalties / totals, ends, tolerances.max_iter)
         hessians = rows.hessians(found.flat)
         inner = np.arange(self._group.array.shape[1])
         hessians[:, inner, inner] += penalties[:, None]
         for at, total in enumerate(totals):
             given = found.flat[at], found.values[at] * total, found.gradients[at] * total, hessians[at]
-            yield fisher.Point(*given), int(found.n_iter[at])
+            yield newton_with_errors.Point(*given), int(found.n_iter[at])
 
 
 # Functions of elements, defined once so that their kernels are found by identity.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-# A round is a sweep over coordinates and some exact steps; a cold start of 500 coordinates takes some ten rounds.
+# Most rounds of a sweep over coordinates and some exact steps; 500 coordinates take about ten rounds from zeros.
 _ROUNDS = 1000
 _FACE_STEPS = 8
-# Added to the diagonal of a face, relative to it: twin features make the matrix singular.
+# Added to the diagonal of a face, relative to it: equal features make the matrix singular.
 _RIDGE = 1e-12
 
 
@@ -76,7 +76,7 @@ def _face_steps(matrix: np.ndarray, l1: float, point: np.ndarray, slope: np.ndar
         now = point[face]
         try:
             step = -linalg.cho_solve(linalg.cho_factor(block), slope[face] + l1 * np.sign(now))
-        except linalg.LinAlgError:  # of several twins; the sweeps go on
+        except linalg.LinAlgError:  # with several equal features; the sweeps go on
             return
         turning = np.flatnonzero(np.sign(now + step) != np.sign(now))
         parts = -now[turning] / step[turning]

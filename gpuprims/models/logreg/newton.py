@@ -23,8 +23,8 @@ _STANDARDISED_TOLERANCE = 1e-6
 _HALVINGS = 30
 # Consecutive iterations that may lower the loss by less than its rounding error.
 _IDLE_ITERATIONS = 3
-# The gradient, in units of the tolerance, from which on Hessians are exact, and the share of it that a step by some of
-# the samples may leave (measurements.md, steps by some rows).
+# Hessians are exact once the gradient is below this many times the tolerance, or after a step by some of the samples
+# that leaves more than this share of the gradient (measurements.md, steps by some rows).
 _NEAR, _SHRUNK = 30, 0.5
 # Share of the expected decrease that a step must reach (Armijo's condition).
 _SUFFICIENT = 1e-4
@@ -193,7 +193,7 @@ def _newton(objective: Objective, start: np.ndarray, settings: Settings, monitor
 def _moved(
     objective: Objective, curved: Objective, weights: np.ndarray, value: float, gradient: np.ndarray
 ) -> tuple[tuple[np.ndarray, float, np.ndarray] | None, float]:
-    """Return what a line search along Newton's step found, and the slope there; ``curved`` has the Hessian."""
+    """Search along Newton's step by the Hessian of ``curved``; return what :func:`_line_search` does, and the slope."""
     step = -host_algebra.solved(curved.hessian(weights), gradient)
     slope = host_algebra.dot(gradient, step)
     return _line_search(objective, weights, step, value, slope), slope

@@ -82,7 +82,7 @@ class Objective:
         return np.concatenate(parts).astype(np.float64)
 
     def to_device(self, flat: np.ndarray) -> Any:
-        """Copy flat weights to the device; where its driver can, without a wait for the work before."""
+        """Copy flat weights to the device, without waiting for earlier work if its driver is able to."""
         return self.home.begin_asarray(np.ascontiguousarray(flat, self.dtype))
 
     def to_host(self, weights: Any) -> np.ndarray:
@@ -139,7 +139,7 @@ class Objective:
 
     @cached_property
     def _scale(self) -> Any:
-        """What the stored integers of each feature are multiplied by, and 1 for the intercept."""
+        """The factor of each feature's stored integers, and 1 for the intercept."""
         scale = self.device.to_host(self.samples.features.scale)  # type: ignore[union-attr]  # of dense features
         return self.home.asarray(np.append(scale, np.ones(int(self.fit_intercept))).astype(self.dtype))
 
@@ -184,14 +184,14 @@ class Objective:
 
     @property
     def _read_at_once(self) -> Any:
-        """Dense features that one kernel reads, at the level "device" by its fixed tree; None if there is none."""
+        """Dense features for the kernel that reads them once, which has a fixed tree at the level "device"; or None."""
         features = self.samples.features
         if asked_level() == "device" and isinstance(features, DenseFeatures) and features.scale is None:
             return features.array if self.features <= MOST_OF_TREE else None
         return features.dense
 
     def _softmax_loss(self, weights: Any) -> tuple[Any, Any]:
-        """Return what :meth:`loss` does, with the scores of one block of samples at a time in memory."""
+        """Do what :meth:`loss` does, with the scores of one block of samples at a time in memory."""
         if len(self._blocks) == 1:
             return self._softmax_loss_at_once(weights)
         losses, gradient = [], None

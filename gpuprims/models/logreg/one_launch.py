@@ -12,14 +12,14 @@ from gpuprims.primitives.newton import ENDS, able_to_fit, logistic_newton
 
 # Most products of two numbers of a row in a pass over the samples (measurements.md, one launch).
 MOST_PRODUCTS = 1 << 20
-# Ends that a fit keeps. Others, such as "rounding", leave the fit to L-BFGS, which can continue in float64.
+# Stop reasons that a fit keeps. After others, such as "rounding", L-BFGS fits instead, which can continue in float64.
 KEPT = ("tolerance", "max_iter")
 
 
 def newton_or_lbfgs(objective: Objective, start: np.ndarray, settings: Settings, monitor: Monitor) -> str:
     """Fit two classes of few dense samples in one launch of ``logistic_newton``, and others by L-BFGS.
 
-    A fit that somebody watches, or that starts from other weights than zero, is left to L-BFGS too.
+    Fits with a callback, a progress bar or validation, and fits from nonzero weights, are by L-BFGS too.
     """
     intercept = bool(objective.fit_intercept)
     small = objective.outputs == 1 and fits_a_group(objective.samples, intercept=intercept, most=MOST_PRODUCTS)

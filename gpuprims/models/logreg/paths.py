@@ -1,4 +1,4 @@
-"""Fits along a path of penalties: side by side where they share the samples, else each from the one before."""
+"""Fits along a path of penalties, side by side or each from the weights of the one before."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.determinism import refuse_levels
-from gpuprims.models.logreg import many, proximal
+from gpuprims.models.logreg import lbfgs_side_by_side, proximal
 from gpuprims.models.logreg.curvature import Curvature
 from gpuprims.models.logreg.objective import Objective
 from gpuprims.models.logreg.one_launch import KEPT, MOST_PRODUCTS, fits_a_group
@@ -25,7 +25,7 @@ _FEWEST = 2
 
 
 class LogRegPath(NamedTuple):
-    """Fits by increasing or decreasing ``Cs``, as given: an entry of each array for each of them.
+    """The fits of a path. Each array has an entry for each of ``Cs``, in the given order.
 
     ``coef`` has the shape (n_cs, 1, n_features) or (n_cs, n_classes, n_features), ``intercept`` (n_cs, 1) or
     (n_cs, n_classes). ``dual_gap`` is NaN without a penalty on magnitudes. ``loss`` is the objective, and ``dual_gap``
@@ -46,8 +46,8 @@ def fit_path(
 ) -> LogRegPath:
     """Fit a model's objective for each of some ``Cs``, from the strongest penalty to the weakest.
 
-    Two classes without a penalty on magnitudes are fitted side by side. What this leaves, and others, starts from the
-    fit before; second derivatives of one fit then serve the next ones too, for as long as their steps converge fast.
+    Two classes without a penalty on magnitudes are fitted side by side. Fits that this does not finish, and all others,
+    start from the fit before. They use its Hessian for as long as their steps converge fast.
     """
     refuse_levels(type(model).__name__, "fits of several penalties", instead="a fit for each C")
     outputs, features = 1 if len(model.classes_) == 2 else len(model.classes_), samples.features.shape[1]
@@ -90,7 +90,7 @@ _Known = tuple[np.ndarray, float, int, str | None]
 def _side_by_side(
     model: Any, samples: Samples, Cs: list[float], l1_ratio: float, settings: Settings
 ) -> dict[float, _Known]:
-    """Return fits of two classes by ``C``; none where another method serves better."""
+    """Return fits of two classes by ``C``; an empty dictionary if another method is faster."""
     smooth = all(strengths_of(model.penalty, l1_ratio, C, samples.total).l1 == 0 for C in Cs)
     if len(Cs) < _FEWEST or len(model.classes_) > 2 or model.solver != "auto" or not smooth:
         return {}
@@ -103,22 +103,22 @@ def _side_by_side(
         return {}
     found: dict[float, _Known] = {}
     rows = SharedRows(samples, fit_intercept=bool(model.fit_intercept))
-    for first in range(0, len(Cs), many.MOST_TOGETHER):
-        some = slice(first, first + many.MOST_TOGETHER)
+    for first in range(0, len(Cs), lbfgs_side_by_side.MOST_TOGETHER):
+        some = slice(first, first + lbfgs_side_by_side.MOST_TOGETHER)
         totals = np.full(len(Cs[some]), samples.total)
-        fits = many.minimise(rows, totals, penalties[some], _by_gradient(settings.tol), settings.max_iter)
+        fits = lbfgs_side_by_side.minimise(rows, totals, penalties[some], _by_gradient(settings.tol), settings.max_iter)
         reasons = ["tolerance" if ended else None for ended in fits.ended]
         found |= dict(zip(Cs[some], zip(fits.flat, fits.values, fits.n_iter, reasons, strict=True), strict=True))
     return found
 
 
-def _by_gradient(tol: float) -> many.Ends:
+def _by_gradient(tol: float) -> lbfgs_side_by_side.Ends:
     """Return the end of L-BFGS: no component of the gradient is larger than ``tol``."""
     return lambda values, gradients, decreases: np.abs(gradients).max(axis=1) <= tol
 
 
 def _in_one_launch(model: Any, samples: Samples, penalties: np.ndarray, settings: Settings) -> list[_Known]:
-    """Return fits of few samples, each by one group."""
+    """Fit few samples, each ``C`` by one work-group."""
     with np.errstate(divide="ignore"):
         Cs = 1 / (penalties * samples.total)
     found = logistic_newton(

@@ -24,12 +24,12 @@ SOLVERS = SMOOTH_SOLVERS | L1_SOLVERS
 _BY_VARIANT = ("gd", "sgd", "hogwild")
 # Solvers by single samples: for two classes and features in their own dtype.
 _SAMPLE_SOLVERS = ("sgd", "hogwild")
-# Levels that solvers reach whose steps take some of the samples, and why no higher ones; the others reach every level.
+# The highest level of solvers whose steps take some of the samples, and why; other solvers reach every level.
 _PLACES = "whose steps take samples in an order that random_state draws over their places,"
 _REACHED: dict[str, tuple[Level, str]] = {
     "sgd": ("device", _PLACES),
     "minibatch": ("device", _PLACES),
-    "hogwild": ("run", "which change the weights as soon as a work-item knows how,"),
+    "hogwild": ("run", "whose work-items change the weights without waiting for each other,"),
 }
 _OF_ALL = 'solver="gd", "lbfgs" or "newton-cholesky", which add up all samples'
 

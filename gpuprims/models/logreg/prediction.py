@@ -27,7 +27,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def at_own_level(method: Method) -> Method:
-    """Decorate a method of a model that runs at its level of determinism."""
+    """Decorate a method to run at the model's level of determinism."""
 
     @wraps(method)
     def call(model: Any, *given: Any, **named: Any) -> Any:
@@ -138,7 +138,7 @@ class LinearScores:
         return classes
 
     def _taken(self, device: Device, codes: Any) -> Any:
-        """Return the classes of some codes, where the codes are."""
+        """Return the classes of some codes, in the memory that holds the codes."""
         if isinstance(codes, np.ndarray):
             return self.classes_[codes]
         return take(device.asarray(self.classes_), codes, device=device)

@@ -36,7 +36,7 @@ def warn_of(model: Any, reason: str) -> None:
 
 
 class _NoBar:
-    """The bar of a fit that shows none; tqdm's takes a tenth of the time of a small fit."""
+    """A progress bar that shows nothing; a disabled one of tqdm takes a tenth of the time of a small fit."""
 
     disable = True
 
@@ -49,7 +49,7 @@ class _NoBar:
 
 @contextmanager
 def bar_of(total: int, *, shown: bool) -> Iterator[Any]:
-    """Show the progress of a fit by tqdm, or not at all."""
+    """Yield tqdm's progress bar, or one that shows nothing."""
     if not shown:
         yield _NoBar()
         return

@@ -20,21 +20,21 @@ MOST_OF_HESSIAN = 256
 _NEAR = 10
 # It is not computed if it is expected to be so many times the gap that ends the fit.
 _TOO_LARGE = 1.5
-# Most that the mean entropy of two classes falls by a share: the largest value of ``q * log((1 - q) / q)``.
+# The steepest fall of the mean entropy of two classes by the share: the maximum of ``q * log((1 - q) / q)``.
 _STEEPEST = 0.2785
-# A Hessian serves for more steps while each promises this share of the one before at most.
+# A Hessian is used again while each step promises at most this share of the decrease before.
 _SLOW = 0.1
-# Share of the gap that ends a fit up to which quadratic models are minimised.
+# Quadratic models are minimised up to this share of the gap that ends a fit.
 _MODEL_SHARE = 1e-3
 # Share of the expected decrease that a step must reach (Armijo's condition), and how often a step is halved.
 _SUFFICIENT, _HALVINGS = 1e-4, 30
-# Roundings of the objective by which it may differ from its sum over millions of rows.
+# Roundings by which a computed objective may differ from the exact one with millions of rows.
 _ROUNDINGS = 16
 # Iterations of accelerated gradients between two computations of the gap.
 _GAP_EVERY = 10
 # Consecutive computations of the gap between which the objective may fall by less than its rounding error.
 _IDLE_CHECKS = 3
-# Power iteration finds the largest curvature from below.
+# Factor of the largest curvature, which power iteration estimates from below.
 _ABOVE = 1.05
 
 
@@ -102,18 +102,8 @@ def _newton_cd(
     value = smooth + l1 * magnitudes(objective, weights)
     ends, rounding = gap_that_ends(objective, settings), _ROUNDINGS * float(np.finfo(objective.dtype).eps)
 
-    def step_and_decrease() -> tuple[np.ndarray, float]:
-        target = curvature.target(objective, weights, gradient, l1, _MODEL_SHARE * ends)
-        grown = magnitudes(objective, target) - magnitudes(objective, weights)
-        return target - weights, -float(gradient @ (target - weights)) - l1 * grown
-
     for _ in range(settings.max_iter):
-        if curvature.cheap and not np.isfinite(before):
-            curvature.update(objective, weights)
-        step, decrease = step_and_decrease()
-        if decrease > _SLOW * before and not curvature.fresh:
-            curvature.update(objective, weights)
-            step, decrease = step_and_decrease()
+        step, decrease = _step(objective, curvature, settings, weights, gradient, before)
         moved = _line_search(objective, curvature, weights, step, value, decrease, l1)
         hidden = decrease <= rounding * abs(value) and decrease > _SLOW * before
         if moved is None or hidden:
@@ -132,6 +122,37 @@ def _newton_cd(
         if decrease <= _NEAR * ends and _gap_ends(objective, curvature, settings, monitor, value, gradient):
             return "tolerance"
     return end_by_gap(objective, settings, monitor, value, gradient) or "max_iter"
+
+
+def _step(
+    objective: Objective,
+    curvature: Curvature,
+    settings: Settings,
+    weights: np.ndarray,
+    gradient: np.ndarray,
+    before: float,
+) -> tuple[np.ndarray, float]:
+    """Return a step and the decrease that it promises; compute a new Hessian if the last one makes slow progress.
+
+    ``before`` is the decrease that the step before promised, infinity for the first one.
+    """
+    if curvature.cheap and not np.isfinite(before):
+        curvature.update(objective, weights)
+    step, decrease = _step_of_model(objective, curvature, settings, weights, gradient)
+    if decrease > _SLOW * before and not curvature.fresh:
+        curvature.update(objective, weights)
+        step, decrease = _step_of_model(objective, curvature, settings, weights, gradient)
+    return step, decrease
+
+
+def _step_of_model(
+    objective: Objective, curvature: Curvature, settings: Settings, weights: np.ndarray, gradient: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """Return the step to the minimum of the quadratic model, and the decrease that the model promises."""
+    tolerance = _MODEL_SHARE * gap_that_ends(objective, settings)
+    target = curvature.target(objective, weights, gradient, settings.l1, tolerance)
+    grown = magnitudes(objective, target) - magnitudes(objective, weights)
+    return target - weights, -float(gradient @ (target - weights)) - settings.l1 * grown
 
 
 def _line_search(

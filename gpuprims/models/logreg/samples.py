@@ -52,7 +52,7 @@ class Samples:
 
     @cached_property
     def weights(self) -> Any:
-        """The sample weights, of shape (n,); ones are made when they are first needed."""
+        """The sample weights, of shape (n,); if all are 1, the array is made when it is first needed."""
         if self.sample_weight is not None:
             return self.sample_weight
         return map_elements("z + 1", self.features.home.zeros((self.size,), self.dtype), device=self.device)

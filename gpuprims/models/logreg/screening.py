@@ -15,12 +15,13 @@ from gpuprims.models.logreg.objective import Objective
 from gpuprims.models.logreg.progress import Monitor, Settings, bar_of
 from gpuprims.models.logreg.proximal import MOST_OF_HESSIAN, fista, newton_cd
 
-# A set takes so many features at a time, or as many as it has. If so many times the coefficients that a set may have
-# ask for one at once, most of them will have one.
+# A set grows by this many features at a time, or to twice its size. If more than _MOST_ASKING times the largest set
+# of features ask for a coefficient at once, most of them will get one, and "fista" is faster.
 _FEWEST, _MOST_ASKING = 64, 4
 # Features ask for a coefficient if their slope is beyond the penalty; those near it may do so next.
 _NEAR = 0.9
-# Shares of the gap that ends the fit, and of the present gap, to which the fit of a set comes.
+# The fit of a set ends at the first share of the gap that ends the whole fit, or at the second one of the present gap
+# if that is larger.
 _FINAL_SHARE, _NEXT_SHARE = 0.3, 0.1
 
 

@@ -1,4 +1,4 @@
-"""Many problems of two classes over the same dense samples: their losses and derivatives, by products of matrices."""
+"""Losses and derivatives of many two-class problems over the same dense samples, by products of matrices."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from gpuprims.primitives.take import take
 _SCORE_BYTES, _PAIR_BYTES = 512 << 20, 512 << 20
 # Columns of a block of products of two features; the blocks below the diagonal are known by symmetry.
 _PAIR_COLUMNS = 32
-# Fewest problems, and most features, whose Hessians share the products of two features: of fewer problems these are
-# read more often than the features, and many features make a product of matrices large by themselves.
+# Fewest problems and most features for Hessians by shared products of two features. With fewer problems, reading these
+# products takes longer than reading the features; with more features, each Gram matrix is large enough by itself.
 _FEWEST_SHARING, _MOST_PAIRED = 16, 256
 
 
@@ -32,7 +32,7 @@ class SharedRows:
     samples : Samples
         With dense features, labels and weights that serve all problems.
     codes, weights : array of shape (n, problems), optional
-        Labels and weights of each problem, in place of those of the samples.
+        Labels and weights of each problem, instead of those of the samples.
     fit_intercept : bool
         The last of a problem's flat weights is an intercept.
     """
@@ -89,7 +89,7 @@ class SharedRows:
         return found
 
     def wrong(self, flat: np.ndarray) -> np.ndarray:
-        """Return the number of rows with a positive weight that are on the wrong side, or on the plane, of each."""
+        """Return, for each problem, the number of rows of positive weight on the wrong side of the plane or on it."""
         found = np.zeros(len(flat))
         for _, codes, weights, scores in self._slabs(flat):
             found += self.device.to_host(self._reduce(scores, codes, weights, map=_is_wrong, axis=0))

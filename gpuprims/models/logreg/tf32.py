@@ -1,4 +1,4 @@
-"""Fits that begin with products of fewer bits: TF32 on the tensor cores of NVIDIA's GPUs, then float32."""
+"""Fits that begin with products in TF32, on the tensor cores of NVIDIA's GPUs, and end in float32."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpuprims.models.logreg.samples import Samples
 
 # Solvers whose time goes to products of matrices.
 _SOLVERS = ("auto", "lbfgs", "newton-cholesky")
-# Gradient per sample below which rounding to 11 bits decides more than the weights.
+# Gradient per sample below which rounding to 11 bits changes more than the weights do.
 _ROUGH_TOLERANCE = 1e-3
 
 

@@ -1,4 +1,4 @@
-"""Newton's method with standard errors for one problem of a batch that is too large for one group."""
+"""Newton's method with standard errors, for one problem of a batch that is too large for one work-group."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _RELATIVE_GAP = 1e-6
 _SUFFICIENT, _HALVINGS = 1e-4, 30
 # Consecutive iterations that may lower the loss by less than its rounding error.
 _IDLE_ITERATIONS = 3
-# Roundings of a second derivative below which its part beside those of the other features is lost.
+# A pivot below this many roundings of its diagonal element is lost: the feature depends on the others.
 _LOST = 64
 
 
 class Point(NamedTuple):
-    """The summed loss with the penalty, its gradient and its Hessian, at some flat weights."""
+    """Some flat weights, and the summed loss with the penalty, its gradient and its Hessian there."""
 
     flat: np.ndarray
     loss: float
@@ -29,7 +29,7 @@ class Point(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """Flat weights and their standard errors, the loss, why the fit ended, and its iterations."""
+    """The flat weights with their standard errors, the summed loss, why the fit ended, and its iterations."""
 
     flat: np.ndarray
     errors: np.ndarray
@@ -39,16 +39,16 @@ class Fit(NamedTuple):
 
 
 class _Solved(NamedTuple):
-    """The step to the minimum of a quadratic model, its squared length in standard errors, and these."""
+    """A Newton step, the square of its length in standard errors, and the standard errors."""
 
     step: np.ndarray
     squared: float
     errors: np.ndarray
-    exact: bool  # False if rounding may have made a pivot
+    exact: bool  # False if a pivot may be due to rounding
 
 
 def point_at(objective: Objective, flat: np.ndarray) -> Point:
-    """Compute loss and derivatives."""
+    """Compute the loss and its derivatives at some flat weights."""
     value, gradient = objective.loss_gradient(flat)
     total = objective.samples.total
     return Point(flat, value * total, gradient * total, objective.hessian(flat) * total)
@@ -57,7 +57,7 @@ def point_at(objective: Objective, flat: np.ndarray) -> Point:
 def minimise(objective: Objective, point: Point, n_iter: int, tol: float, max_iter: int) -> Fit:
     """Minimise by Newton's method in the samples' dtype, then in float64 if rounding ends that.
 
-    A fit ends with the step that is no longer than ``tol`` standard errors, as in ``newton/kernels/newton.h``.
+    A fit ends with the first step that is at most ``tol`` standard errors long, as in ``newton/kernels/newton.h``.
     """
     fit, exact = _newton(objective, point, n_iter, tol, max_iter)
     wide = objective.as_float64()
@@ -87,13 +87,13 @@ def _newton(objective: Objective, point: Point, n_iter: int, tol: float, max_ite
 
 
 def _least_wrong(objective: Objective) -> float:
-    """Return the least loss of a row on the wrong side."""
+    """Return the least loss that a row on the wrong side of the plane can have."""
     weights = objective.device.to_host(objective.samples.weights)
     return float(np.log(2) * weights[weights > 0].min(initial=np.inf))
 
 
 def _line_search(objective: Objective, point: Point, solved: _Solved, rounding: float) -> Point | None:
-    """Halve the step until the loss falls, up to rounding; None if it does not."""
+    """Halve the step until the loss falls, up to rounding; return None if it never does."""
     total = objective.samples.total
     for halvings in range(_HALVINGS):
         part = 0.5**halvings
@@ -106,18 +106,24 @@ def _line_search(objective: Objective, point: Point, solved: _Solved, rounding: 
 
 
 def _solve(point: Point, rounding: float, *, penalised: bool, intercept: bool) -> _Solved:
-    """Solve for Newton's step; weights that the samples do not decide stay as they are, and have no errors."""
+    """Solve for Newton's step.
+
+    Weights that the samples do not determine stay as they are, and their standard errors are NaN.
+    """
     size = len(point.flat)
     step, errors = np.zeros(size), np.full(size, np.nan)
     diagonal = np.diagonal(point.hessian)
     kept = np.flatnonzero(diagonal > 0)
-    kept = np.roll(kept, intercept)  # an intercept is decided before constant features
-    units = diagonal[kept] ** -0.5  # of rows and columns, so that features of any size are alike
+    kept = np.roll(kept, intercept)  # so that constant features depend on the intercept, not it on them
+    units = diagonal[kept] ** -0.5  # of rows and columns, so that the scales of features do not matter
     matrix = point.hessian[np.ix_(kept, kept)] * np.outer(units, units)
     factor, exact = _factor(matrix), True
     if factor is None or (np.diagonal(factor) ** 2).min(initial=1) <= _LOST * rounding:
         exact = False
-        decided = np.ones(len(kept), bool) if penalised and factor is not None else _decided(matrix, _LOST * rounding)
+        if penalised and factor is not None:
+            decided = np.ones(len(kept), bool)
+        else:
+            decided = _independent(matrix, _LOST * rounding)
         kept, units = kept[decided], units[decided]
         factor = _factor(matrix[np.ix_(decided, decided)])
     if factor is None:
@@ -138,8 +144,8 @@ def _factor(matrix: np.ndarray) -> np.ndarray | None:
     return found
 
 
-def _decided(matrix: np.ndarray, least: float) -> np.ndarray:
-    """Return True for columns of a matrix with a diagonal of 1 that are no combination of those before them."""
+def _independent(matrix: np.ndarray, least: float) -> np.ndarray:
+    """Return a mask of the columns that do not depend linearly on earlier ones, for a matrix with a unit diagonal."""
     left, found = matrix.copy(), np.ones(len(matrix), bool)
     for j in range(len(matrix)):
         found[j] = left[j, j] > least

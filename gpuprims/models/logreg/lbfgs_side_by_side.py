@@ -1,4 +1,4 @@
-"""Many problems over the same samples, minimised side by side: each pass over the samples serves all of them."""
+"""L-BFGS of many problems over the same samples: each pass over the samples serves all problems."""
 
 from __future__ import annotations
 
@@ -11,38 +11,39 @@ from scipy import linalg
 from gpuprims.models.logreg.objective import Objective
 from gpuprims.models.logreg.shared import SharedRows
 
-# Steps that are remembered, and passes over the samples after which the problems left go on by themselves.
+# Steps that are remembered, and most passes over the samples; unfinished problems are then fitted one by one.
 _HISTORY, _MOST_PASSES = 10, 40
-# Problems at once: their directions are computed on the host.
+# Most problems at once, since their directions are computed on the host.
 MOST_TOGETHER = 256
 # Halvings of a step, and the share of the expected decrease that it must reach (Armijo's condition).
 _HALVINGS, _SUFFICIENT = 20, 1e-4
-# Most features whose Hessian at the start is split into eigenvectors.
+# Most features for which the Hessian at the start is decomposed into eigenvectors.
 _MOST_ROTATED = 512
-# Roundings of the largest second derivative below which another one is lost.
+# An eigenvalue below this many roundings of the largest one counts as zero.
 _LOST = 64
-# Shares of a class between which an intercept starts.
+# The intercept starts from the share of the second class, clipped to [_RARE, 1 - _RARE].
 _RARE = 1e-6
 
-# A function of objectives, gradients and expected decreases, twice, of some problems: which of them have ended.
+# A function that returns a mask of the problems that have ended, given the objective, the gradient and twice the
+# expected decrease of each.
 Ends = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
-class Many(NamedTuple):
-    """Flat weights of each problem, objective and gradient there per unit of sample weight, and iterations."""
+class Minima(NamedTuple):
+    """The flat weights of each problem, with the objective and gradient per unit of sample weight, and iterations."""
 
     flat: np.ndarray
     values: np.ndarray
     gradients: np.ndarray
     n_iter: np.ndarray
-    ended: np.ndarray  # False for problems that need other means
+    ended: np.ndarray  # False for problems that must be fitted one by one
 
 
 class _Start:
-    """Weights of no features, and the exact Hessians there, which precondition L-BFGS.
+    """The weights to start from, which are zero but for intercepts, and the Hessians there, which precondition L-BFGS.
 
-    At the start all rows of a problem have one curvature ``c``. So its Hessian is ``c * X.T @ X`` plus the penalty, and
-    one splitting into eigenvectors inverts those of all.
+    At the start all rows of a problem have the same curvature ``c``. So its Hessian is ``c * X.T @ X`` plus the
+    penalty, and one eigendecomposition of ``X.T @ X`` inverts the Hessians of all problems.
     """
 
     def __init__(self, rows: SharedRows, totals: np.ndarray, penalties: np.ndarray) -> None:
@@ -63,18 +64,18 @@ class _Start:
             values, self._vectors = linalg.eigh(inner)
         else:
             values, self._vectors = np.diagonal(inner), np.ones((1, 1))
-        # Without a penalty, combinations of features that the samples do not decide stay as they are.
+        # Without a penalty, combinations of features that the samples do not determine stay as they are.
         least = _LOST * np.finfo(rows.samples.dtype).eps * max(values.max(), 0.0)
         curved = self._curvature * np.maximum(values, least) + penalties[:, None]
         decided = ((values > least) | (penalties[:, None] > 0)) & (curved > 0)
         self._inverses = np.where(decided, 1 / np.where(decided, curved, 1), 0.0)
 
     def keep(self, kept: np.ndarray) -> None:
-        """Forget the other problems."""
+        """Keep the given problems only."""
         self._curvature, self._inverses = self._curvature[kept], self._inverses[kept]
 
     def solve(self, gradients: np.ndarray) -> np.ndarray:
-        """Return the product with the inverse of each problem's Hessian."""
+        """Multiply each gradient by the inverse of its problem's Hessian."""
         k = len(self._mean)
         inner = gradients[:, :k] - (gradients[:, k:] * self._mean if self._intercept else 0)
         if len(self._vectors) == k:
@@ -95,17 +96,17 @@ class _History:
         self._steps: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
 
     def add(self, step: np.ndarray, change: np.ndarray) -> None:
-        """Keep a step, except of problems along whose step the gradient did not grow."""
+        """Remember a step of each problem; steps without positive curvature count as none."""
         products = _dot(step, change)
         inverses = np.where(products > 0, 1 / np.where(products > 0, products, 1), 0)
         self._steps = [*self._steps[1 - _HISTORY :], (step, change, inverses)]
 
     def keep(self, kept: np.ndarray) -> None:
-        """Forget the other problems."""
+        """Keep the given problems only."""
         self._steps = [(step[kept], change[kept], inverse[kept]) for step, change, inverse in self._steps]
 
     def direction(self, gradients: np.ndarray, start: _Start) -> np.ndarray:
-        """Return L-BFGS' direction of each problem by its two loops."""
+        """Return the direction of each problem by the two loops of L-BFGS."""
         left, parts = gradients.copy(), []
         for step, change, inverse in reversed(self._steps):
             parts.append(inverse * _dot(step, left))
@@ -120,8 +121,8 @@ class _History:
         return -found
 
 
-def minimise(rows: SharedRows, totals: np.ndarray, penalties: np.ndarray, ends: Ends, most: int) -> Many:
-    """Minimise the objectives of all problems by L-BFGS, preconditioned by the Hessians at their start.
+def minimise(rows: SharedRows, totals: np.ndarray, penalties: np.ndarray, ends: Ends, most: int) -> Minima:
+    """Minimise the objectives of all problems by L-BFGS, preconditioned by the Hessians at the start.
 
     Parameters
     ----------
@@ -131,8 +132,14 @@ def minimise(rows: SharedRows, totals: np.ndarray, penalties: np.ndarray, ends: 
     penalties : ndarray of shape (problems,)
         Twice the factor of the sum of squared coefficients, per unit of sample weight.
     ends : function
+        Returns a mask of the problems that have ended, given the summed objective of each, its gradient per unit of
+        sample weight, and twice the summed decrease that the step promises.
     most : int
-        Iterations of a problem.
+        Most iterations of a problem.
+
+    Returns
+    -------
+    Minima
 
     Notes
     -----
@@ -142,8 +149,8 @@ def minimise(rows: SharedRows, totals: np.ndarray, penalties: np.ndarray, ends: 
     start, history, count = _Start(rows, totals, penalties), _History(), len(penalties)
     flat = start.flat
     values, gradients = _objectives(rows, flat, totals, penalties)
-    done = Many(flat.copy(), values.copy(), gradients.copy(), np.zeros(count, int), np.zeros(count, bool))
-    at = np.arange(count)  # the problems that go on
+    done = Minima(flat.copy(), values.copy(), gradients.copy(), np.zeros(count, int), np.zeros(count, bool))
+    at = np.arange(count)  # the numbers of unfinished problems
 
     def leave(gone: np.ndarray, *, ended: bool) -> None:
         nonlocal at, rows, flat, values, gradients, totals, penalties
@@ -184,7 +191,10 @@ def _search(
     totals: np.ndarray,
     penalties: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Halve the step of each problem until its objective falls; return the new points, and where that failed."""
+    """Halve the step of each problem until its objective falls.
+
+    Return the new weights, objectives and gradients, and a mask of the problems for which no step is small enough.
+    """
     slopes = _dot(gradients, directions)
     rounding = 16 * float(np.finfo(rows.samples.dtype).eps) * np.abs(values)
     moved, found, changed = flat.copy(), values.copy(), gradients.copy()

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-# Rows that show most kinds, and rows that are looked up at once, which stay in a core's cache (measurements.md,
+# Rows of the sample that finds most kinds, and rows looked up at once, which stay in a core's cache (measurements.md,
 # strings of few kinds).
 _SAMPLE, _BLOCK = 1 << 12, 1 << 14
-# Most kinds, most bits of a table's places, and how many tables are tried for kinds that share a place.
+# Most kinds, the base-2 logarithm of the largest table, and most tables that are tried until no two kinds collide.
 _MOST, _MOST_BITS, _TRIALS = 2000, 22, 16
 
 
 class _Table:
-    """A table of kinds by a hash of those columns that tell them apart; ``apart`` if no two share a place."""
+    """A hash table of kinds, by the columns in which they differ; ``apart`` is True if no two kinds collide."""
 
     def __init__(self, columns: list[int], factors: np.ndarray, bits: int, kinds: np.ndarray) -> None:
         self._columns, self._factors, self._shift = columns, factors, np.uint64(64 - bits)
@@ -30,7 +30,7 @@ class _Table:
         return found
 
     def look_up(self, rows: np.ndarray) -> np.ndarray:
-        """Return for each row the number of the only kind that it can be."""
+        """Return the number of the kind with each row's hash, the only kind that the row can be."""
         found: np.ndarray = self._numbers.take(self.places(rows))
         return found
 
@@ -38,8 +38,8 @@ class _Table:
 def few_kinds(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the distinct rows of a C-contiguous matrix of unsigned integers, and the number of each row's kind.
 
-    None if there are more than 2,000. A sample shows most kinds. A row is looked up in a table by those columns that
-    tell kinds apart, and then compared with its kind; one that differs becomes a kind.
+    None if there are more than 2,000 kinds. A sample finds most of them. Each row is looked up in a hash table by the
+    columns in which kinds differ, and compared with the kind that is found. If they differ, the row is a new kind.
     """
     kinds = _distinct(rows[:: max(len(rows) // _SAMPLE, 1)])
     table, numbers, start, size = _table_of(kinds), np.empty(len(rows), np.uint16), 0, _BLOCK
@@ -60,16 +60,16 @@ def few_kinds(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def _distinct(rows: np.ndarray) -> np.ndarray:
-    """Return the distinct ones of few rows."""
+    """Return the distinct rows of a small matrix, by a set."""
     seen = {row.tobytes() for row in rows}
     return np.frombuffer(b"".join(sorted(seen)), rows.dtype).reshape(-1, rows.shape[1])
 
 
 def _table_of(kinds: np.ndarray) -> _Table | None:
-    """Return a table of kinds; None if they are too many."""
+    """Return a table of the kinds; None if there are too many of them."""
     if len(kinds) > _MOST:
         return None
-    columns, rng = _telling(kinds), np.random.default_rng(0)
+    columns, rng = _distinguishing_columns(kinds), np.random.default_rng(0)
     bits = min(2 * len(kinds).bit_length(), _MOST_BITS)
     for _ in range(_TRIALS):
         factors = rng.integers(0, 2**63, len(columns), np.uint64) * np.uint64(2) + np.uint64(1)
@@ -78,8 +78,8 @@ def _table_of(kinds: np.ndarray) -> _Table | None:
     return None
 
 
-def _telling(kinds: np.ndarray) -> list[int]:
-    """Return columns in which any two kinds differ: the one that has most values, then those that add most."""
+def _distinguishing_columns(kinds: np.ndarray) -> list[int]:
+    """Return columns that distinguish all kinds: the one with most values, then the ones that separate most."""
     columns: list[int] = []
     rows: list[tuple[int, ...]] = [()] * len(kinds)
     while len({*rows}) < len(kinds):
