@@ -28,6 +28,11 @@ class Home(NamedTuple):
         begin = None if self.on_host else getattr(self.device.driver, "begin_asarray", None)
         return self.asarray(host) if begin is None else begin(host)()
 
+    def has_few(self, count: int, most: int) -> bool:
+        """Return True on the host for a count up to ``most``, or four times as many if a launch wakes threads."""
+        times = 4 if getattr(self.device.driver, "wakes_threads", False) else 1
+        return self.on_host and count <= times * most
+
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
         """Allocate an array there."""
         return np.empty(shape, dtype) if self.on_host else self.device.driver.empty(shape, dtype)

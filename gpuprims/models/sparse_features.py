@@ -123,8 +123,7 @@ class SparseFeatures:
 
     def _are_few(self, outputs: int) -> bool:
         """Return True if SciPy computes the products with so many columns before a launch on a CPU would end."""
-        most = _FEW_PRODUCTS << (2 if getattr(self.device.driver, "wakes_threads", False) else 0)
-        return self.home.on_host and self.matrix.nnz * outputs <= most and not asks_for_device()
+        return self.home.has_few(self.matrix.nnz * outputs, _FEW_PRODUCTS) and not asks_for_device()
 
     @cached_property
     def _turned(self) -> Any:

@@ -11,8 +11,9 @@ from scipy import sparse
 from scipy.special import softmax
 
 import gpuprims
-from gpuprims.models import PCA, LogReg, csr_matrix, sparse_features
+from gpuprims.models import PCA, LogReg, csr_matrix, inputs, sparse_features
 from gpuprims.models.in_place import reads_in_place
+from gpuprims.models.logreg import prediction
 
 # More elements than NumPy would check for the device.
 _ROWS, _FEATURES = 3000, 7
@@ -111,3 +112,37 @@ def test_columns_outside_are_refused_before_they_are_read(device: gpuprims.Devic
     X.indices[3] = column
     with pytest.raises(ValueError, match=rf"columns from 0 to {_FEATURES - 1}; got indices\[3\] = {column}"):
         model.predict(X)
+
+
+@pytest.mark.parametrize(
+    "classes", [np.array([3, 7]), np.array([False, True]), np.array([0.5, 1.0]), np.array(["a", "b"])]
+)
+def test_classes_of_few_and_of_more_rows(
+    device: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, classes: np.ndarray
+) -> None:
+    model, X, expected = fitted(device, rng, 2)
+    model.classes_ = classes
+    times = 4 if getattr(device.driver, "wakes_threads", False) else 1
+    for threshold in (0.5, 0.9):
+        model.threshold = threshold
+        clear = np.abs(expected[:, 1] - threshold) > 1e-5
+        for most in (_ROWS, _ROWS - times):
+            monkeypatch.setattr(prediction, "_FEW_ROWS", most / times)
+            found = model.predict(X)
+            assert found.dtype == classes.dtype
+            np.testing.assert_array_equal(found[clear], classes[(expected[:, 1] > threshold).astype(int)][clear])
+
+
+@pytest.mark.parametrize("shape", [(16,), (17,), (15, 1), (4, 4), (5, 4), (1, 40), (0, 3)])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_each_element_of_the_host_is_looked_at(
+    device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...], value: float
+) -> None:
+    monkeypatch.setattr(inputs, "_BLOCK", 8)
+    given = np.ones(shape, np.float32)
+    for array in (given, np.asfortranarray(given), np.repeat(given, 2, axis=-1)[..., ::2]):
+        assert inputs.all_finite(array, device)
+        for k in np.ndindex(shape):
+            array[k] = value
+            assert not inputs.all_finite(array, device)
+            array[k] = 1

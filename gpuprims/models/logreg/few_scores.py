@@ -19,14 +19,13 @@ _ROWS_PER_FEATURE, _MOST_ELEMENTS = 16, 2**20
 
 def has_few_scores(samples: Samples, outputs: int) -> bool:
     """Return True for samples on the host whose loss NumPy computes before kernels do."""
-    features, (n, k) = samples.features, samples.features.shape
-    if not features.home.on_host or features.by_primitives or features.integers is not None or asks_for_device():
+    features, (n, k), few = samples.features, samples.features.shape, samples.features.home.has_few
+    if features.by_primitives or features.integers is not None or asks_for_device():
         return False
-    times = 4 if getattr(samples.device.driver, "wakes_threads", False) else 1
-    if n > times * _MOST_ROWS or n * outputs > times * _MOST_SCORES:
+    if not (few(n, _MOST_ROWS) and few(n * outputs, _MOST_SCORES)):
         return False
     at_once = outputs == 1 and isinstance(features, DenseFeatures)
-    return not at_once or (n <= times * _ROWS_PER_FEATURE * k and n * k <= times * _MOST_ELEMENTS)
+    return not at_once or (few(n, _ROWS_PER_FEATURE * k) and few(n * k, _MOST_ELEMENTS))
 
 
 class FewScores:

@@ -23,6 +23,8 @@ from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 from gpuprims.primitives.take import take
 
+# Most rows of two classes that NumPy looks up (measurements.md, predictions in place).
+_FEW_ROWS = 1 << 14
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
@@ -89,7 +91,7 @@ class LinearScores:
         device = operands.device
         if not _can_store(device, self.classes_.dtype):
             return like_samples(X, self._decode(device, self._codes(device, scores, constants)))
-        if len(self.classes_) == 2:
+        if len(self.classes_) == 2 and not home_of(scores, device).has_few(len(scores), _FEW_ROWS):
             given = scores.reshape(-1), constants.reshape(-1), self._edge(scores.dtype), *self.classes_
             found = map_elements(_first_or_second, *given, device=device)
         else:
@@ -146,8 +148,10 @@ class LinearScores:
     def _codes(self, device: Device, scores: Any, constants: Any) -> Any:
         """Return the code of each sample's class on the device; for two classes, 1 for the second."""
         if scores.shape[1] == 1:
-            given = scores.reshape(-1), constants.reshape(-1), self._edge(scores.dtype), np.uint8(0), np.uint8(1)
-            return map_elements(_first_or_second, *given, device=device)
+            given = scores.reshape(-1), constants.reshape(-1), self._edge(scores.dtype)
+            if isinstance(scores, np.ndarray):
+                return _is_above(*given).view(np.uint8)
+            return map_elements(_first_or_second, *given, np.uint8(0), np.uint8(1), device=device)
         if isinstance(scores, np.ndarray):  # NumPy is faster (measurements.md, predictions in place)
             return map_elements("z + b", scores, constants, device=device).argmax(axis=1)
         return reduce(scores, constants, map="z + b", op="argmax", axis=1, device=device)
@@ -210,6 +214,11 @@ def _log_softmax(device: Device, scores: Any) -> Any:
         found -= np.log(total)
         return found
     return map_elements("z - m - log(t)", scores, largest, total, device=device)
+
+
+def _is_above(z: Any, b: Any, edge: Any) -> Any:
+    with np.errstate(over="ignore"):  # as in kernels
+        return z + b > edge
 
 
 # Functions of elements, defined once so that their kernels are found by identity.
