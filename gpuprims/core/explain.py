@@ -65,7 +65,9 @@ def explain(
     known = REGISTRY.primitive(computed_by(primitive))
     if known is None:
         names = REGISTRY.primitive_names
-        hint = did_you_mean(primitive, names)
+        rooms = filter(None, map(REGISTRY.primitive, names))
+        functions = [name for room in rooms for name in room.plans]
+        hint = did_you_mean(primitive, names) or did_you_mean(primitive, functions)
         raise ArgumentError(f"explain: a primitive among {', '.join(names)}; got {quoted(primitive)}{hint}")
     numbers: list[tuple[str, Any, int]] = [("size", size, 0), ("outputs", outputs, 1), ("bins", bins, 1)]
     for name, number, least in numbers:

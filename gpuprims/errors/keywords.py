@@ -31,6 +31,7 @@ ADVICE = (
     ("right", "side", "write side='right'"),
     ("side", "right", "write right=True for side='left'"),
     ("loc scale mean std mu sigma stddev", "low", "write loc + scale * random(...)"),
+    ("distribution dist", "low", "write kind="),
     ("endpoint", "low", "high= is never drawn: write high + 1"),
     ("ksize kernel_size size", "truncate", "write radius=size // 2, or let sigma and truncate decide"),
     ("min max", "range", "write range=(min, max)"),
@@ -49,6 +50,7 @@ ADVICE = (
     ("return_indices", "largest", "leave it out: values and indices are returned"),
     ("keepdim keepdims", "inclusive descending kth largest", "leave it out: the result has all axes of the array"),
     ("axis dim", "b", "merge each row in a call of its own"),
+    ("axis dim", "axes", "write axes=(axis,)"),
     ("axis dim", "sigma", "ndimage.gaussian_filter and uniform_filter take axes=, and blur any number of them"),
     (
         "axis dim",

@@ -53,6 +53,10 @@ MISTAKES: dict[str, Mistake] = {
         lambda: gpuprims.plan("redcue", X), errors.ArgumentError,
         ("a function among map, reduce,", "'redcue'", "did you mean 'reduce'?"),
     ),
+    "misspelt function of explain": (
+        lambda: gpuprims.explain("argsrt"), errors.ArgumentError,
+        ("explain: a primitive among map, reduce,", "'argsrt'", "did you mean 'argsort'?"),
+    ),
     "misspelt primitive of explain": (
         lambda: gpuprims.explain("histgram"), errors.ArgumentError,
         ("a primitive among map, reduce,", "'histgram'", "did you mean 'histogram'?"),

@@ -30,6 +30,14 @@ MISTAKES: dict[str, Mistake] = {
         lambda: ndimage.median_filter(X, kernel_size=3), errors.UnknownKeywordError,
         ("ndimage.median_filter: keywords among input, size,", "kernel_size", "did you mean 'size'?"),
     ),
+    "axis of NumPy": (
+        lambda: ndimage.median_filter(X, 3, axis=0), errors.UnknownKeywordError,
+        ("ndimage.median_filter: keywords among input, size,", "axis", "write axes=(axis,)"),
+    ),
+    "axis of NumPy with sigma": (
+        lambda: ndimage.gaussian_filter(X, 1, axis=0), errors.UnknownKeywordError,
+        ("ndimage.gaussian_filter: keywords among input, sigma,", "axis", "write axes=(axis,)"),
+    ),
     "an axis twice": (
         lambda: ndimage.gaussian_filter(X, 1, axes=(0, 0)), errors.AxisError,
         ("ndimage.gaussian_filter: axes= each axis once", "(0, 0)"),

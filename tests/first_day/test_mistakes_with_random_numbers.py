@@ -20,6 +20,18 @@ MISTAKES: dict[str, Mistake] = {
         lambda: gpuprims.random(7, 5, "normal", loc=1, scale=2), errors.UnknownKeywordError,
         ("random: keywords among key,", "loc, scale", "write loc + scale * random(...)"),
     ),
+    "distribution of others": (
+        lambda: gpuprims.random(7, 5, distribution="normal"), errors.UnknownKeywordError,
+        ("random: keywords among key,", "distribution", "write kind="),
+    ),
+    "a kind in place of the key": (
+        lambda: gpuprims.random("normal", (5,)), errors.ArgumentError,
+        ("random: a key from 0 to 2**64 - 1", "'normal'", "the key comes first: random(7, (5,), 'normal')"),
+    ),
+    "a shape in place of the key": (
+        lambda: gpuprims.random((3, 4, 5)), errors.ArgumentError,
+        ("random: a key from 0 to 2**64 - 1", "(3, 4, 5)", "the key comes first: random(7, (3, 4, 5))"),
+    ),
     "endpoint of numpy": (
         lambda: gpuprims.random(7, 5, "integers", high=6, endpoint=True), errors.UnknownKeywordError,
         ("random: keywords among key,", "endpoint", "high= is never drawn: write high + 1"),

@@ -127,7 +127,10 @@ def key_words(key: Any) -> np.ndarray:
         words = []
     if len(words) != 2 or not all(0 <= word < 2**64 for word in words):
         rule = "a key from 0 to 2**64 - 1, or a tuple of such a key and a stream"
-        raise ArgumentError(f"random: {rule}; got {quoted(key)}")
+        shape = isinstance(key, tuple) and len(key) != 2
+        others = "(5,), 'normal'" if isinstance(key, str) else "(3, 4, 5)" if shape else None
+        hint = f" (the key comes first: random(7, {others}))" if others else ""
+        raise ArgumentError(f"random: {rule}; got {quoted(key)}{hint}")
     return np.array(words, np.uint64)
 
 
