@@ -185,8 +185,8 @@ class Op:
         try:
             held = tuple(dtype.type(value) for dtype, value in zip(dtypes, components, strict=True))
             pairs = zip(held, components, strict=True)
-            texts = any(isinstance(value, str | bytes) for value in components)  # NumPy reads numbers from them
-            if not texts and all(scalar.dtype.kind in "fc" or scalar == value for scalar, value in pairs):
+            unfit = any(isinstance(value, str | bytes | None) for value in components)  # NumPy reads numbers or NaN
+            if not unfit and all(scalar.dtype.kind in "fc" or scalar == value for scalar, value in pairs):
                 return held  # floats may round
         except (OverflowError, ValueError, TypeError) as error:
             cause = error

@@ -100,6 +100,10 @@ MISTAKES: dict[str, Mistake] = {
         lambda: gpuprims.reduce(X, op=gpuprims.Op(lambda a, b: a + b, "0")), errors.DtypeError,
         ("an identity that float64 can", "'0'"),
     ),
+    "Op identity None": (
+        lambda: gpuprims.reduce(X, op=gpuprims.Op(lambda a, b: a + b, None)), errors.DtypeError,
+        ("an identity that float64 can", "None"),
+    ),
     "Op with wrong components": (
         lambda: gpuprims.Op(lambda a, b: (a, b), 0), errors.ArgumentError,
         ("1 component(s), as the identity", "2"),
