@@ -32,10 +32,10 @@
     {                                                                                                                  \
         int bit = 0;                                                                                                   \
         EACH_ABREAST SET_VALUE(whole, [k], VALUE(own, [(from) + k]));                                                  \
-        IN_ORDER for (; (index) >> bit & 1; bit++)                                                                              \
+        IN_ORDER for (; (index) >> bit & 1; bit++)                                                                     \
             EACH_ABREAST SET_VALUE(whole, [k], OP(VALUE(kept, [bit * STRIP + (from) + k]), VALUE(whole, [k])));        \
         EACH_ABREAST SET_VALUE(kept, [bit * STRIP + (from) + k], VALUE(whole, [k]));                                   \
-        IN_ORDER for (; bit < HALVES; bit++)                                                                                    \
+        IN_ORDER for (; bit < HALVES; bit++)                                                                           \
             if ((index) >> bit & 1)                                                                                    \
                 EACH_ABREAST SET_VALUE(whole, [k], OP(VALUE(kept, [bit * STRIP + (from) + k]), VALUE(whole, [k])));    \
     }
@@ -99,9 +99,14 @@ void scan_cpu_fixed_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_
             const int tile = (int)(first / ITEMS), in_run = tile % RUN;
             for (int from = 0; from < live; from += ABREAST) {
                 FOLD_HALVES(whole, halves, run, own, from)
-                EACH_ABREAST SET_VALUE(tiles, [from + k], in_run ? OP(VALUE(tiles, [from + k]), VALUE(whole, [k])) : VALUE(whole, [k]));
+                EACH_ABREAST
+                {
+                    const value_t folded = VALUE(whole, [k]);
+                    SET_VALUE(tiles, [from + k], in_run ? OP(VALUE(tiles, [from + k]), folded) : folded);
+                }
                 if (in_run < RUN - 1) {
-                    EACH_ABREAST SET_VALUE(before_tile, [from + k], OP(VALUE(before_tiles, [from + k]), VALUE(tiles, [from + k])));
+                    EACH_ABREAST
+                    SET_VALUE(before_tile, [from + k], OP(VALUE(before_tiles, [from + k]), VALUE(tiles, [from + k])));
                 } else {
                     FOLD_HALVES(whole, tile_halves, tile / RUN, tiles, from)
                     EACH_ABREAST SET_VALUE(before_tiles, [from + k], OP(IDENTITY, VALUE(whole, [k])));

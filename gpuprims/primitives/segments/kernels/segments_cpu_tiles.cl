@@ -1,8 +1,8 @@
 /* segments/cpu_tiles: each work-item folds segments one after the other, in an order that is the same on every device, for
  * devices whose work-items are CPU threads.
  *
- * in      INPUTS: n elements in all, at most FIXED_TILE * FIXED_TILE; the last input has the begins of `segments` segments and the end of the
- *         last
+ * in      INPUTS: n elements in all, at most FIXED_TILE * FIXED_TILE; the last input has the begins of `segments` segments and
+ *         the end of the last
  * out     OUTPUTS: one value for each segment
  * launch  any number of groups of one work-item; each takes parts until none are left
  * host    ROW(o, j), MAP_ROW(row, j), OP(a, b), IDENTITY, STORE(o, j, value) for j elements, BEGIN(o); functions of path.h
@@ -24,6 +24,7 @@ typedef struct {
     int whole; /* reaches back to the begin of the segment */
 } joint_t;
 
+/* Fold what lies before other elements in, unless these reach back to the begin of the segment. */
 DEVICE joint_t gp_follow(const joint_t before, const joint_t own)
 {
     joint_t both = own;
@@ -107,8 +108,7 @@ void segments_cpu_tiles(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *count
         const run_t own = gp_run_of(INPUT_NAMES, layout, segments, from, min(from + share, steps));
         for (i64 o = own.o; o < own.ended; o++) {
             const i64 begin = BEGIN(o), last = BEGIN(o + 1);
-            const value_t folded =
-                begin < last ? gp_fold_segment(INPUT_NAMES, layout, row, begin, last) : IDENTITY;
+            const value_t folded = begin < last ? gp_fold_segment(INPUT_NAMES, layout, row, begin, last) : IDENTITY;
             STORE(o, last - begin, folded);
         }
     }
