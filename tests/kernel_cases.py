@@ -243,10 +243,7 @@ def affine_scan(slopes: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np
 
 def on_device(device: gpuprims.Device, array: np.ndarray) -> Any:
     """Copy a host array into an array of the device's own class, in turn with other threads."""
-    copied = device.driver.asarray(np.array(array, order="C"))
-    if "oclgrind" in device.capabilities.vendor.lower():  # once it lost a copy beside which more memory was made
-        device.synchronize()
-    return copied
+    return device.driver.asarray(np.array(array, order="C"))
 
 
 def on_host(device: gpuprims.Device, array: Any) -> np.ndarray:
