@@ -102,10 +102,12 @@ void segments_cpu_tiles(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *count
     const i64 steps = n + END_STEPS * segments, share = (steps + parts - 1) / parts;
     const row_t row = ROW(0, 0);
 
-    /* The parts share the path (path.h) evenly; a part takes the segments that end there, from their begin on. */
     for (i64 part = get_group_id(0); part < parts; part += get_num_groups(0)) {
+        /* 1. Find the segments that end in the part; the parts share the path (path.h) evenly. */
         const i64 from = min(part * share, steps);
         const run_t own = gp_run_of(INPUT_NAMES, layout, segments, from, min(from + share, steps));
+
+        /* 2. Fold each from its begin on, and store. */
         for (i64 o = own.o; o < own.ended; o++) {
             const i64 begin = BEGIN(o), last = BEGIN(o + 1);
             const value_t folded = begin < last ? gp_fold_segment(INPUT_NAMES, layout, row, begin, last) : IDENTITY;
