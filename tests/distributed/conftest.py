@@ -14,9 +14,9 @@ def group(request: pytest.FixtureRequest) -> gpuprims.DeviceGroup:
     return group_of(request.param)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def client():
-    """A client of two workers with one thread each."""
+    """A client of two workers with one thread each, not those of a module that kills some."""
     distributed = pytest.importorskip("dask.distributed", reason="distributed is not installed: make test-dask")
     with (
         distributed.LocalCluster(
