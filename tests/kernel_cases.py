@@ -241,6 +241,12 @@ def affine_scan(slopes: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np
     return a.ravel()[:size], b.ravel()[:size]
 
 
+def need_cpu(device: gpuprims.Device) -> None:
+    """Skip a test of kernels for CPUs on other devices, and on the reference."""
+    if device.backend == "reference" or device.capabilities.kind != "cpu":
+        pytest.skip("is about CPUs")
+
+
 def on_device(device: gpuprims.Device, array: np.ndarray) -> Any:
     """Copy a host array into an array of the device's own class, in turn with other threads."""
     return device.driver.asarray(np.array(array, order="C"))

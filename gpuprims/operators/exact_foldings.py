@@ -1,8 +1,8 @@
 """Foldings whose sums of floats are exact, so that they are the same for any order of the elements.
 
-Integers add up the same in any order, and the result is rounded once. The integers are those of :mod:`.exact_words` for
-any floats, or those of :mod:`.exact_windows` for floats in a window of bits. Any kernel that folds or scans can run the
-folding.
+Numbers whose additions are exact add up the same in any order, and the result is rounded once. They are the integers of
+:mod:`.exact_words` for any floats, or those of :mod:`.exact_windows` for floats in a window of bits. Any kernel that
+folds or scans can run the folding.
 """
 
 from __future__ import annotations

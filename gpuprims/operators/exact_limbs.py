@@ -17,7 +17,7 @@ import numpy as np
 
 from gpuprims.expressions.bits import bits_of
 from gpuprims.operators.dtypes import FLOAT64, INT64, Dtype, Dtypes
-from gpuprims.operators.rounding import to_odd, two_sum
+from gpuprims.operators.rounding import can_turn, to_odd, turn_at, two_sum
 
 # Bits of the integer that an element leaves in the last limb, at most, and of the sums of a limb.
 _HELD, _SUMMED = 50, 62
@@ -25,9 +25,6 @@ _HELD, _SUMMED = 50, 62
 _MOST = 4
 # Bits between the units of limbs.
 _BITS = 32
-_TURN = 1.5 * 2.0**52
-# No float64 is as large as two to this power.
-_HIGHEST = 1024
 
 
 class Limbs(NamedTuple):
@@ -46,7 +43,7 @@ class Limbs(NamedTuple):
         """Cut a float into limbs."""
         rest, limbs = element.astype(np.float64), list[Any]()
         for limb in reversed(range(self.limbs)):
-            turn = np.float64(_TURN * 2.0 ** (self.first + _BITS * limb))
+            turn = turn_at(self.first + _BITS * limb)
             turned = rest + turn
             limbs.insert(0, (bits_of(turned) - turn.view(np.uint64)).astype(np.int64))
             if limb:
@@ -86,6 +83,5 @@ class Limbs(NamedTuple):
 def limbs_of(dtype: Dtype, first: int, end: int, carries: int) -> Limbs | None:
     """Return the limbs that hold sums of 2^carries multiples of 2^first below 2^end; None if there are too many."""
     limbs = max(-(-(end - first - min(_HELD, _SUMMED - carries)) // _BITS), 0) + 1
-    highest = first + (limbs - 1) * _BITS + 53  # of the numbers that elements are cut by
-    fits = carries <= _SUMMED - _BITS and limbs <= _MOST and highest < _HIGHEST
+    fits = carries <= _SUMMED - _BITS and limbs <= _MOST and can_turn(first + (limbs - 1) * _BITS)
     return Limbs(dtype, first, limbs) if fits else None

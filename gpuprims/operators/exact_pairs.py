@@ -16,13 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.operators.dtypes import FLOAT64, Dtype, Dtypes
-from gpuprims.operators.rounding import fast_two_sum, to_odd, two_sum
+from gpuprims.operators.rounding import can_turn, fast_two_sum, to_odd, turn_at, two_sum
 
 # Bits that an upper part may have; a lower part that is not carried has one more for its sums.
 _UPPER, _SUMMED = 52, 53
-_TURN = 1.5 * 2.0**52
-# No float64 is as large as two to this power.
-_HIGHEST = 1024
 
 
 class Pair(NamedTuple):
@@ -47,7 +44,7 @@ class Pair(NamedTuple):
 
     def _upper(self, number: Any) -> Any:
         """Return the multiple of the upper part's unit that is nearest to a number."""
-        turn = np.float64(_TURN * 2.0 ** (self.first + self.lower))
+        turn = turn_at(self.first + self.lower)
         return (number + turn) - turn
 
     def load(self, element: Any) -> tuple[Any, ...]:
@@ -83,5 +80,5 @@ def carrying_pair(dtype: Dtype, first: int, end: int, carries: int) -> Pair | No
 
 
 def _pair(dtype: Dtype, first: int, end: int, lower: int) -> Pair | None:
-    fits = lower > 0 and end - first - lower <= _UPPER and first + lower + _SUMMED < _HIGHEST
+    fits = lower > 0 and end - first - lower <= _UPPER and can_turn(first + lower)
     return Pair(dtype, first, lower) if fits else None

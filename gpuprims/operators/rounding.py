@@ -15,6 +15,9 @@ from gpuprims.expressions.bits import bits_of, float_of
 from gpuprims.operators.dtypes import Dtype, Dtypes
 from gpuprims.operators.op import Op
 
+# No float64 is as large as two to this power.
+_HIGHEST = 1024
+
 
 def two_sum(a: Any, b: Any) -> tuple[Any, Any]:
     """Return the rounded sum and its exact rounding error, whichever operand is larger.
@@ -30,6 +33,19 @@ def fast_two_sum(a: Any, b: Any) -> tuple[Any, Any]:
     """Return the same if ``abs(a) >= abs(b)``, by T. J. Dekker, Numerische Mathematik 18 (1971)."""
     total = a + b
     return total, b - (total - a)
+
+
+def turn_at(power: int) -> Any:
+    """Return 1.5 * 2^52 units of 2^power.
+
+    A float64 that it is added to, and that it is subtracted from again, becomes the nearest multiple of the unit.
+    """
+    return np.float64(1.5 * 2.0 ** (52 + power))
+
+
+def can_turn(power: int) -> bool:
+    """Return True if float64 hold these units, and the sums of a turn and what it cuts."""
+    return power + 53 < _HIGHEST
 
 
 def to_odd(total: Any, error: Any) -> Any:

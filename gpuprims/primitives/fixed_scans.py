@@ -20,7 +20,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.layout import VECTOR_BYTES
+from gpuprims.core.traits import CallTraits
 from gpuprims.expressions import c_type
 from gpuprims.primitives.fold_spec import ScanSpec
 
@@ -28,6 +30,13 @@ RUN, TILE = 16, 4096
 
 Values = list[np.ndarray]
 Fold = Callable[..., Sequence[np.ndarray]]
+
+
+def in_two_levels(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse more elements than a tile of tiles has."""
+    if call.size <= TILE * TILE:
+        return None
+    return f"is for at most {TILE * TILE} elements along an axis; this call has {call.size}"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

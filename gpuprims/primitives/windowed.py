@@ -1,7 +1,7 @@
-"""Plans of exact sums by limbs: a launch finds the window of the elements' bits, and the host chooses the limbs.
+"""Plans of exact sums in a window: a launch finds the window of the elements' bits, and the host chooses the numbers.
 
-Most data lie in a narrow window, where exact sums are those of two or three integers; other data are added by all
-words. Both give the same bits. A captured graph cannot wait for the host, so its calls take all words.
+Most data lie in a narrow window, where two float64 or a few integers hold exact sums; other data are added by all
+words. All give the same bits. A captured graph cannot wait for the host, so its calls take all words.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def in_window(
     *how: Any,
     axes: Sequence[int] | None = None,
 ) -> LaunchPlan:
-    """Return a plan that asks for the window of the elements of a call, if limbs may add them up; else ``whole``.
+    """Return a plan that asks for the window of the elements of a call, if it may be narrow; else ``whole``.
 
     ``plain`` is the call's folding before exact sums take its place, and ``forms`` are its own arrays, whose elements
     add up along ``axes``, or all. ``plan_call`` returns the plan of a request with a window, and ``how`` are its

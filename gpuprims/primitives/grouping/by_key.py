@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -14,7 +13,7 @@ from gpuprims.core.determinism import asks_for_device
 from gpuprims.core.device import Device
 from gpuprims.core.outputs import each_result
 from gpuprims.core.warm_calls import WarmCalls
-from gpuprims.errors import ArgumentError, NoVariantError, quoted
+from gpuprims.errors import ArgumentError, quoted
 from gpuprims.expressions import trace
 from gpuprims.operators import OPERATORS, Op, as_map, make_folding
 from gpuprims.primitives.beginnings import copied_to_out
@@ -159,10 +158,7 @@ def _sums_by_bins(groups: Groups, op: Op, mapped: Any) -> Any:
     if not asks_for_device():
         return by_bins.direct_sums(groups, op, mapped)
     # Of the levels with the same bits everywhere, the sums of "order" alone are those of any division.
-    if adds_words() and groups.device.capabilities.kind != "reference":
-        with suppress(NoVariantError):  # no kernel has room for the exact sums of so many bins
-            return by_bins.direct_sums(groups, op, mapped)
-    return None
+    return by_bins.exact_sums(groups, op, mapped) if adds_words() else None
 
 
 def scan_by_key(

@@ -16,6 +16,7 @@ from gpuprims.primitives.grouping.indices import numbers
 from gpuprims.primitives.histogram.binning import Table
 from gpuprims.primitives.histogram.bins import start_limits, table_between
 from gpuprims.primitives.histogram.calls import as_weighing
+from gpuprims.primitives.histogram.exact_weights import exactly_at_once
 from gpuprims.primitives.histogram.plan import count
 from gpuprims.primitives.map import map as map_arrays
 
@@ -88,6 +89,12 @@ def direct_sums(groups: Groups, op: Op, mapped: Any) -> Any:
             return other
     occurs = map_arrays(_OCCURS, found.counts(), device=device)
     return compact(sums, occurs, device=device)
+
+
+def exact_sums(groups: Groups, op: Op, mapped: Any) -> Any:
+    """Return the same at the level "order"; None also if no kernel has room for the exact sums of so many bins."""
+    found = exactly_at_once(groups.device, lambda: direct_sums(groups, op, mapped))
+    return None if found is None else found[0]
 
 
 def direct_distinct(elements: Any, device: Device, *, counted: bool) -> tuple[Any, ...] | None:

@@ -79,7 +79,8 @@ def sums_exactly(
 def histogram_exactly(histogram: partial[Any], x: Any, weights: Any, device: Any, *, density: bool) -> tuple[Any, Any]:
     """Return exact sums of float weights, or densities, and the edges; ``histogram`` counts as it is asked to."""
     operands, edges = weighed("histogram", x, weights, device), list[Any]()
-    if found := _at_once(operands.device, partial(histogram, density=density, weights=weights)):
+    at_once, asked = partial(histogram, density=density, weights=weights), histogram.keywords["variant"] is not None
+    if found := exactly_at_once(operands.device, at_once, asked=asked):
         return found[0]  # type: ignore[no-any-return]  # a pair
 
     def count(plane: Any) -> Any:
@@ -96,7 +97,8 @@ def bincount_exactly(bincount: partial[Any], x: Any, weights: Any, device: Any) 
     operands = weighed("bincount", x, weights, device)
     if not operands.natives[0].shape[0]:
         return bincount(weights=None)  # of integers, as NumPy's
-    if found := _at_once(operands.device, partial(bincount, weights=weights)):
+    asked = bincount.keywords["variant"] is not None
+    if found := exactly_at_once(operands.device, partial(bincount, weights=weights), asked=asked):
         return found[0]
 
     def count(plane: Any) -> Any:
@@ -105,9 +107,12 @@ def bincount_exactly(bincount: partial[Any], x: Any, weights: Any, device: Any) 
     return sums_exactly("bincount", weights, count, operands.device, np.float64, np.int32)
 
 
-def _at_once(device: Device, count: partial[Any]) -> tuple[Any] | None:
-    """Return exact sums by a kernel that has room for all bits of a group's sums; None if there is none."""
-    if device.capabilities.kind == "reference" and count.keywords["variant"] is None:
+def exactly_at_once(device: Device, count: Callable[[], Any], *, asked: bool = False) -> tuple[Any] | None:
+    """Return exact sums by a kernel that has room for all bits of a group's sums; None if there is none.
+
+    The reference has one only if it is ``asked`` for.
+    """
+    if device.capabilities.kind == "reference" and not asked:
         return None
     with suppress(NoVariantError):
         return (count(),)

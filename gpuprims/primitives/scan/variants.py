@@ -26,7 +26,7 @@ from gpuprims.core.refusals import (
     work_item_fits,
 )
 from gpuprims.core.traits import CallTraits
-from gpuprims.primitives.fixed_scans import RUN, TILE
+from gpuprims.primitives.fixed_scans import RUN, TILE, in_two_levels
 from gpuprims.primitives.fold_variants import ScanVariant
 from gpuprims.primitives.scan.reference import scan_numpy
 from gpuprims.primitives.scan_tiles import ScanTraits, queue_of, queueable
@@ -78,13 +78,6 @@ def _stretches_fit(at: Geometry) -> Refusal:
         return lacks_local(at.block * RUN * 4 + values * call.value_bytes + 4 * SPARE_LOCAL, capabilities)
 
     return refuse
-
-
-def _rows_in_order(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Refuse outputs of more elements than a tile of tiles has."""
-    if call.size <= TILE * TILE:
-        return None
-    return f"is for outputs of at most {TILE * TILE} elements; this call's have {call.size}"
 
 
 def _short(capabilities: Capabilities, call: CallTraits) -> str | None:
@@ -250,7 +243,7 @@ VARIANTS = (
         in_fixed_order=True,
         geometry=Geometry(1, TILE, 2),  # rows: cpu_fixed_columns
         outputs_per_group=16,
-        refuse=lambda at: first_refusal(for_cpus, columns(16), double_precision, _rows_in_order),
+        refuse=lambda at: first_refusal(for_cpus, columns(16), double_precision, in_two_levels),
     ),
     _SCAN.cpu(
         "cpu_fixed",

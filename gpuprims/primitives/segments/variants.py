@@ -4,25 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.catalogue import Catalogue, PerBackend
 from gpuprims.core.geometry import Geometry, first_refusal
 from gpuprims.core.refusals import double_precision, for_cpus
-from gpuprims.core.traits import CallTraits
-from gpuprims.primitives.fixed_scans import TILE
+from gpuprims.primitives.fixed_scans import in_two_levels
 from gpuprims.primitives.fold_variants import FoldVariant
 from gpuprims.primitives.segments.shares import SharesVariant, for_shares
 
 _SEGMENTS = Catalogue(FoldVariant, "segments", Path(__file__).parent)
 _SHARES = Catalogue(SharesVariant, "segments", Path(__file__).parent)
-
-
-def _in_tiles(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Refuse more elements than a tile of tiles has."""
-    if call.size <= TILE * TILE:
-        return None
-    return f"is for at most {TILE * TILE} elements; this call has {call.size}"
-
 
 VARIANTS = (
     _SEGMENTS.cpu(
@@ -39,7 +29,7 @@ VARIANTS = (
         level="device",
         folds="fixed tiles",
         geometry=Geometry(1, 8192, 4),  # rows: cpu_tiles
-        refuse=lambda at: first_refusal(for_cpus, double_precision, _in_tiles),
+        refuse=lambda at: first_refusal(for_cpus, double_precision, in_two_levels),
     ),
     *_SHARES.gpu(
         "shares",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_cases import AFFINE, FLAT, bits
+from kernel_cases import AFFINE, FLAT, bits, need_cpu
 
 import gpuprims
 from gpuprims.core.registry import REGISTRY
@@ -17,8 +17,7 @@ RUN, TILE = 16, 4096
 
 @pytest.fixture(autouse=True)
 def on_cpus(device: gpuprims.Device) -> None:
-    if device.backend == "reference" or device.capabilities.kind != "cpu":
-        pytest.skip("is about CPUs")
+    need_cpu(device)
 
 
 def assert_bits_of_the_reference(device: gpuprims.Device, *arrays: np.ndarray, **how: Any) -> None:
