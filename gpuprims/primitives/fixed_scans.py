@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,6 +28,8 @@ from gpuprims.expressions import c_type
 from gpuprims.primitives.fold_spec import ScanSpec
 
 RUN, TILE = 16, 4096
+# How kernels find what is before tiles.
+FIXED_TILES = Path(__file__).parent / "scan/kernels/fixed_tiles.h"
 
 Values = list[np.ndarray]
 Fold = Callable[..., Sequence[np.ndarray]]
@@ -62,6 +65,10 @@ class FixedTilesSpec(FixedScanSpec):
         if len(self.values) == 1 and only.kind != "c" and only.itemsize in _MOVED:
             macros |= {"SLOT": min(VECTOR_BYTES // only.itemsize, self.run), "SLOT_TYPE": c_type(only)}
         return super().macros() | macros
+
+    def headers(self) -> tuple[Path, ...]:
+        """See :class:`KernelSpec`."""
+        return (*super().headers(), FIXED_TILES)
 
 
 # Bytes of numbers that move through local memory in vectors.

@@ -24,7 +24,7 @@ from gpuprims.primitives.fold_variants import ScanVariant
 from gpuprims.primitives.joined import scalar_in_loops
 from gpuprims.primitives.lane_rows import LaneRows, LaneRowsSpec
 from gpuprims.primitives.levels import at_level, settled_here
-from gpuprims.primitives.queue_spec import QueueSpec, plan_queue
+from gpuprims.primitives.queue_spec import FixedQueueSpec, QueueSpec, plan_queue
 from gpuprims.primitives.scan_tiles import in_rows, prepare_levels, scan_traits
 from gpuprims.primitives.strips import RunSpec, StripSpec, neighbouring, runs_of, strips_of
 
@@ -176,7 +176,8 @@ def plan_scan(
             return nothing
         last = int(inclusive) if counted is None else counted
         if chosen.queued:
-            spec_of = partial(QueueSpec.of, folding, by_row, commutative=commutative, inclusive=inclusive)
+            queued = FixedQueueSpec if chosen.in_fixed_order else QueueSpec
+            spec_of = partial(queued.of, folding, by_row, commutative=commutative, inclusive=inclusive)
             return plan_queue(device, chosen, traits, by_row, last, spec_of)
         by_strips, by_runs = chosen.scratch == "strip statuses", chosen.scratch == "part statuses"
         # No more items than one output has, or all that a strip takes, and no more than fill the device.

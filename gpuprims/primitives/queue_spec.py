@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
 
 from gpuprims.core.codegen.functions import vector_addresses
 from gpuprims.core.codegen.operands import load, names_of, stored, times
@@ -13,9 +15,12 @@ from gpuprims.core.kernel_spec import Access
 from gpuprims.core.launch_plan import with_statuses
 from gpuprims.core.layout import Layout
 from gpuprims.expressions import part
+from gpuprims.primitives.fixed_scans import FIXED_TILES, RUN, TILE
 from gpuprims.primitives.fold_spec import ScanSpec
 from gpuprims.primitives.fold_variants import ScanVariant
-from gpuprims.primitives.scan_tiles import BULK_BYTES, ScanTraits, queue_of
+from gpuprims.primitives.scan_tiles import BULK_BYTES, ScanTraits, ordered_queue_of, queue_of
+
+_KERNELS = Path(__file__).parents[1] / "backends/cuda/kernels"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -54,6 +59,10 @@ class QueueSpec(ScanSpec):
         """Write the functions of these macros."""
         return [*super().text(), *self._queued_vector(), *self._result_vector()]
 
+    def headers(self) -> tuple[Path, ...]:
+        """See :class:`KernelSpec`."""
+        return (*super().headers(), _KERNELS / "queue.h")
+
     @property
     def _queued(self) -> list[int]:
         """The inputs with an element for each result; others are read from memory."""
@@ -61,15 +70,20 @@ class QueueSpec(ScanSpec):
 
     def _elements_begin(self) -> list[str]:
         """Return the bytes of a slot before each queued input, and the slot's."""
-        return self._begins("RUNS", [abs(step_of(self.inputs[k])) for k in self._queued])
+        return self._begins("RUNS * ITEMS", [abs(step_of(self.inputs[k])) for k in self._queued])
 
     def _results_begin(self) -> list[str]:
         """Return the bytes of a warp's place before each result, and the place's."""
-        return self._begins("WARP", [step_of(access) for access in self.outputs])
+        return self._begins(f"WARP * {self._gathered}", [step_of(access) for access in self.outputs])
 
-    def _begins(self, lanes: str, steps: Sequence[int]) -> list[str]:
-        """Return where each operand's part begins, with the elements of ``lanes`` lanes, and where the last ends."""
-        return [f"({lanes} * ITEMS * {sum(steps[:k])} + {BULK_BYTES * k * self.phased})" for k in range(len(steps) + 1)]
+    @property
+    def _gathered(self) -> str:
+        """The results of a lane that lie side by side with those of its warp."""
+        return "ITEMS"
+
+    def _begins(self, elements: str, steps: Sequence[int]) -> list[str]:
+        """Return where each operand's part begins, with so many elements each, and where the last ends."""
+        return [f"({elements} * {sum(steps[:k])} + {BULK_BYTES * k * self.phased})" for k in range(len(steps) + 1)]
 
     def _queued_vector(self) -> list[str]:
         """Write gp_queued_vector, which loads VECTOR elements of a tile in the queue, and returns their values."""
@@ -131,6 +145,26 @@ class QueueSpec(ScanSpec):
         return f"((u32)(u64)({letter}{k} + gp_at_{letter}{k}(layout, o, {index}){times(access.lanes)}) & 15) + "
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FixedQueueSpec(QueueSpec):
+    """The macros of such a scan in the order of fixed_scans.py, without contraction."""
+
+    contracted: ClassVar[bool] = False
+
+    def macros(self) -> dict[str, int | str]:
+        """Define the order."""
+        return super().macros() | {"RUN_ITEMS": RUN, "TILE_RUNS": TILE // RUN, "HALVES": (TILE // RUN).bit_length() - 1}
+
+    def headers(self) -> tuple[Path, ...]:
+        """See :class:`KernelSpec`."""
+        return (*super().headers(), FIXED_TILES)
+
+    @property
+    def _gathered(self) -> str:
+        """A run, of one tile of several."""
+        return str(RUN)
+
+
 def plan_queue(
     device: Device,
     variant: ScanVariant,
@@ -144,12 +178,12 @@ def plan_queue(
     ``last`` is the number of elements that ``STORE`` is given for the first result.
     """
     able = device.capabilities
-    queue = queue_of(variant.geometry, able, call)
+    queue = (ordered_queue_of if variant.in_fixed_order else queue_of)(variant.geometry, able, call)
     queued, tiles, rows = variant.resized(items=queue.items), call.tiles(queue.tile), call.outputs * call.rows
     spec = spec_of(vector=call.vector, phased=call.phased, one_scan=call.rows > 1, **queue.numbers)
     kernel, groups = device.kernel(queued, spec), queued.groups(tiles, able)
     launch = kernel.prepare(groups, layout.pack(last), rows, call.row, tiles // rows, local=queue.local)
-    return with_statuses(device, launch, 1 + tiles * call.words)
+    return with_statuses(device, launch, 1 + tiles * queued.told * call.words)
 
 
 def step_of(access: Access) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from gpuprims.core.layout import Layout, plan_layout
 from gpuprims.core.refusals import bulk_copies, group_fits
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
+from gpuprims.primitives.fixed_scans import RUN
 
 # Bytes that bulk copies move at least, and at which they begin.
 BULK_BYTES = 16
@@ -33,6 +35,8 @@ _WIDENED, _MORE = 4, 36 / 28
 _DEEPEST, _DEEP = 12, 4
 # Bytes of a unit's local memory that CUDA takes for each group, and of a group's that a kernel uses beside its arrays.
 _RESERVED, _SPARE = 1024, 256
+# Values of the halves of tiles of tiles, and what is before these (fixed_tiles.h).
+_HALVES = 32
 # Bytes of local memory that a kernel may declare, of the 48 KiB that CUDA allows.
 _DECLARED = 40 << 10
 
@@ -180,11 +184,7 @@ def queue_of(at: Geometry, able: Capabilities, call: ScanTraits) -> Queue:
 
     A work-item's elements are an odd number of vectors, so that neighbouring lanes use different banks of local memory.
     """
-    runs, resident = (at.block // 32 - 3) // 2 * 32, at.groups_per_unit or 1
-    lookups = -(-able.compute_units * resident // 32)
-    room = able.asked_local_memory - _SPARE
-    if able.unit_local_memory:
-        room = min(room, able.unit_local_memory // resident - _RESERVED - _SPARE)
+    runs, resident = _runs(at), at.groups_per_unit or 1
     words = _WORDS if call.passing > 2 else _WORDS_OF_BYTES
     wide = call.result_bytes >= _WIDENED * call.queued_bytes > 0
     nbytes = 8 * at.items * (_MORE if wide else 1)  # of a work-item's elements and results
@@ -192,19 +192,54 @@ def queue_of(at: Geometry, able: Capabilities, call: ScanTraits) -> Queue:
     items = call.vector * max(most - 1 + most % 2, 1)
     if (pieces := -(-call.row // (runs * items))) > 1:  # tiles of a row, alike
         items = min(call.vector * (-(-call.row // (pieces * runs * call.vector)) // 2 * 2 + 1), items)
+    return _queue(at, able, call, items, runs + runs // 32 + 1, -(-able.compute_units * resident // 32))
+
+
+def ordered_queue_of(at: Geometry, able: Capabilities, call: ScanTraits) -> Queue:
+    """Return the same for tiles of the order of fixed_scans.py: a work-item has a run of each of several such tiles.
+
+    They are fewer if only few fit.
+    """
+    most = max(at.items // (RUN * call.words), 1)
+    queues = (_ordered_queue(at, able, call, tiles) for tiles in range(most, 0, -1))
+    return next((queue for queue in queues if queue.depth >= _DEEP), _ordered_queue(at, able, call, 1))
+
+
+def _ordered_queue(at: Geometry, able: Capabilities, call: ScanTraits, tiles: int) -> Queue:
+    runs = _runs(at)
+    lookups = -(-(able.compute_units * (at.groups_per_unit or 1) * tiles + RUN - 1) // 32)
+    learning = lookups * (32 + 32 // RUN) + 2 * runs + _HALVES
+    values = tiles * (runs + runs // 32 + 2)
+    return _queue(at, able, call, tiles * RUN, values, lookups, learning * call.value_bytes)
+
+
+def _runs(at: Geometry) -> int:
+    """Return how many work-items of a group scan: as many fold, and three warps have other duties."""
+    return (at.block // 32 - 3) // 2 * 32
+
+
+def _queue(
+    at: Geometry, able: Capabilities, call: ScanTraits, items: int, values: int, lookups: int, learning: int = 0
+) -> Queue:
+    """Return as deep a queue as fits, if each tile has ``values`` and the warp that learns prefixes some bytes."""
+    runs, resident = _runs(at), at.groups_per_unit or 1
+    room = able.asked_local_memory - _SPARE
+    if able.unit_local_memory:
+        room = min(room, able.unit_local_memory // resident - _RESERVED - _SPARE)
+    room -= learning
     block = BULK_BYTES * call.phased  # before the first element of an operand
     elements = runs * items * call.queued_bytes + block * call.brought
     results = runs * items * call.result_bytes + block * call.taken * (runs // 32)
-    values = (runs + runs // 32 + 1) * call.value_bytes + 40  # of runs, warps and a tile, and barriers
+    nbytes = values * call.value_bytes + 40  # with barriers
     for places in (2, 1):
-        depth = min((room - places * results) // (elements + values), _DECLARED // values, _DEEPEST)
+        depth = min((room - places * results) // (elements + nbytes), (_DECLARED - learning) // nbytes, _DEEPEST)
         if depth >= _DEEP:
             depth -= depth > _DEEP and depth % 2 == 0  # queues of an even depth were slower (row queues-depth)
             break
     return Queue(items, depth * elements + places * results, runs, depth, places, lookups)
 
 
-def queueable(at: Geometry) -> Refusal:
+def queueable(at: Geometry, queue: Callable[[Geometry, Capabilities, ScanTraits], Queue] = queue_of) -> Refusal:
     """Refuse devices that cannot run a queue of tiles for a call, and operands that bulk copies cannot move."""
 
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
@@ -216,7 +251,7 @@ def queueable(at: Geometry) -> Refusal:
                 f"is for elements that lie at most {_APART} bytes apart, and for results side by side at the places of "
                 "their elements; this call's lie otherwise"
             )
-        if queue_of(at, capabilities, traits).depth < 2:
+        if queue(at, capabilities, traits).depth < 2:
             there = capabilities.asked_local_memory
             return f"needs local memory for two tiles in a group's queue; {capabilities.name} has {there} bytes"
         return None

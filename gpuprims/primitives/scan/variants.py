@@ -29,7 +29,7 @@ from gpuprims.core.traits import CallTraits
 from gpuprims.primitives.fixed_scans import RUN, TILE, in_two_levels
 from gpuprims.primitives.fold_variants import ScanVariant
 from gpuprims.primitives.scan.reference import scan_numpy
-from gpuprims.primitives.scan_tiles import ScanTraits, queue_of, queueable
+from gpuprims.primitives.scan_tiles import ScanTraits, ordered_queue_of, queue_of, queueable
 from gpuprims.primitives.strips import statuses_pay
 
 # CUDA refuses a launch if its groups must run at the same time and find no room. Each of NVIDIA's multiprocessors has
@@ -102,6 +102,24 @@ def _queue_pays(at: Geometry) -> Refusal:
         return None if tiles >= wanted else f"is for {wanted} or more tiles of {queue.tile}; this call has {tiles}"
 
     return first_refusal(queueable(at), few_outputs, refuse)
+
+
+def _ordered_queue_pays(at: Geometry) -> Refusal:
+    """Refuse calls that other variants of the same order run faster."""
+
+    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
+        traits = ScanTraits.of(call)
+        if call.value_bytes > _MOST_BYTES:
+            return f"is for values of at most {_MOST_BYTES} bytes; this call's have {call.value_bytes}"
+        if call.size > _MOST_IN_ORDER:
+            return f"is for outputs of at most 2^36 elements; this call's have {call.size}"
+        if traits.rows > 1:
+            return f"is for outputs of one row; this call's have {traits.rows}"
+        queue = ordered_queue_of(at, capabilities, traits)
+        wanted, tiles = _QUEUED * capabilities.compute_units, traits.tiles(queue.tile)
+        return None if tiles >= wanted else f"is for {wanted} or more tiles of {queue.tile}; this call has {tiles}"
+
+    return first_refusal(queueable(at, ordered_queue_of), few_outputs, refuse)
 
 
 def _blelloch_fits(at: Geometry) -> Refusal:
@@ -254,6 +272,21 @@ VARIANTS = (
         geometry=Geometry(1, TILE, 16),
         scratch="levels",
         refuse=lambda at: first_refusal(for_cpus, double_precision),
+    ),
+    _SCAN.alone(
+        "fixed_queues",
+        "cuda",
+        Path(__file__).parents[2] / "backends/cuda/kernels",
+        rank=6,
+        level="device",
+        in_fixed_order=True,
+        in_stretches=True,
+        geometry=Geometry(608, 2 * RUN, 1),  # rows: fixed_queues
+        vectors=True,
+        scratch="tile statuses",
+        together=True,
+        queued=True,
+        refuse=_ordered_queue_pays,
     ),
     *_SCAN.gpu(
         "fixed_round_robin",
