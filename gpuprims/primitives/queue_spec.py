@@ -31,6 +31,7 @@ class QueueSpec(ScanSpec):
     depth: int  # tiles of elements in local memory
     places: int  # tiles of results
     lookups: int  # tile statuses that a lane reads
+    late: bool  # values of a run are loaded one vector after the other
     phased: bool  # operands may begin between multiples of 16 bytes
     one_scan: bool  # the outputs of the layout are rows of one scan
 
@@ -45,6 +46,7 @@ class QueueSpec(ScanSpec):
             "DEPTH": self.depth,
             "PLACES": self.places,
             "LOOKUPS": self.lookups,
+            "LATE": int(self.late),
             "PHASED": int(self.phased),
             "ONE_SCAN": int(self.one_scan),
             "SLOT_BYTES": begins[-1],

@@ -29,6 +29,8 @@ STEPS = (-1, 1, 2, 3, 4)
 # 32-bit words of the values of a run, which a work-item keeps in registers; fewer where an element is a byte:
 # NVRTC 12.9 then spills 48 bytes of them on sm_90. Neighbours that it loads at once.
 _WORDS, _WORDS_OF_BYTES, _NEIGHBOURS = 60, 47, 8
+# Words of a value of which a run stays in registers.
+_HELD_WORDS = 2
 # If results take this many times the bytes of their elements, tiles are larger by a factor (row queues).
 _WIDENED, _MORE = 4, 36 / 28
 # Tiles of elements: at most, and at least with two tiles of results instead of one.
@@ -167,6 +169,7 @@ class Queue(NamedTuple):
     depth: int  # tiles of elements in local memory
     places: int  # tiles of results
     lookups: int  # tile statuses that a lane reads
+    late: bool = False  # a work-item loads the values of its run one vector after the other
 
     @property
     def tile(self) -> int:
@@ -176,7 +179,13 @@ class Queue(NamedTuple):
     @property
     def numbers(self) -> dict[str, int]:
         """The numbers that the kernel is compiled with, by name."""
-        return {"runs": self.runs, "depth": self.depth, "places": self.places, "lookups": self.lookups}
+        return {
+            "runs": self.runs,
+            "depth": self.depth,
+            "places": self.places,
+            "lookups": self.lookups,
+            "late": self.late,
+        }
 
 
 def queue_of(at: Geometry, able: Capabilities, call: ScanTraits) -> Queue:
@@ -188,11 +197,14 @@ def queue_of(at: Geometry, able: Capabilities, call: ScanTraits) -> Queue:
     words = _WORDS if call.passing > 2 else _WORDS_OF_BYTES
     wide = call.result_bytes >= _WIDENED * call.queued_bytes > 0
     nbytes = 8 * at.items * (_MORE if wide else 1)  # of a work-item's elements and results
-    most = min(int(nbytes) // (call.vector * call.passing), words // (call.vector * call.words))
+    most, held = int(nbytes) // (call.vector * call.passing), words // (call.vector * call.words)
+    late = call.words > _HELD_WORDS and held < most
+    most = min(most, words // call.vector if late else held)
     items = call.vector * max(most - 1 + most % 2, 1)
     if (pieces := -(-call.row // (runs * items))) > 1:  # tiles of a row, alike
         items = min(call.vector * (-(-call.row // (pieces * runs * call.vector)) // 2 * 2 + 1), items)
-    return _queue(at, able, call, items, runs + runs // 32 + 1, -(-able.compute_units * resident // 32))
+    queue = _queue(at, able, call, items, runs + runs // 32 + 1, -(-able.compute_units * resident // 32))
+    return queue._replace(late=late)
 
 
 def ordered_queue_of(at: Geometry, able: Capabilities, call: ScanTraits) -> Queue:

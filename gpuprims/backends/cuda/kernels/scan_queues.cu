@@ -6,7 +6,7 @@
  * out     OUTPUTS: a value at each element, in place or apart from all inputs
  * scratch statuses (scanning.h): one for each tile
  * launch  at most LOOKUPS x LANES groups of BLOCK, all running at the same time
- * host    RUNS, DEPTH, PLACES, LOOKUPS, PHASED, SLOT_BYTES, PLACE_BYTES, EACH_QUEUED, EACH_RESULT, QUEUED_VECTOR and
+ * host    RUNS, DEPTH, PLACES, LOOKUPS, LATE, PHASED, SLOT_BYTES, PLACE_BYTES, EACH_QUEUED, EACH_RESULT, QUEUED_VECTOR and
  *         RESULT_VECTOR; queue.h; gp_write_status, gp_read_entries and gp_status_of (scanning.h), OP(a, b), IDENTITY
  * order   operands in index order, but a commutative operator folds aggregates of tiles lane by lane; only the tiles and
  *         the number of groups decide how operands are associated
@@ -14,7 +14,7 @@
  *
  * Groups take tiles in turn, as in scan/round_robin: a tile's prefix is that of the group's own last tile and the
  * aggregates of the tiles since. A tile is a run of ITEMS neighbours for each of RUNS lanes, so that a lane scans its run
- * alone. ITEMS is an odd number of vectors, so that lanes read different banks of local memory. No warp waits for all
+ * alone. If its values took too many registers, it loads them LATE, when it scans them. ITEMS is an odd number of vectors, so that lanes read different banks of local memory. No warp waits for all
  * others: each duty waits for the one before, tile by tile.
  *
  *     warps       wait for              do                                          then
@@ -180,26 +180,30 @@ void scan_queues(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, c
             LOCAL u8 *results = queue + DEPTH * SLOT_BYTES + (turn % PLACES * SCANS + warp) * PLACE_BYTES;
             const i64 first = base + warp * PART;
             const int count = (int)max(min((i64)PART, n - first), (i64)0);
-            value_t values[ITEMS];
+            value_t values[LATE ? VECTOR : ITEMS];
             pass_gate(landed + slot, phase);
 #pragma unroll
-            for (int item = 0; item < ITEMS; item += VECTOR)
+            for (int item = 0; item < (LATE ? 0 : ITEMS); item += VECTOR)
                 QUEUED_VECTOR(elements, tid * ITEMS + item, o, base, values + item);
             pass_gate(told + slot, phase);
             pass_gate(learnt + slot, phase);
             value_t whole = OP(before_tile[slot], OP(before_warp[slot][warp], before_run[slot][tid]));
-            arrive(taken + slot);
+            if (!LATE) arrive(taken + slot);
             if (lane == 0) await_copies(PLACES - 1);
-#pragma unroll
-            for (int item = 0; item < ITEMS; item++) {
-                const value_t earlier = whole;
-                whole = OP(whole, values[item]);
-                values[item] = INCLUSIVE ? whole : earlier;
-            }
             gp_warp_barrier();
 #pragma unroll
-            for (int item = 0; item < ITEMS; item += VECTOR)
-                RESULT_VECTOR(results, lane * ITEMS + item, o, first, values + item);
+            for (int item = 0; item < ITEMS; item += VECTOR) {
+                value_t *own = values + (LATE ? 0 : item);
+                if (LATE) QUEUED_VECTOR(elements, tid * ITEMS + item, o, base, own);
+#pragma unroll
+                for (int k = 0; k < VECTOR; k++) {
+                    const value_t earlier = whole;
+                    whole = OP(whole, own[k]);
+                    own[k] = INCLUSIVE ? whole : earlier;
+                }
+                RESULT_VECTOR(results, lane * ITEMS + item, o, first, own);
+            }
+            if (LATE) arrive(taken + slot);
             show_to_copies();
             gp_warp_barrier();
             take_results(OUTPUT_NAMES, layout, results, o, first, count, PART, lane);
