@@ -358,6 +358,7 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
             "each": SCANNED_COLUMNS,
             "rows": SCANNED_ROWS,
             "queues": QUEUED_SCANS,
+            "fixed_queues": QUEUED_SCANS,
         }
         return own.get(variant.name, SCANS)
     if variant.entry == "logistic_fixed_point":

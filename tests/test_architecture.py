@@ -91,7 +91,7 @@ def test_compute_sanitizer_watches_every_test_that_oclgrind_watches() -> None:
 
 
 SHARED = sorted(PACKAGE.glob("primitives/*/kernels/*.cl"))
-OWN = sorted(path for path in PACKAGE.glob("backends/*/kernels/*") if path.is_file())
+OWN = sorted(path for path in PACKAGE.glob("backends/*/kernels/*") if path.is_file() and path.suffix != ".h")
 
 
 def kernels(backend: str) -> dict[str, Variant]:

@@ -16,7 +16,7 @@ from kernel_cases import Kernel
 from gpuprims.core.geometry import Geometry, Refusal, first_refusal
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
-from gpuprims.primitives.scan_tiles import queueable
+from gpuprims.primitives.queues import ordered_queue_of, queueable
 from gpuprims.primitives.stencil.long_rows import MOST_ON_CPUS, one_long_row
 from gpuprims.primitives.stencil.refusals import along_lines, one_pass, weights_read
 
@@ -28,7 +28,7 @@ VARIANTS = [variant for name in REGISTRY.primitive_names for variant in REGISTRY
 NEED_WARPS = ("reduce_warp", "reduce_rows", "reduce_staged", "scan_rows", "sort_onesweep", "sort_resident")
 LARGEST = 20_000
 # Variants of scan that need each result at the place of its element.
-FOR_PLACES = ("queues",)
+FOR_PLACES = ("queues", "fixed_queues")
 
 # Primitives whose kernels run with smaller tiles here.
 CUT = ("scan", "segments", "segscan", "histogram", "stencil")
@@ -66,6 +66,9 @@ def small(variant: Variant) -> Variant:
     if variant.entry == "scan_queues":  # a warp that scans, and tiles of 128 float32
         few_runs = Geometry(160, 4, 1)
         return dataclasses.replace(variant, refuse=queueable(few_runs), geometry=few_runs)
+    if variant.entry == "scan_fixed_queues":  # whose order says how many runs a tile has
+        at = variant.geometry
+        return dataclasses.replace(variant, refuse=queueable(at, ordered_queue_of))
     narrow, units = narrowed(variant), variant.groups_per_unit
     several = variant.together or variant.entry == "scan_column_runs"  # whose strips have as many parts as groups run
     if several or (units and variant.block == 1):

@@ -49,6 +49,7 @@ CALLS = {
         ("scan/each", "scan/cpu_columns", "scan/cpu_fixed_columns"), "scan({dtype}[16, {rows}], op={op}, axis=0)"
     ),
     "scan/queues": "scan({dtype}[{long}], op={op})",
+    "scan/fixed_queues": "scan({dtype}[{long}], op={op}, determinism=device)",
     "segments": "reduce({dtype}[{size}], op={op}, segments=range(0, {end}, {step}))",
     "segscan": "scan({dtype}[{size}], op={op}, segments=range(0, {end}, {step}))",
     "compact": "compact({dtype}[{size}], bool[{size}])",

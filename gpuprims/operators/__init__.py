@@ -12,6 +12,7 @@ from gpuprims.operators.folding import (
     as_map,
     carried,
     counting,
+    counting_down,
     from_index,
     make_folding,
     make_stages,
@@ -23,5 +24,6 @@ from gpuprims.operators.op import Op
 
 __all__ = [
     "INSTEAD", "OPERATORS", "Folding", "Initial", "Op", "Stages", "altered", "as_ddof", "as_initial", "as_map", "as_op",
-    "carried", "counting", "find_op", "from_index", "make_folding", "make_stages", "masked_map", "unfinished",
+    "carried", "counting", "counting_down", "find_op", "from_index", "make_folding", "make_stages", "masked_map",
+    "unfinished",
 ]  # fmt: skip

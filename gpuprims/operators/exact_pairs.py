@@ -69,6 +69,38 @@ class Pair(NamedTuple):
         return to_odd(*add(*parts)).astype(np.float32)
 
 
+class Guess(NamedTuple):
+    """How floats add up that are thought to lie in a window; see :class:`Pair`.
+
+    They are zero, or their magnitude is at least 2^least and below 2^end. Others become NaN, as does each sum that has
+    one, so a result that is no NaN is right.
+    """
+
+    pair: Pair
+    least: int
+    end: int
+
+    @property
+    def dtypes(self) -> Dtypes:
+        """The dtypes of a sum."""
+        return self.pair.dtypes
+
+    def load(self, element: Any) -> tuple[Any, ...]:
+        """Cut a float in two, or return NaN twice."""
+        least, end, nan = (self.pair.dtype.type(one) for one in (2.0**self.least, 2.0**self.end, np.nan))
+        size = np.abs(element)
+        inside = (size < end) & ((size >= least) | (size == 0))
+        return self.pair.load(np.where(inside, element, nan))
+
+    def fold(self, a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
+        """Add two sums."""
+        return self.pair.fold(a, b)
+
+    def finish(self, parts: Sequence[Any]) -> Any:
+        """Return the float nearest to a sum, or NaN."""
+        return self.pair.finish(parts)
+
+
 def free_pair(dtype: Dtype, first: int, end: int, carries: int) -> Pair | None:
     """Return the pair without carries for sums of 2^carries multiples of 2^first below 2^end; None if there is none."""
     return _pair(dtype, first, end + carries, _SUMMED - carries)
@@ -77,6 +109,13 @@ def free_pair(dtype: Dtype, first: int, end: int, carries: int) -> Pair | None:
 def carrying_pair(dtype: Dtype, first: int, end: int, carries: int) -> Pair | None:
     """Return the pair that carries for the same sums; None if there is none."""
     return _pair(dtype, first, end + carries, _SUMMED)
+
+
+def widest_pairs(dtype: Dtype, end: int, carries: int) -> list[Pair]:
+    """Return the pairs that take the lowest bits, for sums of 2^carries floats below 2^end; without carries first."""
+    whole = end + carries
+    found = [_pair(dtype, whole - lower - _UPPER, whole, lower) for lower in (_SUMMED - carries, _SUMMED)]
+    return [one for one in found if one is not None]
 
 
 def _pair(dtype: Dtype, first: int, end: int, lower: int) -> Pair | None:

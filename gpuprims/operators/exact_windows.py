@@ -12,7 +12,7 @@ import numpy as np
 from gpuprims.expressions.bits import bits_of
 from gpuprims.operators.dtypes import FLOAT32, Dtype
 from gpuprims.operators.exact_limbs import Limbs, limbs_of
-from gpuprims.operators.exact_pairs import Pair, carrying_pair, free_pair
+from gpuprims.operators.exact_pairs import Guess, Pair, carrying_pair, free_pair, widest_pairs
 from gpuprims.operators.exact_words import Format, format_of
 
 _UINT32 = np.dtype(np.uint32)
@@ -20,11 +20,15 @@ _UINT32 = np.dtype(np.uint32)
 _MAGNITUDE = 0x7FFFFFFF
 # Windows begin at multiples of so many bits if they may: each begin has a launch plan of its own.
 _STEP = 16
+# A guess ends so many bits, and at most _GUESSED more, above the largest float of a sample. Guesses end at multiples of
+# _GUESSED. If the sample spans more than _NARROW powers of two, its floats seem to have a density at zero, and the
+# smallest of n times as many floats is about n times smaller; with _BELOW bits more.
+_ROOM, _GUESSED, _NARROW, _BELOW = 4, 8, 10, 4
 # Above all exponents.
 _ABOVE = 2048
 
 # How the elements of a call add up, if their bits are known.
-Window = Pair | Limbs
+Window = Pair | Limbs | Guess
 
 
 def magnitudes_of(element: Any, dtype: Dtype) -> tuple[Any, Any]:
@@ -76,3 +80,19 @@ def window_of(exponent: int, below: int, count: int, dtype: Dtype) -> Window | N
     starts = first - (first - lowest) % _STEP, first
     ways = (way(dtype, start, end, carries) for way in (free_pair, carrying_pair, limbs_of) for start in starts)
     return next((way for way in ways if way is not None), None)
+
+
+def guess_of(exponent: int, below: int, sampled: int, count: int, dtype: Dtype) -> Guess | None:
+    """Return how ``count`` elements may add up, from what :func:`packed_exponents` packs for ``sampled`` of them."""
+    form = format_of(dtype)
+    if exponent == form.specials or not below:
+        return None
+    lowest = lowest_power(form) + form.mantissa
+    smallest, largest = lowest + max(_ABOVE - below - 1, 0), lowest + max(exponent, 1)
+    end = -(-(largest + _ROOM) // _GUESSED) * _GUESSED
+    room = _BELOW + ((count // sampled).bit_length() if largest - smallest > _NARROW else 0)
+    for pair in widest_pairs(dtype, end, max(count - 1, 1).bit_length()):
+        least = pair.first + form.mantissa
+        if lowest <= least <= smallest - room and end < lowest + form.specials - 1:
+            return Guess(pair, least, end)
+    return None

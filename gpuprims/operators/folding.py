@@ -217,3 +217,12 @@ def unfinished(whole: Folding) -> Folding:
     """Return a folding whose results are the components of its values."""
     kept = typed(trace(lambda *given: given[:-1], len(whole.values) + 1), (*whole.values, INT64))
     return replace(whole, outputs=whole.values, finish=kept)
+
+
+def counting_down(folding: Folding, arrays: Dtypes, last: int) -> Folding:
+    """Return the folding of elements whose indices count down from ``last``."""
+    n, first = len(arrays), np.int64(last)
+    if not folding.map.takes(n):
+        return folding
+    mapped = trace(lambda *given: folding.map(*given[:n], first - given[n]), n + 1)
+    return replace(folding, map=typed(mapped, (*arrays, INT64), folding.values))

@@ -18,7 +18,8 @@ from gpuprims.expressions import part
 from gpuprims.primitives.fixed_scans import FIXED_TILES, RUN, TILE
 from gpuprims.primitives.fold_spec import ScanSpec
 from gpuprims.primitives.fold_variants import ScanVariant
-from gpuprims.primitives.scan_tiles import BULK_BYTES, ScanTraits, ordered_queue_of, queue_of
+from gpuprims.primitives.queues import ordered_queue_of, queue_of
+from gpuprims.primitives.scan_tiles import BULK_BYTES, ScanTraits
 
 _KERNELS = Path(__file__).parents[1] / "backends/cuda/kernels"
 

@@ -2,45 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.driver import Kernel, Launch
-from gpuprims.core.geometry import Geometry, Refusal, first_refusal
 from gpuprims.core.launch_plan import in_turn
 from gpuprims.core.layout import Layout, plan_layout
-from gpuprims.core.refusals import bulk_copies, group_fits
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
-from gpuprims.primitives.fixed_scans import RUN
 
 # Bytes that bulk copies move at least, and at which they begin.
 BULK_BYTES = 16
 # Bytes that memory reads at least.
 _SECTOR = 32
 # Most bytes from an element to the next one: copies bring what lies between, as every read of memory does.
-_APART = 32
+APART = 32
 # Strides of inputs that kernels know when they are compiled.
 STEPS = (-1, 1, 2, 3, 4)
-# 32-bit words of the values of a run, which a work-item keeps in registers; fewer where an element is a byte:
-# NVRTC 12.9 then spills 48 bytes of them on sm_90. Neighbours that it loads at once.
-_WORDS, _WORDS_OF_BYTES, _NEIGHBOURS = 60, 47, 8
-# Words of a value of which a run stays in registers.
-_HELD_WORDS = 2
-# If results take this many times the bytes of their elements, tiles are larger by a factor (row queues).
-_WIDENED, _MORE = 4, 36 / 28
-# Tiles of elements: at most, and at least with two tiles of results instead of one.
-_DEEPEST, _DEEP = 12, 4
-# Bytes of a unit's local memory that CUDA takes for each group, and of a group's that a kernel uses beside its arrays.
-_RESERVED, _SPARE = 1024, 256
-# Values of the halves of tiles of tiles, and what is before these (fixed_tiles.h).
-_HALVES = 32
-# Bytes of local memory that a kernel may declare, of the 48 KiB that CUDA allows.
-_DECLARED = 40 << 10
+
+
+# Neighbours that a work-item loads at once.
+_NEIGHBOURS = 8
 
 
 @dataclass(frozen=True)
@@ -118,7 +103,7 @@ def streams(layout: Layout, inputs: int) -> bool:
         if stride == 0 and k < inputs:
             continue
         alone = form.lanes == 1
-        near = alone and k < inputs and stride in STEPS and abs(stride) * form.item <= _APART
+        near = alone and k < inputs and stride in STEPS and abs(stride) * form.item <= APART
         if not (stride == 1 or near) or not _begins_at(layout, k, min(form.item, BULK_BYTES) if alone else BULK_BYTES):
             return False
     return True
@@ -158,117 +143,6 @@ def scan_traits(layout: Layout, inputs: int, *, placed: bool, **facts: Any) -> S
         queued_bytes=sum(abs(stride) * nbytes for stride, nbytes in zip(strides[:inputs], moved, strict=False)),
         phased=any(strides[k] != 1 or not _begins_at(layout, k, BULK_BYTES) for k in moving),
     )
-
-
-class Queue(NamedTuple):
-    """The tiles of a scan that bulk copies move: elements of a work-item, bytes of all tiles, the kernel's numbers."""
-
-    items: int
-    local: int
-    runs: int  # work-items that scan
-    depth: int  # tiles of elements in local memory
-    places: int  # tiles of results
-    lookups: int  # tile statuses that a lane reads
-    late: bool = False  # a work-item loads the values of its run one vector after the other
-
-    @property
-    def tile(self) -> int:
-        """Elements of a tile."""
-        return self.runs * self.items
-
-    @property
-    def numbers(self) -> dict[str, int]:
-        """The numbers that the kernel is compiled with, by name."""
-        return {
-            "runs": self.runs,
-            "depth": self.depth,
-            "places": self.places,
-            "lookups": self.lookups,
-            "late": self.late,
-        }
-
-
-def queue_of(at: Geometry, able: Capabilities, call: ScanTraits) -> Queue:
-    """Return the tiles for a geometry and a call; fewer than two if they do not fit.
-
-    A work-item's elements are an odd number of vectors, so that neighbouring lanes use different banks of local memory.
-    """
-    runs, resident = _runs(at), at.groups_per_unit or 1
-    words = _WORDS if call.passing > 2 else _WORDS_OF_BYTES
-    wide = call.result_bytes >= _WIDENED * call.queued_bytes > 0
-    nbytes = 8 * at.items * (_MORE if wide else 1)  # of a work-item's elements and results
-    most, held = int(nbytes) // (call.vector * call.passing), words // (call.vector * call.words)
-    late = call.words > _HELD_WORDS and held < most
-    most = min(most, words // call.vector if late else held)
-    items = call.vector * max(most - 1 + most % 2, 1)
-    if (pieces := -(-call.row // (runs * items))) > 1:  # tiles of a row, alike
-        items = min(call.vector * (-(-call.row // (pieces * runs * call.vector)) // 2 * 2 + 1), items)
-    queue = _queue(at, able, call, items, runs + runs // 32 + 1, -(-able.compute_units * resident // 32))
-    return queue._replace(late=late)
-
-
-def ordered_queue_of(at: Geometry, able: Capabilities, call: ScanTraits) -> Queue:
-    """Return the same for tiles of the order of fixed_scans.py: a work-item has a run of each of several such tiles.
-
-    They are fewer if only few fit.
-    """
-    most = max(at.items // (RUN * call.words), 1)
-    queues = (_ordered_queue(at, able, call, tiles) for tiles in range(most, 0, -1))
-    return next((queue for queue in queues if queue.depth >= _DEEP), _ordered_queue(at, able, call, 1))
-
-
-def _ordered_queue(at: Geometry, able: Capabilities, call: ScanTraits, tiles: int) -> Queue:
-    runs = _runs(at)
-    lookups = -(-(able.compute_units * (at.groups_per_unit or 1) * tiles + RUN - 1) // 32)
-    learning = lookups * (32 + 32 // RUN) + 2 * runs + _HALVES
-    values = tiles * (runs + runs // 32 + 2)
-    return _queue(at, able, call, tiles * RUN, values, lookups, learning * call.value_bytes)
-
-
-def _runs(at: Geometry) -> int:
-    """Return how many work-items of a group scan: as many fold, and three warps have other duties."""
-    return (at.block // 32 - 3) // 2 * 32
-
-
-def _queue(
-    at: Geometry, able: Capabilities, call: ScanTraits, items: int, values: int, lookups: int, learning: int = 0
-) -> Queue:
-    """Return as deep a queue as fits, if each tile has ``values`` and the warp that learns prefixes some bytes."""
-    runs, resident = _runs(at), at.groups_per_unit or 1
-    room = able.asked_local_memory - _SPARE
-    if able.unit_local_memory:
-        room = min(room, able.unit_local_memory // resident - _RESERVED - _SPARE)
-    room -= learning
-    block = BULK_BYTES * call.phased  # before the first element of an operand
-    elements = runs * items * call.queued_bytes + block * call.brought
-    results = runs * items * call.result_bytes + block * call.taken * (runs // 32)
-    nbytes = values * call.value_bytes + 40  # with barriers
-    for places in (2, 1):
-        depth = min((room - places * results) // (elements + nbytes), (_DECLARED - learning) // nbytes, _DEEPEST)
-        if depth >= _DEEP:
-            depth -= depth > _DEEP and depth % 2 == 0  # queues of an even depth were slower (row queues-depth)
-            break
-    return Queue(items, depth * elements + places * results, runs, depth, places, lookups)
-
-
-def queueable(at: Geometry, queue: Callable[[Geometry, Capabilities, ScanTraits], Queue] = queue_of) -> Refusal:
-    """Refuse devices that cannot run a queue of tiles for a call, and operands that bulk copies cannot move."""
-
-    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
-        if (reason := bulk_copies(capabilities, call)) is not None:
-            return reason
-        traits = ScanTraits.of(call)
-        if not traits.streams:
-            return (
-                f"is for elements that lie at most {_APART} bytes apart, and for results side by side at the places of "
-                "their elements; this call's lie otherwise"
-            )
-        if queue(at, capabilities, traits).depth < 2:
-            there = capabilities.asked_local_memory
-            return f"needs local memory for two tiles in a group's queue; {capabilities.name} has {there} bytes"
-        return None
-
-    return first_refusal(group_fits(at.block), refuse)
 
 
 def prepare_levels(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -47,7 +47,7 @@ class WindowedPlan(LaunchPlan):
     @classmethod
     def of(
         cls, whole: LaunchPlan, extent: LaunchPlan, inside: Callable[[Window], LaunchPlan], count: int, dtype: Dtype
-    ) -> WindowedPlan:
+    ) -> Self:
         """Return the plan of a call on ``count`` elements."""
         described = whole.device, whole.primitive, whole.traits, whole.results, whole.compiling
         how: dict[str, Any] = {"asked": whole.asked, "inputs": whole.inputs, "outputs": whole.outputs}
@@ -57,11 +57,15 @@ class WindowedPlan(LaunchPlan):
 
     def _plan_for(self, find: Callable[[], Any]) -> LaunchPlan:
         """Return the plan for elements whose extent ``find`` returns."""
-        capturing = getattr(self.device.driver, "is_capturing", None)
-        if captured_now() is not None or (capturing is not None and capturing()):
+        if self._is_captured():
             return self.whole
         window = window_of(*unpacked_exponents(int(find())), self.count, self.dtype)
         return self.whole if window is None else self.inside(window)
+
+    def _is_captured(self) -> bool:
+        """Return True if a graph captures the call, so that nothing can be waited for."""
+        capturing = getattr(self.device.driver, "is_capturing", None)
+        return captured_now() is not None or (capturing is not None and capturing())
 
     def _for_operands(self, operands: Operands) -> LaunchPlan:
         def find() -> Any:
@@ -83,12 +87,12 @@ class WindowedPlan(LaunchPlan):
 
     def fresh(self) -> LaunchPlan:
         """See :meth:`LaunchPlan.fresh`."""
-        return self.of(self.whole.fresh(), self.extent.fresh(), self.inside, self.count, self.dtype)
+        return WindowedPlan.of(self.whole.fresh(), self.extent.fresh(), self.inside, self.count, self.dtype)
 
     def after(self, first: Launch) -> LaunchPlan:
         """See :meth:`LaunchPlan.after`."""
         inside = self.inside
-        return self.of(
+        return WindowedPlan.of(
             self.whole.after(first), self.extent, lambda window: inside(window).after(first), self.count, self.dtype
         )
 
@@ -149,14 +153,24 @@ def in_window(
         or plain.map.takes(len(forms))
     ):
         return whole
-    if (found := extent_of(plain)) is None:
+    if (found := plan_extent(whole, plain, forms, shape)) is None:
         return whole
-    extent, dtype = found
-    target = contiguous(_UINT64, (), whole.results[0].divides_address)
-    finding = plan_fold(device, forms, [target], extent, shape, tuple(range(len(shape))), commutative=True)
+    finding, dtype = found
     count = math.prod(shape if axes is None else [shape[axis] for axis in axes])
 
     def inside(window: Window) -> LaunchPlan:
         return plan_call(request._replace(window=window), *how)
 
     return WindowedPlan.of(whole, finding, inside, count, dtype)
+
+
+def plan_extent(
+    whole: LaunchPlan, plain: Folding, forms: Sequence[Form], shape: tuple[int, ...]
+) -> tuple[LaunchPlan, Dtype] | None:
+    """Return the plan that finds the window of elements of these forms, and their dtype; None if there is none."""
+    if (found := extent_of(plain)) is None:
+        return None
+    extent, dtype = found
+    target = contiguous(_UINT64, (), whole.results[0].divides_address)
+    axes = tuple(range(len(shape)))
+    return plan_fold(whole.device, forms, [target], extent, shape, axes, commutative=True), dtype

@@ -13,7 +13,7 @@ import pytest
 from kernel_cases import bits
 
 from gpuprims.operators.exact_limbs import Limbs, limbs_of
-from gpuprims.operators.exact_pairs import Pair, carrying_pair, free_pair
+from gpuprims.operators.exact_pairs import Guess, Pair, carrying_pair, free_pair
 from gpuprims.operators.exact_windows import Window, magnitudes_of, packed_exponents, unpacked_exponents, window_of
 from gpuprims.operators.exact_words import Words
 
@@ -34,6 +34,7 @@ def kind_of(window: Window | None) -> str:
     """Name how a window holds sums: by a pair that carries or not, or by so many limbs."""
     if isinstance(window, Limbs):
         return f"{window.limbs} limbs"
+    assert not isinstance(window, Guess)
     return "words" if window is None else "carrying pair" if window.carries else "free pair"
 
 

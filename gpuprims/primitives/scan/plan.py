@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +24,7 @@ from gpuprims.core.shapes import broadcast_shapes
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, quoted
-from gpuprims.expressions import Expr, computable, expression, trace, typed
+from gpuprims.expressions import Expr, computable, expression
 from gpuprims.operators import (
     Folding,
     Initial,
@@ -36,6 +35,7 @@ from gpuprims.operators import (
     as_op,
     carried,
     counting,
+    counting_down,
     find_op,
     make_folding,
     masked_map,
@@ -45,6 +45,7 @@ from gpuprims.operators.exact_windows import Window
 from gpuprims.primitives.axes import axes_of, flipped, in_fortran_order
 from gpuprims.primitives.fold import plan_fold, plan_scan, sample_rows
 from gpuprims.primitives.fold_by_numpy import scans_by_numpy
+from gpuprims.primitives.guessed import guessing
 from gpuprims.primitives.levels import at_level
 from gpuprims.primitives.masking import check_mask, refuse_function
 from gpuprims.primitives.segments.offsets import Segments, across_rows
@@ -169,7 +170,7 @@ def plan_call(
         plain = make_folding(operator, mapped, arrays, request.dtype, "scan")
         folding = at_level(plain, request.window)
         if request.last is not None:
-            folding = _counting_down(folding, arrays, request.last)
+            folding = counting_down(folding, arrays, request.last)
     flat = (math.prod(shape),)
     results = [contiguous(output, flat if axis is None else shape, alignment) for output in folding.outputs]
     if axis is not None and in_fortran_order(forms, shape):
@@ -178,7 +179,7 @@ def plan_call(
     if axis is None:
         targets = [_as_shaped(form, shape) for form in targets]
     if request.reverse:
-        folding = _counting_down(folding, arrays, math.prod(shape[one] for one in axes) - 1)
+        folding = counting_down(folding, arrays, math.prod(shape[one] for one in axes) - 1)
         forms, targets = (tuple(flipped(form, len(shape), axes) for form in some) for some in (forms, targets))
     what = device, forms, targets, results, folding, shape, axes, variant
     commutative = operator.commutative and not request.marked
@@ -186,16 +187,10 @@ def plan_call(
     plan = plan_scan(*what, commutative=commutative, inclusive=inclusive, place=place, grouped=grouped)
     if request == ScanRequest(request.op, inclusive=inclusive, axis=axis, dtype=request.dtype):
         plan.by_numpy = scans_by_numpy(device, _FEW, request.op, forms[0], axis, inclusive, folding.outputs[0])
-    return plan if request.carried else in_window(plan, plain, forms[:own], plan_call, request, *how, axes=axes)
-
-
-def _counting_down(folding: Folding, arrays: tuple[np.dtype[Any], ...], last: int) -> Folding:
-    """Return the folding of elements whose indices count down from ``last``."""
-    n, first = len(arrays), np.int64(last)
-    if not folding.map.takes(n):
-        return folding
-    mapped = trace(lambda *given: folding.map(*given[:n], first - given[n]), n + 1)
-    return replace(folding, map=typed(mapped, (*arrays, INT64), folding.values))
+    if request.carried:
+        return plan
+    plan = in_window(plan, plain, forms[:own], plan_call, request, *how, axes=axes)
+    return plan if request.marked else guessing(plan, plain, forms, axes, reverse=request.reverse)
 
 
 def carrying(request: ScanRequest, arrays: tuple[np.dtype[Any], ...]) -> Folding:
@@ -204,7 +199,7 @@ def carrying(request: ScanRequest, arrays: tuple[np.dtype[Any], ...]) -> Folding
     mapped = as_map("scan", request.map, len(arrays))
     folding = at_level(make_folding(request.operator, mapped, arrays, request.dtype, "scan"))
     if request.last is not None:
-        folding = _counting_down(folding, arrays, request.last)
+        folding = counting_down(folding, arrays, request.last)
     if folding.counts:
         folding = counting(folding, arrays)
     return carried(folding, arrays) if request.carried else folding

@@ -29,23 +29,16 @@ from gpuprims.core.traits import CallTraits
 from gpuprims.primitives.fixed_scans import RUN, TILE, in_two_levels
 from gpuprims.primitives.fold_variants import ScanVariant
 from gpuprims.primitives.scan.reference import scan_numpy
-from gpuprims.primitives.scan_tiles import ScanTraits, ordered_queue_of, queue_of, queueable
+from gpuprims.primitives.scan.refusals import MOST_BYTES, MOST_IN_ORDER, ordered_queue_pays, queue_pays
 from gpuprims.primitives.strips import statuses_pay
 
 # CUDA refuses a launch if its groups must run at the same time and find no room. Each of NVIDIA's multiprocessors has
 # room for this many work-items, and the kernel's head makes the compiler leave registers for them.
 _AT_ONCE = 1024
-# Tiles of a multiprocessor from which on a queue is worth its start, and of values of several words or elements that
-# round_robin loads one by one. rows: queues-short
-_QUEUED, _QUEUED_ALONE = 8, 2
-# Bytes of the elements and results of a tile, at least, if the tiles of a queue end where rows end.
-_LEAST_MOVED = 16 << 10  # rows: queues-rows
-# Elements of an output in the order of fixed_scans.py: as many tiles as a tile has runs, twice.
-_MOST_IN_ORDER = TILE * TILE * TILE
 # Elements from which on fewer readings were measured to pay (row fixed_round_robin).
 _LONG = 2**20
-# The most statuses that a group reads at once in that order, and bytes of a value: more take too many registers.
-_LOOKED_UP, _MOST_BYTES = 1024, 8
+# The most statuses that a group reads at once in that order.
+_LOOKED_UP = 1024
 # Bytes of local memory for each work-item, in which a scan gathers packed elements (scanning.h).
 _STAGED = 32
 
@@ -68,9 +61,9 @@ def _stretches_fit(at: Geometry) -> Refusal:
     """Refuse values that take too much room, and more elements than the order has levels for."""
 
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
-        if call.value_bytes > _MOST_BYTES:
-            return f"is for values of at most {_MOST_BYTES} bytes; this call's have {call.value_bytes}"
-        if call.size > _MOST_IN_ORDER:
+        if call.value_bytes > MOST_BYTES:
+            return f"is for values of at most {MOST_BYTES} bytes; this call's have {call.value_bytes}"
+        if call.size > MOST_IN_ORDER:
             return f"is for outputs of at most 2^36 elements; this call's have {call.size}"
         values = (
             _LOOKED_UP * (RUN + 1) // RUN + 3 * (TILE // RUN) + warps_of(at.block, capabilities) * (at.items // RUN)
@@ -85,41 +78,6 @@ def _short(capabilities: Capabilities, call: CallTraits) -> str | None:
     if call.size >= _LONG:
         return None
     return f"is for outputs of {_LONG} or more elements; this call's have {call.size}"
-
-
-def _queue_pays(at: Geometry) -> Refusal:
-    """Refuse calls that other variants run faster."""
-
-    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
-        traits = ScanTraits.of(call)
-        queue = queue_of(at, capabilities, traits)
-        if not traits.commutative and traits.words == 2 and traits.vector > 1:  # rows: queues
-            return "is for values of other than 2 words, or operators that commute, or elements loaded one by one"
-        if traits.rows > 1 and min(traits.row, queue.tile) * traits.passing < _LEAST_MOVED:
-            return f"is for rows that fill a tile; this call has {traits.rows} rows of {traits.row} elements"
-        few = _QUEUED if traits.words == 1 and traits.vector > 1 else _QUEUED_ALONE
-        wanted, tiles = few * capabilities.compute_units, traits.tiles(queue.tile)
-        return None if tiles >= wanted else f"is for {wanted} or more tiles of {queue.tile}; this call has {tiles}"
-
-    return first_refusal(queueable(at), few_outputs, refuse)
-
-
-def _ordered_queue_pays(at: Geometry) -> Refusal:
-    """Refuse calls that other variants of the same order run faster."""
-
-    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
-        traits = ScanTraits.of(call)
-        if call.value_bytes > _MOST_BYTES:
-            return f"is for values of at most {_MOST_BYTES} bytes; this call's have {call.value_bytes}"
-        if call.size > _MOST_IN_ORDER:
-            return f"is for outputs of at most 2^36 elements; this call's have {call.size}"
-        if traits.rows > 1:
-            return f"is for outputs of one row; this call's have {traits.rows}"
-        queue = ordered_queue_of(at, capabilities, traits)
-        wanted, tiles = _QUEUED * capabilities.compute_units, traits.tiles(queue.tile)
-        return None if tiles >= wanted else f"is for {wanted} or more tiles of {queue.tile}; this call has {tiles}"
-
-    return first_refusal(queueable(at, ordered_queue_of), few_outputs, refuse)
 
 
 def _blelloch_fits(at: Geometry) -> Refusal:
@@ -214,7 +172,7 @@ VARIANTS = (
         scratch="tile statuses",
         together=True,
         queued=True,
-        refuse=_queue_pays,
+        refuse=queue_pays,
     ),
     *_SCAN.gpu(
         "round_robin",
@@ -286,7 +244,7 @@ VARIANTS = (
         scratch="tile statuses",
         together=True,
         queued=True,
-        refuse=_ordered_queue_pays,
+        refuse=ordered_queue_pays,
     ),
     *_SCAN.gpu(
         "fixed_round_robin",

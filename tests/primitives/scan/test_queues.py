@@ -19,7 +19,7 @@ from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
 from gpuprims.errors import NoVariantError
 from gpuprims.primitives.queue_spec import QueueSpec
-from gpuprims.primitives.scan_tiles import queueable
+from gpuprims.primitives.queues import queueable
 
 GPU = usual_device("gpu", 32)
 (QUEUES,) = (one for one in REGISTRY.variants("scan", "cuda") if one.name == "queues")

@@ -13,9 +13,9 @@ from gpuprims.core.geometry import Geometry
 from gpuprims.core.registry import REGISTRY
 from gpuprims.primitives import fixed_scans, fold_variants
 
-RUN, TILE = 2, 64
+RUN, TILE = 2, 128
 SUPERTILE = TILE * TILE  # has as many tiles as a tile has elements
-SMALL = Geometry(32, 2 * RUN, 3)  # two tiles at once, and two runs for each work-item
+SMALL = Geometry(64, 2 * RUN, 3)  # two tiles at once, and two runs of one for each work-item
 
 
 @pytest.fixture

@@ -171,7 +171,7 @@ void scan_fixed_queues(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t lay
             if (turn >= DEPTH) pass_gate(taken + slot, turn / DEPTH + 1 & 1);
             pass_gate(told + slot, turn / DEPTH & 1);
             gp_warp_barrier();
-            find_prefixes(between, folds, &above, aggregates[slot], first, known, lane, before_tile[slot]);
+            gp_find_prefixes(between, folds, &above, aggregates[slot], first, known, lane, before_tile[slot]);
             arrive(learnt + slot);
             known = next;
             task = following;

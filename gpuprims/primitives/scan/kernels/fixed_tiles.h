@@ -28,12 +28,12 @@ typedef struct {
     value_t before_run;         /* its run of supertiles */
     value_t run;                /* the fold of the supertiles of this run so far */
     value_t halves[HALVES + 1]; /* folds of whole halves of 1, 2, 4, ... runs before it */
-    value_t kept[HALVES + 1]; /* room for scan_folds */
+    value_t kept[HALVES + 1]; /* room for gp_scan_folds */
 } above_t;
 
 /* Fold by halves what comes after `index` others, whose whole halves are in `kept`, one for each bit of `index`. Return
  * the fold of all; `joined` is the fold of the half that is whole now, for place `bit` of `kept`. */
-DEVICE value_t follow_halves(LOCAL const value_t *kept, const int index, value_t whole, value_t *joined, int *bit)
+DEVICE value_t gp_follow_halves(LOCAL const value_t *kept, const int index, value_t whole, value_t *joined, int *bit)
 {
     int at = 0;
     for (; index >> at & 1; at++) whole = OP(kept[at], whole);
@@ -46,7 +46,7 @@ DEVICE value_t follow_halves(LOCAL const value_t *kept, const int index, value_t
 
 #if LANES > 1
 /* Scan TILE_RUNS folds by halves, and return that up to `last`, in all lanes of a warp. */
-DEVICE value_t scan_folds(LOCAL const value_t *folds, const int last, LOCAL value_t *kept, const int lane)
+DEVICE value_t gp_scan_folds(LOCAL const value_t *folds, const int last, LOCAL value_t *kept, const int lane)
 {
     value_t values[BLOCKS];
 #pragma unroll
@@ -59,10 +59,10 @@ DEVICE value_t scan_folds(LOCAL const value_t *folds, const int last, LOCAL valu
     }
     value_t whole = values[BLOCKS - 1];
 #pragma unroll
-    for (int half = BLOCKS / 2; half > 0; half /= 2) { /* an index known when the kernel runs alone would take memory */
+    for (int left = BLOCKS / 2; left > 0; left /= 2) { /* an index known when the kernel runs alone would take memory */
 #pragma unroll
-        for (int k = 0; k < half; k++)
-            if (last & half) values[k] = values[half + k];
+        for (int k = 0; k < left; k++)
+            if (last & left) values[k] = values[left + k];
     }
     value_t picked = values[0];
 #pragma unroll
@@ -77,12 +77,12 @@ DEVICE value_t scan_folds(LOCAL const value_t *folds, const int last, LOCAL valu
 }
 #else
 /* Scan folds by halves, one after the other; `kept` has room for those of whole halves. */
-DEVICE value_t scan_folds(LOCAL const value_t *folds, const int last, LOCAL value_t *kept, const int lane)
+DEVICE value_t gp_scan_folds(LOCAL const value_t *folds, const int last, LOCAL value_t *kept, const int lane)
 {
     value_t whole = IDENTITY, joined;
     for (int run = 0; run <= last; run++) {
         int bit;
-        whole = follow_halves(kept, run, folds[run], &joined, &bit);
+        whole = gp_follow_halves(kept, run, folds[run], &joined, &bit);
         kept[bit] = joined;
     }
     return whole;
@@ -91,7 +91,7 @@ DEVICE value_t scan_folds(LOCAL const value_t *folds, const int last, LOCAL valu
 
 /* Find what is before each tile of a stretch that begins with tile `first`: by the aggregates `between` of the tiles from
  * `known` on, where a run of tiles begins, and by those of the stretch's own tiles. One warp does. */
-DEVICE void find_prefixes(LOCAL const value_t *between, LOCAL value_t *folds, LOCAL above_t *above,
+DEVICE void gp_find_prefixes(LOCAL const value_t *between, LOCAL value_t *folds, LOCAL above_t *above,
                           LOCAL const value_t *own, const i64 first, const i64 known, const int lane,
                           LOCAL value_t *prefixes)
 {
@@ -117,7 +117,7 @@ DEVICE void find_prefixes(LOCAL const value_t *between, LOCAL value_t *folds, LO
     for (;;) {
         const int runs = supertile < run_at / TILE_RUNS ? TILE_RUNS : (int)(run_at % TILE_RUNS);
         value_t whole = IDENTITY, joined;
-        if (runs) whole = scan_folds(folds + supertile % 2 * TILE_RUNS, runs - 1, above->kept, lane);
+        if (runs) whole = gp_scan_folds(folds + supertile % 2 * TILE_RUNS, runs - 1, above->kept, lane);
         if (runs < TILE_RUNS) {
             before = OP(above->before, whole);
             break;
@@ -129,7 +129,7 @@ DEVICE void find_prefixes(LOCAL const value_t *between, LOCAL value_t *folds, LO
         joined = whole;
         value_t next = OP(above->before_run, whole);
         if (in_run == RUN_ITEMS - 1)
-            next = OP(IDENTITY, follow_halves(above->halves, (int)(supertile / RUN_ITEMS), whole, &joined, &bit));
+            next = OP(IDENTITY, gp_follow_halves(above->halves, (int)(supertile / RUN_ITEMS), whole, &joined, &bit));
         JOIN_LANES();
         if (lane == 0) {
             above->before = next;

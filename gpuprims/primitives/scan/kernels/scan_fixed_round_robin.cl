@@ -330,7 +330,7 @@ void scan_fixed_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_
             }
 
             /* 5. Find the prefixes of its tiles, fold them in, and store. */
-            if (tid < LANES) find_prefixes(between, folds, &above, own + (turn - 1) % 2 * TILES, first, known, tid, prefixes);
+            if (tid < LANES) gp_find_prefixes(between, folds, &above, own + (turn - 1) % 2 * TILES, first, known, tid, prefixes);
             barrier(CLK_LOCAL_MEM_FENCE);
             known = first / RUN_ITEMS * RUN_ITEMS;
             const value_t before_tile = prefixes[in_stretch];
