@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from idle_arrays import resident
+from idle_arrays import ones, resident
 from kernel_cases import AFFINE
 
 import gpuprims
@@ -51,5 +51,19 @@ TOGETHER: dict[str, Callable[..., Any]] = {
     "rows of complex64": lambda **where: gpuprims.reduce(resident(5000, 99, dtype="c8"), axis=1, **where),
     "rows under an operator that does not commute": lambda **where: gpuprims.reduce(
         resident(5000, 33), resident(5000, 33), op=AFFINE, axis=1, **where
+    ),
+}
+# Outputs of few elements, of which a lane or a few fold each in the order of fixed_trees.py.
+FEW_OF_MANY: dict[str, Callable[..., Any]] = {
+    "sum of rows": lambda **where: gpuprims.reduce(resident(2000, 100), axis=1, **where),
+    "variance of rows of float64": lambda **where: gpuprims.reduce(
+        resident(1024, 21, dtype="f8"), op="var", axis=1, **where
+    ),
+    "sum of short columns": lambda **where: gpuprims.reduce(resident(17, 5000), axis=0, **where),
+    "prod of rows of complex64 in reverse": lambda **where: gpuprims.reduce(
+        resident(3000, 9, dtype="c8")[:, ::-1], op="prod", axis=1, **where
+    ),
+    "a fused map of two arrays that broadcast": lambda **where: gpuprims.reduce(
+        resident(3000, 64), ones(64, dtype="i2"), map="x*y > 1", axis=1, **where
     ),
 }

@@ -25,7 +25,15 @@ BACKEND = "cuda" if "GPUPRIMS_SANITIZER" in os.environ else "opencl"
 VARIANTS = [variant for name in REGISTRY.primitive_names for variant in REGISTRY.variants(name, BACKEND)]
 
 # Kernels that need shuffles. Without shuffles, other kernels run with warps of one work-item.
-NEED_WARPS = ("reduce_warp", "reduce_rows", "reduce_staged", "scan_rows", "sort_onesweep", "sort_resident")
+NEED_WARPS = (
+    "reduce_warp",
+    "reduce_rows",
+    "reduce_fixed_few",
+    "reduce_staged",
+    "scan_rows",
+    "sort_onesweep",
+    "sort_resident",
+)
 LARGEST = 20_000
 # Variants of scan that need each result at the place of its element.
 FOR_PLACES = ("queues", "fixed_queues")

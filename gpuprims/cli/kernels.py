@@ -40,6 +40,7 @@ CALLS = {
         ("reduce/each", "reduce/cpu_columns", "reduce/cpu_fixed_columns", "reduce/cpu_exact_columns"),
         "reduce({dtype}[16, {rows}], op={op}, axis=0)",
     ),
+    "reduce/fixed_few": "reduce({dtype}[{rows}, 16], op={op}, axis=1, determinism=device)",
     "reduce/cpu_best": "reduce({dtype}[{size}], op=argmax)",
     "scan": "scan({dtype}[{size}], op={op})",
     "scan/rows": "scan({dtype}[{rows}, 16], op={op}, axis=1)",

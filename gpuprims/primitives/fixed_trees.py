@@ -24,7 +24,7 @@ import numpy as np
 from gpuprims.core.counters import with_counters
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
-from gpuprims.core.kernel_spec import value_bytes
+from gpuprims.core.kernel_spec import value_bytes, value_words
 from gpuprims.core.layout import Layout
 from gpuprims.core.variant import MOST_GROUPS
 from gpuprims.operators import Folding
@@ -38,6 +38,10 @@ RUN = 16
 _LANES, _LANES_OF_MANY, _FEW_BYTES = 1024, 512, 24
 # Elements that one instruction of a GPU loads at most: as many as give each of a group's 128 work-items lanes.
 MOST_LOADED = 4
+
+# 32-bit words of the elements of outputs that a lane loads at once, the most of these outputs, and words of an output
+# that a lane holds alone if outputs lie side by side.
+_IN_FLIGHT, _MOST_ROWS, _ALONE = 16, 4, 32
 
 Values = list[np.ndarray]
 Fold = Callable[..., Sequence[np.ndarray]]
@@ -58,6 +62,19 @@ class FixedSpec(FoldSpec):
         return (*super().headers(), Path(__file__).parent / "reduce" / "kernels" / "fixed.h")
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FewSpec(FixedSpec):
+    """The macros of such a fold of outputs of few elements, which a few lanes share."""
+
+    row_lanes: int  # that share an output
+    pieces: int  # vectors of a lane
+    rows: int  # outputs that a lane takes at once
+
+    def macros(self) -> dict[str, int | str]:
+        """See :class:`KernelSpec`."""
+        return super().macros() | {"ROW_LANES": self.row_lanes, "PIECES": self.pieces, "ROWS": self.rows}
+
+
 def lanes_of(nbytes: int) -> int:
     """Return the lanes of a block of values of ``nbytes`` bytes."""
     return _LANES if nbytes <= _FEW_BYTES else _LANES_OF_MANY
@@ -76,6 +93,8 @@ def launch_fixed(
 ) -> Launch:
     """Return the launch of a fold by the fixed tree; ``layout`` has the elements of an output in index order."""
     able = device.capabilities
+    if not chosen.shares_outputs:
+        return _launch_few(device, chosen, folding, layout, outputs, count, counted)
     vector = min(layout.vector_width(), MOST_LOADED) if chosen.vectors and commutative else 1
     tiles = max(-(-count // (chosen.block * chosen.items)), 1)
     groups = chosen.groups(min(outputs * tiles, MOST_GROUPS), able)
@@ -91,6 +110,31 @@ def launch_fixed(
     counters, scratch = (outputs, outputs * parts * value_bytes(folding.values)) if parts > 1 else (1, 0)
     unread = 0 if count else len(spec.inputs)
     return with_counters(device, launch, counters, scratch, unread=unread, one_kernel=True)
+
+
+def _launch_few(
+    device: Device, chosen: FoldVariant, folding: Folding, layout: Layout, outputs: int, count: int, counted: int
+) -> Launch:
+    """Return the launch of a fold of outputs of few elements: by as many lanes as each has vectors, or by one."""
+    words = value_words(folding.values)
+    alone = layout.side_by_side(len(layout.forms) - len(folding.outputs)) and count * words <= _ALONE
+    vector = 1 if alone else min(layout.vector_width(), MOST_LOADED)
+    vectors = -(-count // vector)
+    lanes = 1 if alone else min(_power(vectors), device.capabilities.warp)
+    pieces = _power(-(-vectors // lanes))
+    rows = max(_IN_FLIGHT // (pieces * vector * words), 1)
+    spec = FewSpec.of(
+        folding, layout, commutative=True, vector=vector, row_lanes=lanes, pieces=pieces, rows=min(rows, _MOST_ROWS)
+    )
+    tiles = -(-outputs * lanes // (spec.rows * chosen.block))
+    groups = chosen.groups(min(tiles, MOST_GROUPS), device.capabilities)
+    launch = device.kernel(chosen, spec).prepare(groups, layout.pack(counted), outputs, count)
+    return with_counters(device, launch, 1, 0, unread=0, one_kernel=True)
+
+
+def _power(number: int) -> int:
+    """Return the least power of two that is not below a number."""
+    return 1 << (number - 1).bit_length()
 
 
 def shares(size: int, most: int, lanes: int) -> tuple[int, int]:

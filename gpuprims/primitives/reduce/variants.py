@@ -53,6 +53,16 @@ def rows_together(capabilities: Capabilities, call: CallTraits) -> str | None:
     return None
 
 
+def few_elements(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse outputs with more elements than a few lanes hold, or that a group each is soon done with."""
+    if not call.commutative:
+        return "folds elements that lie apart first; this operator does not commute"
+    most = (_HELD if call.side_by_side else _HELD_BY_LANES) // max(call.value_bytes, 4)
+    if call.outputs >= _MANY and 0 < call.size <= most:
+        return None
+    return f"is for {_MANY} or more outputs of at most {most} elements; this call has {call.outputs} of {call.size}"
+
+
 def lanes_fit(capabilities: Capabilities, call: CallTraits) -> str | None:
     """Refuse values too large for a block's lanes in local memory."""
     return values_fit(lanes_of(call.value_bytes))(capabilities, call)
@@ -74,6 +84,8 @@ def one_atomic(capabilities: Capabilities, call: CallTraits) -> str | None:
     return None
 
 
+# Bytes of an output's values that a lane holds, and some lanes together; outputs that fill a device. rows: fixed_few
+_HELD, _HELD_BY_LANES, _MANY = 128, 2048, 1024
 _REDUCE = Catalogue(FoldVariant, "reduce", Path(__file__).parent)
 # An output has a part for each group; a part has at least ``items`` elements.
 _THREADS = Tunable(geometries((1,), tuple(2**k for k in range(10, 19)), THREAD_GROUPS), work_item_fits)
@@ -186,6 +198,18 @@ VARIANTS = (
         folds="fixed tree",
         geometry=Geometry(1, 32768, 8),  # rows: cpu_parts, cpu_fixed
         refuse=lambda at: first_refusal(for_cpus, double_precision),
+    ),
+    *_REDUCE.gpu(
+        "fixed_few",
+        rank=7,
+        level="device",
+        folds="fixed tree",
+        geometry=Geometry(256, 16, 8),  # rows: fixed_few
+        vectors=True,
+        shares_outputs=False,
+        refuse=lambda at: first_refusal(
+            not_for_cpus, few_elements, shuffles(at.block), double_precision, group_fits(at.block)
+        ),
     ),
     *_REDUCE.gpu(
         "fixed",
