@@ -59,8 +59,9 @@ from gpuprims.primitives.windowed import in_window
 
 _FEW = Few(near=2**15, woken=2**16)  # rows: by_numpy
 # Elements of a result from which on kernels of exact sums take less time than a search for the window of all elements;
-# of float64 on CPUs.
+# of float64 on CPUs; and on GPUs, of as many results as give each multiprocessor several, and of float64.
 _FEW_EXACT, _FEW_WIDE_EXACT = 256, 2**17  # rows: windows
+_MANY, _FEW_OF_MANY, _FEW_WIDE_OF_MANY = 1024, 2048, 4096  # rows: windows-gpu
 
 
 class ReduceRequest(NamedTuple):
@@ -167,15 +168,20 @@ def plan_call(
     plan = plan_fold(device, forms, targets, folding, shape, axes, variant, commutative=operator.commutative)
     if request == ReduceRequest(request.op, axis=request.axis, keepdims=keepdims, dtype=request.dtype):
         plan.by_numpy = folds_by_numpy(device, _FEW, request.op, forms[0], axes, keepdims, folding.outputs[0])
-    if variant is None and math.prod(shape[axis] for axis in axes) < _few_exact(device, plain):
+    if variant is None and math.prod(shape[axis] for axis in axes) < _few_exact(device, plain, math.prod(kept)):
         how = forms, written, alignment, device, variant, generation
         return in_window(plan, plain, forms, plan_call, request, *how, axes=axes)
     return plan
 
 
-def _few_exact(device: Device, folding: Folding) -> int:
-    """Return how many elements of a result are too few for kernels of exact sums."""
-    return _FEW_WIDE_EXACT if folding.values == (FLOAT64,) and device.capabilities.kind == "cpu" else _FEW_EXACT
+def _few_exact(device: Device, folding: Folding, outputs: int) -> int:
+    """Return how many elements of each of so many results are too few for kernels of exact sums."""
+    wide = folding.values == (FLOAT64,)
+    if device.capabilities.kind == "cpu":
+        return _FEW_WIDE_EXACT if wide else _FEW_EXACT
+    if outputs < _MANY:
+        return _FEW_EXACT
+    return _FEW_WIDE_OF_MANY if wide else _FEW_OF_MANY
 
 
 def sample(call: Sample) -> LaunchPlan:

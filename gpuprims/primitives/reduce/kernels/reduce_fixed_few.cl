@@ -39,26 +39,26 @@ DEVICE value_t fold_pieces(value_t *values, const int n, const int lane)
 {
     const int first = lane * VECTOR;
 #pragma unroll
-    for (int half = PIECES / 2; half > 0; half /= 2) {
+    for (int apart = PIECES / 2; apart > 0; apart /= 2) {
 #pragma unroll
-        for (int k = 0; k < half * VECTOR; k++) {
-            const int other = (k / VECTOR + half) * ACROSS_LANES + first + k % VECTOR;
-            if (other < n) values[k] = OP(values[k], values[k + half * VECTOR]);
+        for (int k = 0; k < apart * VECTOR; k++) {
+            const int other = (k / VECTOR + apart) * ACROSS_LANES + first + k % VECTOR;
+            if (other < n) values[k] = OP(values[k], values[k + apart * VECTOR]);
         }
     }
 #pragma unroll
-    for (int half = ROW_LANES / 2; half > 0; half /= 2) {
+    for (int apart = ROW_LANES / 2; apart > 0; apart /= 2) {
 #pragma unroll
         for (int item = 0; item < VECTOR; item++) {
-            const value_t other = gp_shuffle_down(values[item], half);
-            if (first + half * VECTOR + item < n) values[item] = OP(values[item], other);
+            const value_t other = gp_shuffle_down(values[item], apart);
+            if (first + apart * VECTOR + item < n) values[item] = OP(values[item], other);
         }
     }
 #pragma unroll
-    for (int half = VECTOR / 2; half > 0; half /= 2) {
+    for (int apart = VECTOR / 2; apart > 0; apart /= 2) {
 #pragma unroll
-        for (int item = 0; item < half; item++)
-            if (item + half < n) values[item] = OP(values[item], values[item + half]);
+        for (int item = 0; item < apart; item++)
+            if (item + apart < n) values[item] = OP(values[item], values[item + apart]);
     }
     return values[0];
 }
