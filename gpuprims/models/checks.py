@@ -1,6 +1,6 @@
 """scikit-learn's checks of arguments, whose errors become gpuprims' own.
 
-The errors stay a ValueError or TypeError, and their messages keep scikit-learn's words.
+The errors stay a ValueError or TypeError; scikit-learn's own is their cause.
 """
 
 from __future__ import annotations
@@ -17,37 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, refuse_keywords
 from gpuprims.errors import ArgumentError, DtypeError, GpuprimsError, did_you_mean
+from gpuprims.models.messages import as_rule
 
 T = TypeVar("T")
-# scikit-learn's words, the rule that was broken, and what to do; the first words that fit decide.
-_RULES = (
-    ("Input y contains", "labels that are not missing", "drop samples without a label"),
-    ("value of NA is ambiguous", "labels that are not missing", "drop samples without a label"),
-    ("Input sample_weight contains", "sample_weight= of finite numbers", "0 leaves a sample out"),
-    ("contains NaN", "finite features", "impute or drop these samples"),
-    ("contains infinity", "finite features", "clip or drop these samples"),
-    ("Expected 2D array", "X of shape (n_samples, n_features)", ""),
-    ("could not convert string", "features that are numbers", "encode texts as numbers"),
-    ("must be a string or a real number", "features that are numbers", "pass an array of samples by features"),
-    ("Sparse data was passed", "dense features", "pass X.toarray()"),
-    ("n_splits=", "cv= of at most as many folds as samples of a class", ""),
-    ("inhomogeneous", "X with rows of one length", ""),
-    ("np.matrix is not supported", "X that is an array", "pass np.asarray(X)"),
-    ("Feature names are only supported", "names of features that are all strings", "X.columns.astype(str)"),
-    ("Found array with dim", "X of shape (n_samples, n_features)", ""),
-    ("Found array with", "X of one sample and one feature or more", ""),
-    ("Complex data", "real features", "pass X.real, or both parts as features"),
-    ("is expecting", "as many features as in the fit", ""),
-    ("Unknown label type", "y of classes, integers or texts", "y.astype(int), or bins of it, are classes"),
-    ("represented as bytes", "y of classes, integers or texts", "y.astype(str)"),
-    ("should be a 1d array", "y of one dimension, with a label for each sample", ""),
-    ("must be 1D array", "sample_weight= with a number for each sample", ""),
-    ("Negative values", "sample_weight= that are not negative", ""),
-    ("sample_weight", "sample_weight= with a number for each sample", ""),
-    ("Sample weights", "sample_weight= with a positive sum", ""),
-    ("class_weight", "class_weight= for classes of y", ""),
-    ("Mix of label input types", "labels of the classes' type", ""),
-)
 # Values that scikit-learn's LogisticRegression takes.
 _INSTEAD = {
     "liblinear": "lbfgs", "newton-cg": "newton-cholesky", "newton": "newton-cholesky", "sag": "sgd", "saga": "fista",
@@ -83,7 +55,7 @@ class OwnErrors:
         if not isinstance(error, ValueError | TypeError) or isinstance(error, GpuprimsError):
             return
         own = ArgumentError if isinstance(error, ValueError) else DtypeError
-        raise own(f"{self._label}: {_as_rule(str(error), self._rule)}") from error
+        raise own(f"{self._label}: {as_rule(str(error), self._rule)}") from error
 
 
 def check_fitted(model: Any) -> None:
@@ -154,18 +126,6 @@ class CheckedParameters:
                 _VALID.add(given)
         except ValueError as error:
             raise ArgumentError(f"{type(self).__name__}: {_parameter_rule(str(error), self)}") from error
-
-
-def _as_rule(message: str, given_rule: str | None) -> str:
-    """Return a message of scikit-learn's as the rule that was broken and what was got."""
-    rule, hint = next(((rule, hint) for words, rule, hint in _RULES if words in message), ("valid samples", ""))
-    if given_rule is not None and given_rule.partition(" ")[0] not in rule:
-        rule, hint = given_rule, ""
-    lines = [line.strip() for line in message.splitlines() if line.strip()]
-    if "NaN" in message:
-        lines = lines[:1]
-    short = " ".join(lines)
-    return f"{rule}; got {short if len(short) < 400 else short[:397] + '...'}" + (f" ({hint})" if hint else "")
 
 
 def _parameter_rule(message: str, model: Any) -> str:

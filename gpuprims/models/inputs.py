@@ -122,13 +122,13 @@ def _checked_on_device(model: Any, operands: Operands, *, reset: bool, finite: b
     if len(array.shape) != 2 or 0 in array.shape:
         raise ArgumentError(f"{label}: X of shape (n_samples, n_features), neither of them 0; got shape {array.shape}")
     if array.dtype.kind == "c":
-        raise ArgumentError(f"Complex data not supported: {label} takes real features; got dtype {array.dtype}")
+        raise ArgumentError(f"{label}: real features; got dtype {array.dtype} (Complex data not supported)")
     kept = np.dtype(np.float32) if array.dtype in (np.float32, np.float16) else np.dtype(np.float64)
     kept = kept if reset else model.fit_dtype
     if array.dtype != kept:
         array = map_elements(lambda x: x.astype(kept), array, device=operands.device)
     if finite and not all_finite(array, operands.device):
-        raise ArgumentError(f"Input X contains NaN or infinity: {label} takes finite features (impute them first)")
+        raise ArgumentError(f"{label}: finite features; got NaN or infinity in X (impute or drop these samples)")
     with OwnErrors(label):
         _check_n_features(model, array, reset=reset)
     return array

@@ -35,8 +35,11 @@ FITS: dict[str, tuple[Fit, str]] = {
     "a list with NaN": (lambda model: model.fit(X, [0.0, np.nan] * 30), "labels that are not missing"),
     "complex y": (lambda model: model.fit(X, Y + 1j), "y of classes.*complex128"),
     "weights with NaN": (lambda model: model.fit(X, Y, sample_weight=np.full(60, np.nan)), "sample_weight= of finite"),
-    "one dimension of CSR": (lambda model: model.fit(sparse.csr_array(X[:, 0]), Y), "2D"),
-    "a row of CSR": (lambda model: model.fit(sparse.csr_array(X), Y).predict(sparse.csr_array(X[0])), "2D"),
+    "one dimension of CSR": (lambda model: model.fit(sparse.csr_array(X[:, 0]), Y), r"got shape \(60,\)"),
+    "a row of CSR": (
+        lambda model: model.fit(sparse.csr_array(X), Y).predict(sparse.csr_array(X[0])),
+        r"got shape \(4,\)",
+    ),
     "weights in a column": (lambda model: model.fit(X, Y, sample_weight=np.ones((60, 1))), "a number for each sample"),
     "weights of texts": (lambda model: model.fit(X, Y, sample_weight=["a"] * 60), "sample_weight= with a number"),
     "three dimensions": (lambda model: model.fit(X[None], Y), r"X of shape \(n_samples, n_features\)"),
@@ -44,6 +47,11 @@ FITS: dict[str, tuple[Fit, str]] = {
     "labels of bytes": (lambda model: model.fit(X, np.array([b"no", b"yes"])[Y]), "y of classes"),
     "dates": (lambda model: model.fit(X.astype("M8[s]"), Y).predict(X.astype("M8[s]")), "features that are numbers"),
     "one class": (lambda model: model.fit(X, Y * 0), "at least two classes"),
+    "texts and None": (lambda model: model.fit(X, ["no", None] * 30), "labels of one type, none missing; got 'NoneT"),
+    "class weights of texts": (
+        lambda model: model.set_params(class_weight={0: "a", 1: 1}).fit(X, Y),
+        "class_weight= of a number for each class; got 'a'",
+    ),
     "a warm start of other features": (
         lambda model: model.set_params(warm_start=True).fit(X, Y).fit(X[:, :3], Y),
         r"weights of shape \(1, 4\).*got other classes or features, of shape \(1, 3\)",
@@ -67,6 +75,17 @@ def test_what_scikit_learn_refuses_is_refused(name: str) -> None:
 @pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf])
 def test_class_weights_are_finite_and_not_negative(weight: float) -> None:
     refused(lambda: LogReg("reference", class_weight={0: weight, 1: 1.0}).fit(X, Y), "class_weight= of finite numbers")
+
+
+def test_samples_to_set_aside() -> None:
+    model = LogReg("reference", target_error=0.1, validation_fraction=0.01)
+    refused(lambda: model.fit(X, Y), "LogReg: validation_fraction= with a sample of each class; got 1 for 2 classes")
+    refused(lambda: model.fit(X, np.arange(60) == 0), "LogReg: two samples of each class.*; got one of class 1")
+
+
+def test_scores_that_do_not_suit() -> None:
+    model = LogRegCV("reference", scoring="f1", cv=2, Cs=1)
+    refused(lambda: model.fit(X, np.arange(60) % 3), "LogRegCV: scoring= that suits the labels; got Target is multicl")
 
 
 def test_balanced_classes_of_a_partial_fit() -> None:

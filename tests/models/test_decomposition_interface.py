@@ -140,7 +140,7 @@ def test_samples_of_a_wrong_form(name: str) -> None:
     with pytest.raises(DtypeError, match="dense"):
         model.fit(sparse.csr_array(X))
     model.fit(X)
-    with pytest.raises(ArgumentError, match="as many features as in the fit"):
+    with pytest.raises(ArgumentError, match="4 features, as in the fit; got 3"):
         model.transform(X[:, :3])
     with pytest.raises(ArgumentError, match=r"inverse_transform: X of shape \(n_samples, 2\); got shape \(20, 3\)"):
         model.inverse_transform(X[:, :3])

@@ -196,7 +196,7 @@ def test_samples_and_parameters_that_are_wrong(kind: Any) -> None:
     model = kind(device="reference").fit(X, y)
     with pytest.raises(ArgumentError, match="NaN"):
         model.predict(np.where(queries > 3, np.nan, queries))
-    with pytest.raises(ArgumentError, match="as many features as in the fit"):
+    with pytest.raises(ArgumentError, match="7 features, as in the fit; got 3"):
         model.predict(queries[:, :3])
     with pytest.raises(ArgumentError, match="metric= one of 'cosine', 'dot', 'l2'; got 'euclidean'"):
         kind("euclidean").fit(X, y)

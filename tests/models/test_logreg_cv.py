@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-import subprocess
-import sys
 import warnings
 from typing import Any
 
@@ -190,25 +187,3 @@ def test_the_choice_is_that_of_single_fits(cancer: Data) -> None:
     np.testing.assert_allclose(model.coef_, one.coef_, atol=1e-4)
     again = pickle.loads(pickle.dumps(model))  # noqa: S301 - written here
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [
-        'LogRegCV("reference", Cs=1, cv=2, tol=0.01)',
-        pytest.param('LogReg("reference", l1_ratio=0.8, tol=0.01)', marks=pytest.mark.rarely, id="l1"),
-    ],
-)
-def test_all_of_scikit_learns_checks(kind: str) -> None:
-    program = f"""
-import warnings
-warnings.simplefilter("ignore")
-from sklearn.utils.estimator_checks import check_estimator
-from gpuprims.models import LogReg, LogRegCV
-for one in check_estimator({kind}, on_fail=None, on_skip=None):
-    if one["status"] != "passed":
-        print(one["check_name"], one["status"], repr(one["exception"]))
-"""
-    environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
-    told = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
-    assert not told.stdout, told.stdout

@@ -143,12 +143,26 @@ def test_frames_of_pandas(cancer: Data, kind: Any, form: str) -> None:
 
 
 @KINDS
-def test_frames_of_polars(cancer: Data, kind: Any) -> None:
+@pytest.mark.parametrize("form", ["texts", "numbers", "bools", "categories"])
+def test_frames_of_polars(cancer: Data, kind: Any, form: str) -> None:
     polars = pytest.importorskip("polars", reason="polars is not installed")
-    X, y = cancer[0][:, :4], np.where(cancer[1] > 0, "good", "bad")
-    model = kind("reference").fit(polars.DataFrame(X, schema=list("abcd")), polars.Series(y))
-    np.testing.assert_array_equal(model.coef_, kind("reference").fit(X, y).coef_)
+    X, y = cancer[0][:, :4], cancer[1]
+    labels = {"numbers": y, "bools": y > 0}.get(form, np.where(y > 0, "good", "bad"))
+    frame, series = polars.DataFrame(X, schema=list("abcd")), polars.Series(labels)
+    if form == "categories":
+        series = series.cast(polars.Categorical)
+    weight = np.linspace(0, 1, len(y))
+    model, peer = kind("reference").fit(frame, series, polars.Series(weight)), kind("reference").fit(X, labels, weight)
+    np.testing.assert_array_equal(model.coef_, peer.coef_)
     assert model.feature_names_in_.tolist() == list("abcd")
+    np.testing.assert_array_equal(model.predict(frame), peer.predict(X))
+    assert model.score(frame, series) == peer.score(X, labels)
+    with pytest.raises(ValueError, match="feature names of the fit, in its order; got another order"):
+        model.predict(frame[:, list("dcba")])
+    with pytest.raises(ValueError, match=r"features that are numbers; got other objects \(collect"):
+        kind("reference").fit(frame.lazy(), series)
+    with pytest.raises(ValueError, match="finite features; got NaN in X"):
+        model.predict(frame.with_columns(polars.lit(None, polars.Float64).alias("a")))
 
 
 # Weights and routing -------------------------------------------------------------------------------------------------

@@ -202,7 +202,7 @@ class LogRegCV(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimator):
         known = Scored(self.classes_, operands.device.to_host(scores))
         labels = host_labels(_LABEL, y, len(scores))
         more = {name: to_host(_LABEL, one) for name, one in routed.scorer.score.items()}
-        with OwnErrors(_LABEL):
+        with OwnErrors(_LABEL, "scoring= that suits the labels"):
             return float(scorer_of(self._scorer(), self.classes_)(known, X, labels, **more))
 
     def get_metadata_routing(self) -> Any:
@@ -249,7 +249,7 @@ class LogRegCV(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimator):
         for fold, path in zip(folds, paths, strict=True):
             tested = _safe_indexing(X.tocsr() if issparse(X) else X, fold.test) if own else fold.test
             more = _check_method_params(labels, params, fold.test)
-            with OwnErrors(_LABEL):
+            with OwnErrors(_LABEL, "scoring= that suits the labels"):
                 found.append(scores_of_path(samples, labels, self.classes_, path, fold.test, tested, scorer, more))
         return found
 

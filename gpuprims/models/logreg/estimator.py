@@ -18,7 +18,7 @@ from gpuprims.models.checks import CheckedParameters, check_fitted, named_parame
 from gpuprims.models.files import SavedModel
 from gpuprims.models.logreg import fitting
 from gpuprims.models.logreg.paths import LogRegPath
-from gpuprims.models.logreg.penalties import PENALTIES, SOLVERS
+from gpuprims.models.logreg.penalties import PENALTIES, SAMPLE_SOLVERS, SOLVERS
 from gpuprims.models.logreg.prediction import LinearScores
 from gpuprims.models.logreg.progress import Progress, warn_of
 from gpuprims.models.pictures import loss_curve
@@ -186,9 +186,10 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
     tf32: bool = False
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that samples may be sparse."""
+        """Tell scikit-learn that samples may be sparse, and that some solvers take two classes only."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = self.solver not in SAMPLE_SOLVERS
         return tags
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -107,7 +107,8 @@ def _held_out(model: Any, samples: Samples) -> np.ndarray:
     """Return the rows of the validation samples."""
     codes, random = samples.device.to_host(samples.codes), check_random_state(model.random_state)
     how = {"test_size": model.validation_fraction, "random_state": random, "stratify": codes}
-    _, held_out = train_test_split(np.arange(samples.size), **how)
+    with OwnErrors("LogReg"):
+        _, held_out = train_test_split(np.arange(samples.size), **how)
     return np.asarray(held_out)
 
 

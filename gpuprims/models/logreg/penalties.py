@@ -23,7 +23,7 @@ SOLVERS = SMOOTH_SOLVERS | L1_SOLVERS
 # Solvers whose kernel may be chosen by name.
 _BY_VARIANT = ("gd", "sgd", "hogwild")
 # Solvers by single samples: for two classes and features in their own dtype.
-_SAMPLE_SOLVERS = ("sgd", "hogwild")
+SAMPLE_SOLVERS = ("sgd", "hogwild")
 # The highest level of solvers whose steps take some of the samples, and why; other solvers reach every level.
 _PLACES = "whose steps take samples in an order that random_state draws over their places,"
 _REACHED: dict[str, tuple[Level, str]] = {
@@ -72,10 +72,11 @@ def solver_of(model: Any, strengths: Strengths, *, classes: int, features: int) 
     if model.solver in _REACHED:
         reached, why = _REACHED[model.solver]
         refuse_levels("LogReg", f"fits by {model.solver!r}, {why}", reached, _OF_ALL)
-    if model.solver in _SAMPLE_SOLVERS:
-        others = ", ".join(repr(name) for name in SMOOTH_SOLVERS if name not in _SAMPLE_SOLVERS)
+    if model.solver in SAMPLE_SOLVERS:
+        others = ", ".join(repr(name) for name in SMOOTH_SOLVERS if name not in SAMPLE_SOLVERS)
         if classes > 2:
-            raise ArgumentError(f"LogReg: two classes with solver={model.solver!r}; got {classes} (use {others})")
+            got = f"got {classes}: Only binary classification is supported (use {others})"
+            raise ArgumentError(f"LogReg: two classes with solver={model.solver!r}; {got}")
         if model.composed:
             got = f"got True (use {others})"
             raise ArgumentError(f"LogReg: composed=False with solver={model.solver!r}, a kernel of its own; {got}")

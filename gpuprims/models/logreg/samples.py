@@ -158,7 +158,7 @@ def _weights(model: Any, labels: np.ndarray, sample_weight: Any) -> np.ndarray:
         weights: np.ndarray = _check_sample_weight(given, labels, dtype=np.float64, ensure_non_negative=True)
     if model.class_weight is not None:
         how = {"sample_weight": weights} if model.class_weight == "balanced" else {}
-        with OwnErrors(label):
+        with OwnErrors(label, "class_weight= of a number for each class"):
             of_class = compute_class_weight(model.class_weight, classes=model.classes_, y=labels, **how)
         if not np.all((of_class >= 0) & (of_class < np.inf)):
             got = dict(zip(model.classes_.tolist(), of_class.tolist(), strict=True))
