@@ -17,6 +17,9 @@ from gpuprims.primitives.take import take
 
 # Bytes of a slab of rows as a dense matrix, for Hessians and steps by single samples.
 SLAB_BYTES = 64 << 20
+# Fewest elements of features on the host that BLAS multiplies by one row of residuals after the other: by up to three
+# rows; by up to six of float64, for features of so many columns (measurements.md, few rows of residuals).
+_FEWEST_BY_THREE, _FEWEST_BY_SIX, _FEWEST_COLUMNS = 2**14, 2**19, 64
 
 
 class DenseFeatures:
@@ -64,7 +67,11 @@ class DenseFeatures:
         """Write ``residuals.T @ X`` to a gradient of shape (outputs, k), for residuals of shape (n, outputs)."""
         (n, k), outputs = self.shape, residuals.shape[1]
         if (product := self._product(residuals)) is not None and self.home.on_host:
-            np.matmul(residuals.T, self.array, out=gradient)
+            if self._takes_rows(outputs):
+                for row, slopes in zip(residuals.T, gradient, strict=True):
+                    np.dot(row, self.array, out=slopes)
+            else:
+                np.matmul(residuals.T, self.array, out=gradient)
             return
         if product is not None:
             found = product(residuals.T, self.array)
@@ -75,6 +82,13 @@ class DenseFeatures:
             found = reduce(*beside, map="x*e", axis=0, device=self.device)
         scale = 1 if self.scale is None else self.scale.reshape(1, -1)
         map_elements("g*s", found.reshape(outputs, k), scale, out=gradient, device=self.device)
+
+    def _takes_rows(self, outputs: int) -> bool:
+        """Return True if products with single rows take less time than one product with all, whose blocks they fill."""
+        size, wide = self.array.size, self.shape[1] >= _FEWEST_COLUMNS and self.array.dtype == np.float64
+        if outputs <= 3:
+            return outputs > 1 and size >= _FEWEST_BY_THREE
+        return wide and outputs <= 6 and size >= _FEWEST_BY_SIX
 
     def gram(self, weights: Any) -> np.ndarray:
         """Return ``X.T @ (weights * X)`` on the host in float64, for weights of shape (n, 1)."""

@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.special import log_softmax, softmax
 
 import gpuprims
-from gpuprims.models import LogReg
+from gpuprims.models import LogReg, features
 from gpuprims.models.in_place import reads_in_place
 from gpuprims.models.logreg import few_scores
 from gpuprims.models.logreg.few_scores import FewScores, has_few_scores
@@ -67,6 +67,46 @@ def test_loss_and_gradient_of_an_oracle(
     within = 2e-6 if dtype == "f4" else 1e-13
     np.testing.assert_allclose(loss, expected, rtol=within)
     np.testing.assert_allclose(gradient, slopes, rtol=0, atol=within * np.abs(slopes).max() * 10)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("classes", [2, 3, 5])
+def test_a_hessian_of_differences_and_of_kernels(
+    cpu: gpuprims.Device,
+    rng: np.random.Generator,
+    monkeypatch: pytest.MonkeyPatch,
+    classes: int,
+    intercept: bool,
+    dtype: str,
+) -> None:
+    given, labels = samples(cpu, rng, classes, dtype)
+    outputs = 1 if classes == 2 else classes
+    flat = rng.standard_normal(outputs * (_FEATURES + intercept)).astype(dtype)
+    found = FewScores(given, outputs).hessian(flat)
+    steps = 1e-5 * np.eye(len(flat))
+    expected = [
+        np.subtract(*(oracle(given, labels, flat + way * step, intercept=intercept)[1] for way in (1, -1))) / 2e-5
+        for step in steps
+    ]
+    largest = np.abs(found).max()
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, expected, rtol=0, atol=(2e-6 if dtype == "f4" else 1e-9) * largest)
+    whole = Objective(given, outputs, 0.1, fit_intercept=intercept)
+    assert whole.has_few_weights
+    monkeypatch.setattr(few_scores, "_MOST_TERMS", _ROWS * outputs * (_FEATURES + 1) - 1)
+    by_kernels = Objective(given, outputs, 0.1, fit_intercept=intercept)
+    assert not by_kernels.has_few_weights
+    np.testing.assert_allclose(whole.hessian(flat), by_kernels.hessian(flat), rtol=0, atol=2e-6 * largest)
+
+
+def test_a_hessian_of_certain_classes(cpu: gpuprims.Device, rng: np.random.Generator) -> None:
+    """Probabilities near 0 and 1 leave a curvature of 1e-16, which a difference of them would lose."""
+    given, _ = samples(cpu, rng, 2, "f8")
+    flat = np.zeros(_FEATURES + 1)
+    flat[-1] = 37
+    curvature = given.sample_weight.sum() * np.exp(-37) / (1 + np.exp(-37)) ** 2
+    np.testing.assert_allclose(FewScores(given, 1).hessian(flat)[-1, -1], curvature, rtol=1e-12)
 
 
 @pytest.mark.parametrize("classes", [2, 4])
@@ -134,3 +174,29 @@ def test_what_must_be_kernels_is(
     fit(cpu, X, y)
     fit(cpu, sparse.csr_array(X), y == 1)
     assert len({*map(id, asked)}) == 2
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("outputs", [1, 2, 3, 4, 6, 7])
+@pytest.mark.parametrize("taken", [True, False])
+def test_gradients_by_single_rows(
+    cpu: gpuprims.Device,
+    rng: np.random.Generator,
+    monkeypatch: pytest.MonkeyPatch,
+    outputs: int,
+    dtype: str,
+    taken: bool,
+) -> None:
+    limits = {"_FEWEST_BY_THREE": 61 * 7, "_FEWEST_BY_SIX": 61 * 7, "_FEWEST_COLUMNS": 7}
+    for name, most in limits.items():
+        monkeypatch.setattr(features, name, most + (not taken))
+    rows: list[int] = []
+    dot = np.dot
+    monkeypatch.setattr(np, "dot", lambda *given, **how: (rows.append(1), dot(*given, **how))[1])
+    X, residuals = (rng.standard_normal((61, count)).astype(dtype) for count in (7, outputs))
+    gradient = np.empty((outputs, 7), dtype)
+    features.DenseFeatures(cpu, X).write_gradient(residuals, gradient)
+    many = outputs in (2, 3) or (outputs in (4, 6) and dtype == "f8")
+    assert len(rows) == outputs * (many and taken)
+    expected = residuals.T.astype(np.float64) @ X.astype(np.float64)
+    np.testing.assert_allclose(gradient, expected, rtol=0, atol=1e-5 if dtype == "f4" else 1e-13)

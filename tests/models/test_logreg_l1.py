@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.linear_model import LogisticRegression
 import gpuprims
 from gpuprims.errors import ArgumentError
 from gpuprims.models import LogReg
+from gpuprims.models.logreg import lasso
 
 L1_SOLVERS = pytest.mark.parametrize("solver", ["newton-cd", "fista"])
 
@@ -195,3 +197,12 @@ def test_paths_of_no_penalties() -> None:
     for wrong in ([], [0.0], [[1.0]], [-1]):
         with pytest.raises(ArgumentError, match="Cs="):
             LogReg("reference").path([[0.0], [1.0]], [0, 1], wrong)
+
+
+def test_a_curvature_that_rounding_made_negative_overflows_in_silence() -> None:
+    matrix = np.array([[1.0, 2.0], [2.0, 1.0]])  # along (1, -1) the function falls without bound
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = lasso.minimise(matrix, np.array([1.0, -1.0]), 0.1, np.zeros(2), 1e-12)
+    assert np.isfinite(found).all()
+    assert np.abs(found).max() > 1e100

@@ -97,7 +97,7 @@ def test_scores_of_blocks_of_samples(
 ) -> None:
     X, y = made(rng, 205, 5, 4)
     X, shares = X.astype(np.float32), rng.random(205) if weighted else None
-    whole = fit(device, X, y, sample_weight=shares)
+    whole = fit(device, X, y, sample_weight=shares, solver="lbfgs")
     monkeypatch.setattr(objective, "_SCORE_BYTES", 50 * 4 * 4)
     monkeypatch.setattr(few_scores, "_MOST_ROWS", 0)
     seen: list[int] = []
@@ -108,7 +108,7 @@ def test_scores_of_blocks_of_samples(
         return own(block, weights)
 
     monkeypatch.setattr(objective.Objective, "_softmax_loss_at_once", noted)
-    blocks = fit(device, X, y, sample_weight=shares)
+    blocks = fit(device, X, y, sample_weight=shares, solver="lbfgs")
     assert seen[:5] == [50, 50, 50, 50, 5]
     np.testing.assert_allclose(blocks.coef_, whole.coef_, atol=2e-3)
     assert blocks.loss_curve_[-1] == pytest.approx(whole.loss_curve_[-1], rel=1e-5)

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from logreg_cases import need_float64
+from scipy.special import log_softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 import gpuprims
 from gpuprims.models import LogReg
+from gpuprims.models.in_place import reads_in_place
 from gpuprims.models.logreg import newton, one_launch
 
 
@@ -84,6 +86,7 @@ def test_other_fits_are_left_to_lbfgs(
     }
     if how == "classes":
         y = np.arange(200) % 3
+        monkeypatch.setattr(one_launch, "_MOST_OF_CLASSES", 0)
     if how == "separable":
         y = (X[:, 4] > 0).astype(int)
     if how == "many":
@@ -107,3 +110,64 @@ def test_features_of_every_scale_end_within_1e_6(device: gpuprims.Device, rng: n
     peer = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-12, max_iter=1000).fit(scaled, y)
     best = objective(scaled, y, peer, ones, np.inf)  # the same minimum, because there is no penalty
     assert objective(X, y, model, ones, np.inf) <= best * (1 + 1e-6)
+
+
+# Several classes -----------------------------------------------------------------------------------------------------
+
+
+def loss_of_classes(X: np.ndarray, y: np.ndarray, model: Any, weights: np.ndarray, C: float) -> float:
+    coef = model.coef_.astype(np.float64)
+    losses = -log_softmax(X.astype(np.float64) @ coef.T + model.intercept_, axis=1)[np.arange(len(y)), y]
+    return float(weights @ losses + (coef * coef).sum() / (2 * C))
+
+
+@pytest.mark.usefixtures("no_lbfgs")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("how", [{}, {"C": 1e-9}, {"C": 1e3}, {"fit_intercept": False}])
+def test_newtons_method_of_several_classes(
+    device: gpuprims.Device, rng: np.random.Generator, dtype: Any, how: dict[str, Any]
+) -> None:
+    if not reads_in_place(device):
+        pytest.skip("kernels that work in the host's memory")
+    X = (rng.standard_normal((150, 5)) * np.geomspace(0.1, 100, 5) + 1).astype(dtype)
+    y = np.argmax(
+        (X - X.mean(axis=0)) / X.std(axis=0) @ rng.standard_normal((5, 4)) + rng.gumbel(size=(150, 4)), axis=1
+    )
+    weights = rng.random(150) + 0.1
+    model = LogReg(device, **how).fit(X, y, weights)
+    peer = LogisticRegression(solver="newton-cholesky", tol=1e-10, max_iter=500, **how)
+    peer.fit(X.astype(np.float64), y, weights)
+    best, got = (loss_of_classes(X, y, one, weights, how.get("C", 1.0)) for one in (peer, model))
+    assert got <= best * (1 + 1e-6)
+    assert model.stop_reason_ == "tolerance"
+    assert model.coef_.dtype == dtype
+    assert model.n_iter_ == len(model.loss_curve_) < 20
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_more_products_are_left_to_lbfgs(
+    device: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, more: int
+) -> None:
+    if not reads_in_place(device):
+        pytest.skip("kernels that work in the host's memory")
+    X, y = rng.standard_normal((60, 3)).astype("f4"), np.arange(60) % 3
+    monkeypatch.setattr(one_launch, "_MOST_OF_CLASSES", 60 * 12**2 - more)
+    called: list[str] = []
+    for name in ("newton_cholesky", "lbfgs"):
+        monkeypatch.setattr(newton, name, lambda *_, name=name: (called.append(name), "tolerance")[1])
+    LogReg(device).fit(X, y)
+    assert called == [("newton_cholesky", "lbfgs")[more]]
+
+
+def test_a_point_is_computed_once() -> None:
+    points: list[np.ndarray] = []
+
+    def function(point: np.ndarray) -> tuple[float, np.ndarray]:
+        points.append(point)
+        return float(point @ point), 2 * point
+
+    once = newton._Once(function)
+    for point in ([1.0, 2.0], [1.0, 2.0], [3.0, 4.0]):
+        assert once.value(np.array(point)) == np.dot(point, point)
+        np.testing.assert_array_equal(once.gradient(np.array(point)), 2 * np.array(point))
+    assert len(points) == 2

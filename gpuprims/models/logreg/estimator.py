@@ -46,12 +46,12 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
         By default "auto": "lbfgs", or with a penalty on magnitudes "newton-cd" up to 256 coefficients. More features
         are fitted by "newton-cd" in sets that grow, or by "fista" if more coefficients are needed than a set may have.
         Two classes of few dense samples are fitted by Newton's method in one launch, as by :class:`LogRegBatch`, unless
-        there is a ``callback``, progress bar or validation, or the fit starts from earlier weights.
-        "newton-cholesky" suits many samples of few features. "gd" is gradient descent with a fixed step, and
-        "minibatch" descends by batches. "sgd" descends by single samples, one after the other, and "hogwild" by several
-        at a time without locks, so its results differ from run to run; both take two classes only. With a penalty on
-        magnitudes, "newton-cd" minimises quadratic models by coordinate descent, and "fista" takes accelerated proximal
-        gradients.
+        there is a ``callback``, progress bar or validation, or the fit starts from earlier weights. On CPUs, more
+        classes of few samples and features are fitted by "newton-cholesky", which also suits many samples of few
+        features. "gd" is gradient descent with a fixed step, and "minibatch" descends by batches. "sgd" descends by
+        single samples, one after the other, and "hogwild" by several at a time without locks, so its results differ
+        from run to run; both take two classes only. With a penalty on magnitudes, "newton-cd" minimises quadratic
+        models by coordinate descent, and "fista" takes accelerated proximal gradients.
     variant : str, optional
         The kernel of "gd", "sgd" or "hogwild", instead of the best one, such as "tree" or "racy"; see
         :doc:`/kernels`. "gd" takes those of descent, and of logistic for one iteration a launch.

@@ -14,11 +14,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.models.checks import OwnErrors
-from gpuprims.models.logreg.objective import scores_of
 from gpuprims.models.logreg.one_launch import fits_a_group
 from gpuprims.models.logreg.paths import SIDE_BY_SIDE, LogRegPath, fit_path
 from gpuprims.models.logreg.progress import Settings
 from gpuprims.models.logreg.samples import Samples
+from gpuprims.models.logreg.softmax import scores_of
 from gpuprims.primitives.newton import ENDS, logistic_newton
 
 

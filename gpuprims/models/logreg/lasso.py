@@ -22,7 +22,8 @@ def minimise(matrix: np.ndarray, linear: np.ndarray, l1: float, start: np.ndarra
     Parameters
     ----------
     matrix : ndarray of shape (k, k)
-        Symmetric and positive semidefinite.
+        Symmetric and positive semidefinite. If rounding has left it a negative curvature, the sweeps may grow without
+        bound; the last point before they overflow is returned.
     linear : ndarray of shape (k,)
     l1 : float
     start : ndarray of shape (k,)
@@ -45,12 +46,17 @@ def minimise(matrix: np.ndarray, linear: np.ndarray, l1: float, start: np.ndarra
     point = np.array(start, np.float64)
     diagonal = np.diagonal(matrix).copy()
     slope = matrix @ point - linear
-    for _ in range(_ROUNDS):
-        _sweep(matrix, diagonal, l1, point, slope)
-        _face_steps(matrix, l1, point, slope)
-        excess = np.where(point != 0, slope + l1 * np.sign(point), np.maximum(np.abs(slope) - l1, 0))
-        if np.sum(excess**2 / np.where(diagonal > 0, diagonal, np.inf)) <= 2 * tolerance:
-            break
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(_ROUNDS):
+            before = point.copy()
+            _sweep(matrix, diagonal, l1, point, slope)
+            _face_steps(matrix, l1, point, slope)
+            excess = np.where(point != 0, slope + l1 * np.sign(point), np.maximum(np.abs(slope) - l1, 0))
+            decrease = np.sum(excess**2 / np.where(diagonal > 0, diagonal, np.inf))
+            if not np.isfinite(decrease):
+                return before
+            if decrease <= 2 * tolerance:
+                break
     return point
 
 

@@ -44,6 +44,9 @@ def newton_cholesky(objective: Objective, start: np.ndarray, settings: Settings,
     Source: M. A. Erdogdu and A. Montanari, "Convergence rates of sub-sampled Newton methods", 2015, for steps by the
     Hessians of some of many samples.
     """
+    if objective.has_few_weights:
+        with one_thread():
+            return solve_in_two_precisions(_newton, _newton, objective, start, settings, monitor)
     return solve_in_two_precisions(_newton, _newton, objective, start, settings, monitor)
 
 
@@ -113,12 +116,40 @@ def _minimise(
             raise StopIteration
 
     options = {"maxiter": settings.max_iter, "maxls": 50, "gtol": settings.tol, "ftol": 64 * np.finfo(float).eps}
+    once = _Once(function)
     with one_thread():  # of some thousand weights
-        found = optimize.minimize(function, start, method="L-BFGS-B", jac=True, callback=callback, options=options)
+        found = optimize.minimize(
+            once.value, start, method="L-BFGS-B", jac=once.gradient, callback=callback, options=options
+        )
     monitor.weights = to_weights(found.x)
     if stopped:
         return found, stopped[0]
     return found, "max_iter" if found.status == 1 else None
+
+
+class _Once:
+    """A function and its gradient as two functions, computed once for a point that both are asked for.
+
+    SciPy does the same for a function that returns both, in a third of the time of a small fit's iteration.
+    """
+
+    def __init__(self, function: Callable[[np.ndarray], tuple[float, np.ndarray]]) -> None:
+        self._function, self._point = function, b""
+        self._found: tuple[float, np.ndarray] = 0.0, np.empty(0)
+
+    def value(self, point: np.ndarray) -> float:
+        """Return the function's value."""
+        return self._at(point)[0]
+
+    def gradient(self, point: np.ndarray) -> np.ndarray:
+        """Return the gradient."""
+        return self._at(point)[1]
+
+    def _at(self, point: np.ndarray) -> tuple[float, np.ndarray]:
+        key = point.tobytes()
+        if key != self._point:
+            self._point, self._found = key, self._function(point)
+        return self._found
 
 
 class Standardised:

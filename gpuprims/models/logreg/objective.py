@@ -14,10 +14,10 @@ from gpuprims.core.determinism import asked_level
 from gpuprims.core.plans import plan
 from gpuprims.models import host_algebra
 from gpuprims.models.features import DenseFeatures
+from gpuprims.models.logreg import softmax as of_scores
 from gpuprims.models.logreg.few_scores import FewScores, has_few_scores
 from gpuprims.models.logreg.samples import Samples
-from gpuprims.models.logreg.softmax import of_class, residual_of_power, residual_of_score, row_terms, softmax
-from gpuprims.models.sparse_features import Features
+from gpuprims.models.logreg.softmax import of_class, residual_of_power, residual_of_score, row_terms
 from gpuprims.primitives.logistic.labelled import curvature_of_row, loss_and_residual
 from gpuprims.primitives.logistic.refusals import MOST_OF_TREE
 from gpuprims.primitives.map import map as map_elements
@@ -108,23 +108,24 @@ class Objective:
         return self.samples.features.mean_and_deviation(self._weight)
 
     @cached_property
+    def has_few_weights(self) -> bool:
+        """True if NumPy computes the Hessian before kernels do."""
+        return not self.in_parts and self._few is not None and self._few.has_hessian
+
+    @cached_property
     def penalised(self) -> np.ndarray:
         """A mask of flat weights: True for coefficients, False for intercepts, which have no penalty."""
         return np.arange(self.size) < self.outputs * self.features
 
     def hessian(self, flat: np.ndarray) -> np.ndarray:
         """Return the Hessian; with several outputs, a penalty on the mean intercept makes it regular."""
-        scores = self.scores(self.to_device(flat))
-        found = np.zeros((self.size, self.size))
-        coefficients, intercepts = np.split(np.arange(self.size), [self.outputs * self.features])
-        places = np.hstack([part.reshape(self.outputs, -1) for part in (coefficients, intercepts)])
-        for row, column, slopes in self._curvatures(scores):
-            block = self._hessian_block(slopes) / self.samples.total
-            found[np.ix_(places[row], places[column])] = block
-            found[np.ix_(places[column], places[row])] = block.T
+        weights, few = self.to_device(flat), self._few
+        found = few.hessian(weights) if few is not None and few.has_hessian else self._hessian_by_blocks(weights)
+        found /= self.samples.total
         found[np.diag_indices(self.size)] += self.penalty * self.penalised
         if self.outputs > 1:
-            found[np.ix_(intercepts, intercepts)] += 1 / self.outputs
+            intercepts = slice(self.outputs * self.features, None)
+            found[intercepts, intercepts] += 1 / self.outputs
         return found
 
     # on the device ---------------------------------------------------------------------------------------------------
@@ -155,7 +156,7 @@ class Objective:
         """Return ``X @ coefficients.T + intercepts`` of shape (n, outputs), for flat weights on the device."""
         coefficients = weights[: self.outputs * self.features].reshape(self.outputs, self.features)
         intercepts = weights[self.outputs * self.features :] if self.fit_intercept else None
-        return scores_of(self.samples.features, coefficients, intercepts)
+        return of_scores.scores_of(self.samples.features, coefficients, intercepts)
 
     def loss(self, weights: Any) -> tuple[Any, Any]:
         """Return the summed log loss without the penalty, and its gradient, on the device."""
@@ -179,8 +180,7 @@ class Objective:
         given = array, self.samples.codes, weights, *own
         if self._gradient_plan is None:
             self._gradient_plan = plan("logistic", *given, device=self.device)
-        found: tuple[Any, Any] = self._gradient_plan(*given)
-        return found
+        return self._gradient_plan(*given)  # type: ignore[no-any-return]  # two arrays
 
     @property
     def _read_at_once(self) -> Any:
@@ -247,11 +247,22 @@ class Objective:
         if self.outputs == 1:
             yield 0, 0, self._map(curvature_of_row, scores, self._weight)
             return
-        probabilities = softmax(self.device, scores)
+        probabilities = of_scores.softmax(self.device, scores)
         for row, column in combinations_with_replacement(range(self.outputs), 2):
             own = self.dtype.type(row == column)
             pair = (probabilities[:, k : k + 1] for k in (row, column))
             yield row, column, self._map(lambda p, q, s, own=own: s * p * (own - q), *pair, self._weight)
+
+    def _hessian_by_blocks(self, weights: Any) -> np.ndarray:
+        """Return the Hessian of the summed log loss, by a block for each pair of outputs."""
+        found = np.zeros((self.size, self.size))
+        coefficients, intercepts = np.split(np.arange(self.size), [self.outputs * self.features])
+        places = np.hstack([part.reshape(self.outputs, -1) for part in (coefficients, intercepts)])
+        for row, column, slopes in self._curvatures(self.scores(weights)):
+            block = self._hessian_block(slopes)
+            found[np.ix_(places[row], places[column])] = block
+            found[np.ix_(places[column], places[row])] = block.T
+        return found
 
     def _hessian_block(self, slopes: Any) -> np.ndarray:
         """Return the summed second derivatives with respect to the weights of two outputs."""
@@ -287,11 +298,3 @@ class Objective:
 
     def _reduce(self, *arrays: Any, **how: Any) -> Any:
         return reduce(*arrays, device=self.device, **how)
-
-
-def scores_of(features: Features, coefficients: Any, intercepts: Any) -> Any:
-    """Return ``X @ coefficients.T + intercepts`` of shape (n, outputs)."""
-    scores = features.scores(coefficients)
-    if intercepts is None:
-        return scores
-    return map_elements("z + b", scores, intercepts.reshape(1, -1), device=features.device)

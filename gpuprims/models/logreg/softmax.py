@@ -1,4 +1,4 @@
-"""Probabilities of several classes from scores, and the slopes of their loss."""
+"""Scores, probabilities of several classes from them, and the slopes of their loss."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.models.sparse_features import Features
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 
@@ -47,3 +48,11 @@ def residual_of_power(e: Any, t: Any, y: Any, c: Any, s: Any) -> Any:
 def of_class(z: Any, y: Any, c: Any) -> Any:
     """Return the score of class ``c`` if it is the row's, else 0."""
     return np.where(y == c, z, 0)
+
+
+def scores_of(features: Features, coefficients: Any, intercepts: Any) -> Any:
+    """Return ``X @ coefficients.T + intercepts`` of shape (n, outputs)."""
+    scores = features.scores(coefficients)
+    if intercepts is None:
+        return scores
+    return map_elements("z + b", scores, intercepts.reshape(1, -1), device=features.device)
