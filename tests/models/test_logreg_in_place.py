@@ -146,3 +146,21 @@ def test_each_element_of_the_host_is_looked_at(
             array[k] = value
             assert not inputs.all_finite(array, device)
             array[k] = 1
+
+
+@pytest.mark.parametrize("classes", [3, 8, 9])
+def test_the_first_of_equal_scores_is_predicted(
+    device: gpuprims.Device, rng: np.random.Generator, classes: int
+) -> None:
+    X, y = np.eye(classes, dtype="f4")[rng.integers(0, classes, 300)], np.arange(300) % classes
+    model = fit(device, X, y)
+    model.coef_ = rng.integers(0, 2, model.coef_.shape).astype("f4")  # few values, so many scores are equal
+    model.intercept_ = rng.integers(0, 2, classes).astype("f4")
+    np.testing.assert_array_equal(model.predict(X), (X @ model.coef_.T + model.intercept_).argmax(axis=1))
+
+
+def test_the_largest_of_columns_with_nan(rng: np.random.Generator) -> None:
+    scores = rng.standard_normal((99, 5)).astype("f4")
+    assert prediction._largest_of_few(scores, np.ones((1, 5), "f4")) is not None
+    scores[7, 3] = np.nan
+    assert prediction._largest_of_few(scores, np.ones((1, 5), "f4")) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from functools import cache
 from typing import Any
@@ -162,6 +163,66 @@ def test_valid_parameters_are_checked_once() -> None:
             LogReg("reference", **wrong).fit(X, y)
 
 
+LISTS: dict[str, Any] = {
+    "a list": TEXTS[np.arange(64) % 5].tolist(),
+    "a tuple": tuple(TEXTS[np.arange(64) % 5].tolist()),
+    "NumPy's strings": list(TEXTS[np.arange(64) % 5]),
+    "strings of both": [*TEXTS.tolist(), *TEXTS] * 4,
+    "wide strings, narrow ones and none": ["\U0001f600", "a", "\u20ac", "", "a\U0001f600"] * 9,
+}
+
+
+@pytest.mark.parametrize("kind", LISTS)
+def test_lists_are_encoded_as_arrays(kind: str, language: str) -> None:
+    labels = LISTS[kind]
+    values, inverse = np.unique(np.asarray(labels), return_inverse=True)
+    found = encoding.encoded_texts(labels)
+    if language == "Python" and kind in ("NumPy's strings", "strings of both"):
+        assert found is None
+    else:
+        assert found is not None
+        assert found[0].dtype == values.dtype
+        np.testing.assert_array_equal(found[0], values)
+        np.testing.assert_array_equal(found[1], inverse)
+
+
+@pytest.mark.usefixtures("language")
+def test_lists_of_others_become_arrays() -> None:
+    class Text(str):
+        __slots__ = ()
+
+    for labels in (
+        [],
+        ["a", 1],
+        ["a", None],
+        ["a", ["b"]],
+        [1, "a"],
+        ["a", Text("a")],
+        np.array(["a"]),
+        "ab",
+        ["a\0", "a"],
+    ):
+        assert encoding.encoded_texts(labels) is None
+    with pytest.raises(ValueError, match="LogReg: a label for each sample; got 3 for 4 samples"):
+        LogReg("reference").fit(np.eye(4), ["a", "b", "a"])
+    with pytest.raises(ValueError, match="at least two classes; got one class, 'a'"):
+        LogReg("reference").fit(np.eye(4), ["a"] * 4)
+    with pytest.warns(UserWarning, match="number of unique classes"):
+        LogReg("reference").fit(np.eye(30), [*map(str, range(30))])
+
+
+def test_lists_in_c_own_nothing_after_the_call(language: str) -> None:
+    if language != "C":
+        pytest.skip("counts references of the C module")
+    labels = ["".join(["a", str(k % 3)]) for k in range(300)]
+    before = [sys.getrefcount(one) for one in labels]
+    encoding.TEXTS.calls.kinds(labels)
+    encoding.TEXTS.calls.kinds(tuple(labels))
+    assert [sys.getrefcount(one) for one in labels] == before
+    with pytest.raises(TypeError, match="a list, a tuple, or a contiguous array"):
+        encoding.TEXTS.calls.kinds("abc")
+
+
 @pytest.mark.parametrize("how", [{}, {"class_weight": "balanced"}])
 def test_lists_of_strings_have_classes_of_strings(rng: np.random.Generator, how: dict[str, Any]) -> None:
     X, y = rng.standard_normal((40, 2)), TEXTS[[0, 1, 3]][rng.integers(0, 3, 40)]
@@ -171,6 +232,5 @@ def test_lists_of_strings_have_classes_of_strings(rng: np.random.Generator, how:
     np.testing.assert_array_equal(listed.classes_, given.classes_)
     np.testing.assert_array_equal(listed.coef_, given.coef_)
     np.testing.assert_array_equal(listed.predict(X), given.predict(X))
-    assert not encoding.is_list_of_strings(["a", 1])
     mixed = LogReg("reference").fit(X, ["a", 1] * 20)
     np.testing.assert_array_equal(mixed.classes_, ["1", "a"])

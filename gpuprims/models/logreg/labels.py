@@ -35,7 +35,7 @@ def encoded(label: str, labels: np.ndarray, classes: np.ndarray | None) -> tuple
     """
     if classes is None:
         found = _counted(labels) or _hashed(labels) or _sorted_on_host(label, labels)
-        if 2 * len(found[0]) > len(labels):
+        if has_many_classes(*found):
             with OwnErrors(label):
                 check_classification_targets(labels)  # warns of so many classes
         return found
@@ -56,14 +56,33 @@ def _sorted_on_host(label: str, labels: np.ndarray) -> tuple[np.ndarray, np.ndar
     return values, codes
 
 
+def has_many_classes(values: np.ndarray, codes: np.ndarray) -> bool:
+    """Return True if labels may be measurements, as more than half of them are distinct."""
+    return 2 * len(values) > len(codes)
+
+
 def surely_classes(labels: np.ndarray) -> bool:
     """Return True for labels whose dtype says that they are classes; :func:`encoded` checks Python's objects."""
     return labels.dtype.kind in "biuUO"
 
 
-def is_list_of_strings(labels: Any) -> bool:
-    """Return True for a list of Python's strings alone."""
-    return type(labels) is list and {*map(type, labels)} == {str}
+def encoded_texts(labels: Any) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the classes and codes of a list or tuple of strings alone; None for anything else.
+
+    The list is not converted to an array, which takes longer than the rest.
+    """
+    if type(labels) not in (list, tuple) or not labels or not isinstance(labels[0], str):
+        return None
+    TEXTS.ask()
+    if TEXTS.calls is not None:
+        found = TEXTS.calls.kinds(labels)
+    else:
+        found = _kinds_by_python(np.array(labels, object)) if {*map(type, labels)} == {str} else None
+    if found is None:
+        return None
+    values, codes = _in_order(np.array(found[0], object), found[1])
+    texts = values.astype(str)
+    return (texts, codes) if texts.tolist() == values.tolist() else None  # without a null character at their end
 
 
 def _counted(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:

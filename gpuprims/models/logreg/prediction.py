@@ -25,6 +25,8 @@ from gpuprims.primitives.take import take
 
 # Most rows of two classes that NumPy looks up (measurements.md, predictions in place).
 _FEW_ROWS = 1 << 14
+# Most columns whose largest number NumPy finds by comparing two columns at a time (measurements.md, few columns).
+_FEW_COLUMNS = 8
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
@@ -153,7 +155,8 @@ class LinearScores:
                 return _is_above(*given).view(np.uint8)
             return map_elements(_first_or_second, *given, np.uint8(0), np.uint8(1), device=device)
         if isinstance(scores, np.ndarray):  # NumPy is faster (measurements.md, predictions in place)
-            return map_elements("z + b", scores, constants, device=device).argmax(axis=1)
+            found = _largest_of_few(scores, constants) if scores.shape[1] <= _FEW_COLUMNS else None
+            return map_elements("z + b", scores, constants, device=device).argmax(axis=1) if found is None else found
         return reduce(scores, constants, map="z + b", op="argmax", axis=1, device=device)
 
     def _edge(self, dtype: np.dtype[Any]) -> Any:
@@ -219,6 +222,18 @@ def _log_softmax(device: Device, scores: Any) -> Any:
 def _is_above(z: Any, b: Any, edge: Any) -> Any:
     with np.errstate(over="ignore"):  # as in kernels
         return z + b > edge
+
+
+def _largest_of_few(scores: np.ndarray, constants: np.ndarray) -> np.ndarray | None:
+    """Return the column of the first largest number of each row of ``scores + constants``; None if one is NaN."""
+    with np.errstate(over="ignore", invalid="ignore"):  # as in kernels
+        largest = scores[:, 0] + constants[0, 0]
+        found = np.zeros(len(scores), np.uint8)
+        for column in range(1, scores.shape[1]):
+            own = scores[:, column] + constants[0, column]
+            np.maximum(found, (own > largest).view(np.uint8) * np.uint8(column), out=found)
+            np.maximum(largest, own, out=largest)
+    return None if np.isnan(largest).any() else found
 
 
 # Functions of elements, defined once so that their kernels are found by identity.

@@ -21,7 +21,13 @@ from gpuprims.models.checks import OwnErrors
 from gpuprims.models.composed import composed
 from gpuprims.models.device_arrays import device_operands, to_host
 from gpuprims.models.inputs import features_of
-from gpuprims.models.logreg.labels import encoded, encoded_on_device, is_list_of_strings, surely_classes
+from gpuprims.models.logreg.labels import (
+    encoded,
+    encoded_on_device,
+    encoded_texts,
+    has_many_classes,
+    surely_classes,
+)  # fmt: skip
 from gpuprims.models.sparse_features import Features, SparseFeatures
 from gpuprims.primitives.map import map as map_elements
 
@@ -90,19 +96,16 @@ def samples_of(
     operands, features = features_of(model, X, reset=reset, in_place=True)
     device, count, dtype = operands.device, features.shape[0], np.dtype(operands.natives[0].dtype)
     plain = classes is None and sample_weight is None and model.class_weight is None
-    listed = classes is None and is_list_of_strings(y)
-    y = np.array(y, object) if listed else y  # in a quarter of the time of an array of strings
     there = _labels_there(label, y, count, device) if plain and not features.home.on_host else None
     found = None if there is None else encoded_on_device(there, device, dtype)
     if found is None:
-        labels = host_labels(label, y, count)
-        values, host_codes = encoded(label, labels, classes)
+        values, host_codes, labels = _encoded_on_host(label, y, count, classes, weighted=not plain)
         found = values, features.home.asarray(np.ascontiguousarray(host_codes, dtype))
     values, codes = found
     if classes is None:
         if len(values) < 2:
             raise ArgumentError(f"{label}: at least two classes; got one class, {values.tolist()[0]!r}")
-        model.classes_ = values.astype(str) if listed else values
+        model.classes_ = values
     if model.feature_dtype is not None:
         if isinstance(features, SparseFeatures):
             got = f"{model.feature_dtype} (or pass X.toarray())"
@@ -115,6 +118,18 @@ def samples_of(
     weights = _weights(model, labels, sample_weight)
     given = features.home.asarray(np.ascontiguousarray(weights, dtype)) if np.any(weights != 1) else None
     return Samples(device, features, codes, given, total=host_algebra.total(weights))
+
+
+def _encoded_on_host(
+    label: str, y: Any, count: int, classes: np.ndarray | None, *, weighted: bool
+) -> tuple[np.ndarray, np.ndarray, Any]:
+    """Return classes, the index of each label's class, and if ``weighted`` the labels as an array."""
+    texts = encoded_texts(y) if classes is None else None
+    if texts is None or len(y) != count or has_many_classes(*texts):  # an error, or a warning
+        labels = host_labels(label, y, count)
+        return *encoded(label, labels, classes), labels
+    values, codes = texts
+    return values, codes, values[codes] if weighted else None
 
 
 def host_labels(label: str, y: Any, count: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-/* The kinds of Python's strings in an array of objects, and the kind of each object.
+/* The kinds of Python's strings in an array of objects, a list or a tuple, and the kind of each object.
  *
  * Labels are mostly few objects, or many objects with few texts. So a cache knows the kinds of addresses, and a table
  * those of texts, by a hash of their characters: Python's own hash takes longer than the rest. Without this module,
@@ -119,7 +119,7 @@ static int number_all(kinds_t *known, PyObject *const *objects, npy_intp n, npy_
             numbers[i] = cache[at].number;
             continue;
         }
-        if (!object || !PyUnicode_CheckExact(object)) return 0;
+        if (!object || !(PyUnicode_CheckExact(object) || Py_IS_TYPE(object, &PyUnicodeArrType_Type))) return 0;
 #if PY_VERSION_HEX < 0x030C0000
         if (PyUnicode_READY(object)) return -1;
 #endif
@@ -130,20 +130,33 @@ static int number_all(kinds_t *known, PyObject *const *objects, npy_intp n, npy_
     return 1;
 }
 
-PyDoc_STRVAR(kinds_doc, "kinds(objects): the distinct strings of a contiguous array, by their first objects, and the number of "
-                        "each object's kind; None if an object is no string.");
+PyDoc_STRVAR(kinds_doc, "kinds(objects): the distinct strings of a contiguous array, a list or a tuple, by their first objects, "
+                        "and the number of each object's kind; None if an object is neither a str nor NumPy's.");
+
+/* Return the objects of a list, a tuple or an array, and their number; NULL with an error for anything else. */
+static PyObject *const *objects_of(PyObject *given, npy_intp *n) {
+    if (PyList_CheckExact(given) || PyTuple_CheckExact(given)) {
+        *n = PySequence_Fast_GET_SIZE(given);
+        return PySequence_Fast_ITEMS(given);
+    }
+    PyArrayObject *array = PyArray_Check(given) ? (PyArrayObject *)given : NULL;
+    if (array && PyArray_TYPE(array) == NPY_OBJECT && PyArray_NDIM(array) == 1 && PyArray_ISCARRAY_RO(array)) {
+        *n = PyArray_SIZE(array);
+        return PyArray_DATA(array);
+    }
+    PyErr_SetString(PyExc_TypeError, "kinds: a list, a tuple, or a contiguous array of objects of one dimension");
+    return NULL;
+}
 
 static PyObject *kinds(PyObject *module, PyObject *given) {
-    PyArrayObject *objects = PyArray_Check(given) ? (PyArrayObject *)given : NULL;
-    if (!objects || PyArray_TYPE(objects) != NPY_OBJECT || PyArray_NDIM(objects) != 1 || !PyArray_ISCARRAY_RO(objects)) {
-        PyErr_SetString(PyExc_TypeError, "kinds: a contiguous array of objects, of one dimension");
-        return NULL;
-    }
-    PyArrayObject *numbers = (PyArrayObject *)PyArray_SimpleNew(1, PyArray_DIMS(objects), NPY_INTP);
+    npy_intp n;
+    PyObject *const *objects = objects_of(given, &n);
+    if (!objects && PyErr_Occurred()) return NULL;
+    PyArrayObject *numbers = (PyArrayObject *)PyArray_SimpleNew(1, &n, NPY_INTP);
     PyObject *texts = NULL, *found = NULL;
     kinds_t known = {0};
     if (!numbers || grow(&known)) goto done;
-    const int state = number_all(&known, PyArray_DATA(objects), PyArray_SIZE(objects), PyArray_DATA(numbers));
+    const int state = number_all(&known, objects, n, PyArray_DATA(numbers));
     if (state < 0) goto done;
     if (!state) {
         found = Py_NewRef(Py_None);
