@@ -1,4 +1,4 @@
-"""Archives of plain arrays (.npz): atomic writes, and reads that check first.
+"""Archives of plain arrays (.npz): written atomically, checked before they are read.
 
 An archive must have the form that ``np.savez`` writes: known members without compression, one after the other, with no
 bytes between them. So no member is larger than the file, and memory is proportional to the file's size. The dtype and
@@ -45,7 +45,7 @@ _HEADER = re.compile(
 )
 # A flag to open a FIFO without waiting for a writer.
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0)
-# Exceptions of the standard library and NumPy for bytes that are not an archive of arrays.
+# Exceptions that the standard library and NumPy raise for damaged archives.
 _DAMAGE = (BadZipFile, OSError, EOFError, ValueError, KeyError, TypeError, OverflowError, RuntimeError, struct.error)
 
 
@@ -110,7 +110,7 @@ def _refusal(label: str, path: str | PathLike[str], reason: str) -> ModelFileErr
 
 
 class Archive:
-    """The checked arrays of an open file: all required ones, perhaps optional ones, and no others."""
+    """The checked arrays of an open file: every required one, any of the optional ones, and no others."""
 
     def __init__(
         self, label: str, path: Path, file: IO[bytes], required: Collection[str], optional: Collection[str]
@@ -151,7 +151,7 @@ class Archive:
         directories = [struct.unpack_from("<HI", end, 10)]
         if tail[-_END_BYTES - _LOCATOR_BYTES :][:4] == _LOCATOR:  # archives beyond 2 GiB
             claimed = struct.unpack_from("<Q", tail, len(tail) - _END_BYTES - _LOCATOR_BYTES + 8)[0]
-            self.check(tail[:4] == _END64 and claimed == size - len(tail), "its end record is elsewhere")
+            self.check(tail[:4] == _END64 and claimed == size - len(tail), "its end record is in the wrong place")
             directories.append(struct.unpack_from("<QQ", tail, 32))
         for count, length in directories:
             fits = count <= _MAX_MEMBERS and length <= _MAX_DIRECTORY

@@ -15,13 +15,13 @@ from gpuprims.models.archives import Archive, open_archive, write_archive
 from gpuprims.models.checks import check_fitted
 
 _FORMAT = 1
-# Parameters of one machine or process, which are not saved.
+# Parameters that belong to one machine or process; they are not saved.
 _LOCAL = ("backend", "device", "callback", "random_state")
-# The arrays of a model, where _METADATA is a JSON text, and the array that a spam filter adds.
+# The arrays of a model; _METADATA is a JSON text. A spam filter adds SPAM_ARRAY.
 _METADATA = "model"
 MODEL_ARRAYS = (_METADATA, "coef_", "intercept_", "classes_")
 SPAM_ARRAY = "spam_filter"
-# Keys of the JSON text and their types: first the fitted attributes.
+# Keys of the JSON text and their types. Fitted attributes come first.
 _ATTRIBUTES = {
     "n_iter_": int,
     "stop_reason_": str,
@@ -46,7 +46,7 @@ class SavedModel:
         Raises
         ------
         ArgumentError
-            Another suffix, a file that cannot be written, or classes that are neither numbers nor strings.
+            The path has another suffix, the file cannot be written, or classes are neither numbers nor strings.
 
         Examples
         --------
@@ -78,7 +78,7 @@ class SavedModel:
         Raises
         ------
         ModelFileError
-            No model, a damaged file, a directory, or a file that cannot be read.
+            The file is not a model, is damaged, is a directory, or cannot be read.
         FileNotFoundError
             The file does not exist.
         """
@@ -165,7 +165,7 @@ def _check_metadata(archive: Archive, metadata: Mapping[str, Any]) -> None:
 
 
 def _all(values: list[Any], *kinds: type) -> bool:
-    """Return True if all values are of these types; a bool is no int."""
+    """Return True if all values have one of these types; a bool does not count as an int."""
     return all(type(one) in kinds for one in values)
 
 

@@ -47,7 +47,7 @@ class Rates:
         Parameters
         ----------
         labels, predictions : array_like of shape (n,)
-            The positive label and one other, on the host or a device.
+            Arrays of two labels, on the host or a device.
         positive : hashable
             The positive label.
 
@@ -56,7 +56,7 @@ class Rates:
         ArgumentError
             No samples, or more than one label besides ``positive``.
         ShapeError
-            Lengths differ.
+            ``labels`` and ``predictions`` differ in length.
 
         Examples
         --------
@@ -96,22 +96,22 @@ class Rates:
 
     @property
     def true_positive_rate(self) -> float:
-        """Share of the positive samples predicted positive; NaN if there are none."""
+        """Share of the positive samples that are predicted positive; NaN without positive samples."""
         return _share(self.true_positives, self.positives)
 
     @property
     def false_positive_rate(self) -> float:
-        """Share of the negative samples predicted positive; NaN if there are none."""
+        """Share of the negative samples that are predicted positive; NaN without negative samples."""
         return _share(self.false_positives, self.negatives)
 
     @property
     def error(self) -> float:
-        """Share of the samples predicted wrongly."""
+        """Share of the samples whose prediction is wrong."""
         return _share(self.false_negatives + self.false_positives, self.samples)
 
 
 def rates_table(parts: Mapping[str, Rates]) -> str:
-    """Format rates as a table in per cent, one line for each set of samples; NaN is "-".
+    """Format rates as a table of percentages, one line per set of samples; NaN prints as "-".
 
     Parameters
     ----------

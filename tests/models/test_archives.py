@@ -120,7 +120,7 @@ def test_a_directory_that_lies(model: Path, lie: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "reason"), [(5, "its end record is elsewhere"), (1 << 40, "1,099,511,627,776 members")]
+    ("count", "reason"), [(5, "its end record is in the wrong place"), (1 << 40, "1,099,511,627,776 members")]
 )
 def test_a_64_bit_directory_that_lies(model: Path, count: int, reason: str) -> None:
     raw = model.read_bytes()

@@ -1,4 +1,4 @@
-"""MatchingNet: a vote of the support samples, by their similarity."""
+"""MatchingNet: a vote of the fitted samples, weighted by their similarity."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from gpuprims.primitives.top_k import top_k
 @named_parameters
 @dataclass(eq=False, repr=False)  # scikit-learn has its own
 class MatchingNet(BySimilarity):
-    """Classify by a vote of all samples of the fit, each with the softmax of its similarity.
+    """Classify by a vote of the fitted samples, weighted by the softmax of their similarities.
 
     Parameters
     ----------
     metric : {"cosine", "l2", "dot"}, default "cosine"
         Cosines, negative squared distances, or inner products.
     scale : float or "auto", default "auto"
-        Factor of similarities in the softmax: larger ones give the nearest samples more of the vote. "auto" is 10 for
+        Factor of similarities in the softmax. The larger it is, the more the nearest samples weigh. "auto" is 10 for
         cosines, else 1.
     n_neighbors : int, optional
-        Only so many of the most similar samples vote. Default: all.
+        Number of most similar samples that vote. Default: all.
     backend, device : str or Device, optional
         Where to compute. Default: where the samples are, or the best device.
 
@@ -41,15 +41,15 @@ class MatchingNet(BySimilarity):
     ----------
     classes_ : ndarray of shape (n_classes,)
     support_ : ndarray of shape (n_samples, n_features)
-        The samples of the fit.
+        The fitted samples.
     support_codes_ : ndarray of shape (n_samples,)
-        The index of each one's class.
+        The index of each sample's class.
     n_features_in_ : int
 
     Notes
     -----
     O. Vinyals and others, "Matching networks for one shot learning", 2016, without the network: samples are embeddings.
-    A probability is a sum of the votes of a class: a reduction over the support, of a map of similarities.
+    The probability of a class is the sum of its votes: a reduction over the support of a map of similarities.
 
     Examples
     --------
@@ -94,9 +94,9 @@ class MatchingNet(BySimilarity):
         Raises
         ------
         ArgumentError
-            NaN or infinity in ``X``, or a single class.
+            ``X`` has NaN or infinity, or there is a single class.
         DeviceMismatchError
-            Samples on another device than the one asked for.
+            The samples are on another device than the one asked for.
         """
         self._validate_params()
         with unchanged_if_refused(self):

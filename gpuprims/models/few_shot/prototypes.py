@@ -43,8 +43,8 @@ class Prototypes(BySimilarity):
     Notes
     -----
     J. Snell, K. Swersky and R. Zemel, "Prototypical networks for few-shot learning", 2017, without the network: samples
-    are embeddings. The means are reductions over the samples; similarities are reductions over the features, and the
-    probabilities maps of them.
+    are embeddings. Means are reductions over samples, similarities are reductions over features, and probabilities are
+    maps of similarities.
 
     Examples
     --------
@@ -90,9 +90,9 @@ class Prototypes(BySimilarity):
         Raises
         ------
         ArgumentError
-            NaN or infinity in ``X``, a single class, negative weights, a class whose weights are all 0.
+            ``X`` has NaN or infinity, there is a single class, weights are negative, or those of a class are all 0.
         DeviceMismatchError
-            Samples on another device than the one asked for.
+            The samples are on another device than the one asked for.
         """
         self._validate_params()
         with unchanged_if_refused(self):

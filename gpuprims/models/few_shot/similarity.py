@@ -1,4 +1,4 @@
-"""Similarities of samples to a few rows, and what the classifiers by similarity share."""
+"""Similarities of samples to a few rows, and the base of classifiers that use them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BLOCK_BYTES = 256 << 20
 
 
 class Rows(NamedTuple):
-    """Rows on a device that samples are compared with, and their lengths, which cosines divide by."""
+    """Rows on a device to compare samples with, and their lengths for cosines."""
 
     array: Any  # of shape (rows, features)
     lengths: Any  # of shape (1, rows)
@@ -56,7 +56,7 @@ class BySimilarity(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimat
             for start in range(0, n, step):
                 block = self._class_scores(features.rows(start, min(start + step, n)), rows)
                 map_elements("z", block, out=found[start : start + step], device=device)
-        if not all_finite(found, device):  # as of samples with NaN or infinity
+        if not all_finite(found, device):  # for example from NaN or infinity in the samples
             dense_features_of(self, X, reset=False)
         if classes == 2:
             found = map_elements("b - a", found[:, 1:], found[:, :1], device=device)
@@ -71,7 +71,7 @@ class BySimilarity(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimat
 
 
 def rows_on(device: Device, rows: np.ndarray) -> Rows:
-    """Copy rows to a device, with their lengths; those of zeros count as 1, so that their cosines are 0."""
+    """Copy rows and their lengths to a device. Rows of zeros get length 1, so that their cosines are 0."""
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
     lengths[lengths == 0] = 1
     return Rows(device.asarray(rows), device.asarray(lengths.astype(rows.dtype).reshape(1, -1)))
@@ -100,5 +100,5 @@ def similarities(features: DenseFeatures, rows: Rows, metric: str, scale: float)
 
 
 def of_class(weight: Any, code: Any, number: Any) -> Any:
-    """Return the weight of a sample of a class, and 0 for others: a function of elements."""
+    """Return the weight of a sample in the class, and 0 for other samples: a function of elements."""
     return np.where(code == number, weight, 0)

@@ -146,8 +146,8 @@ class LogRegBatch(CheckedParameters, BaseEstimator):  # type: ignore[misc]  # sc
         Parameters
         ----------
         X : array_like of shape (n_problems, n_samples, n_features) or (n_samples, n_features)
-            The samples of each problem, or those that all problems share; with ``offsets`` the samples of all problems,
-            one after the other. On the host or a device.
+            The samples of each problem, or samples that all problems share; with ``offsets``, those of each problem one
+            after the other. On the host or a device.
         y : array_like of shape (n_problems, n_samples), (n_samples, n_problems) or (n_samples,)
             Labels 0 and 1, or bools: a row for each problem for samples of three dimensions, a column for each problem
             for shared samples, or labels that all problems share; with ``offsets`` those of all problems.

@@ -32,8 +32,8 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
     Parameters
     ----------
     backend, device : str or Device, optional
-        Where to compute, such as ``"cuda"`` or ``"opencl:cpu"``: two names, of which to pass one. Default: where the
-        samples are, or the best device.
+        Where to compute, such as ``"cuda"`` or ``"opencl:cpu"``. Pass one of the two, which mean the same. Default:
+        where the samples are, or the best device.
     penalty : {"elasticnet", "l1", "l2"} or None, default "elasticnet"
         "elasticnet" mixes squares and magnitudes by ``l1_ratio``, "l2" has squares and "l1" magnitudes alone, and None
         is no penalty.

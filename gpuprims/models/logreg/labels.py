@@ -153,7 +153,7 @@ def _kinds_by_python(objects: np.ndarray) -> tuple[list[str], np.ndarray] | None
 
 
 def _place_of_each(numbers: np.ndarray, count: int) -> np.ndarray:
-    """Return a place of each number below ``count``, all of which occur."""
+    """Return a place of each number below ``count``; every one occurs."""
     places, end = np.full(count, -1), 0
     while (places < 0).any():
         begin, end = end, min(4 * end + _SAMPLE, len(numbers))

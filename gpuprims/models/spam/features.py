@@ -17,23 +17,23 @@ from gpuprims.models.spam.hashing import checked_range, hash_counts
 
 _TOKENS = re.compile(r"\w+|[^\w\s]")
 _LONGEST = 16  # most characters of a run
-# Columns of a dense result. More columns are sparse, counted for some texts at a time.
+# Most columns of a dense result. Wider results are sparse; they are counted for so many texts at a time.
 _MOST_DENSE, _TEXTS_AT_ONCE = 4096, 512
 
 
 @dataclass(frozen=True)
 class TextOptions:
-    r"""What :func:`text_features` counts, beside words and marks.
+    r"""Features that :func:`text_features` counts besides words and punctuation marks.
 
     Parameters
     ----------
     word_pairs : bool, default False
         Count pairs of neighbouring words or marks too.
     characters : (int, int), optional
-        Count runs of so many characters too, from the least number to the largest, at most 16, in lower case and with
-        spaces at the ends of the text. Words that are new then share features with known ones.
+        Count runs of characters too. The pair is the length of the shortest and of the longest runs, at most 16. Texts
+        are in lower case, with a space at each end. New words then share features with known ones.
     unit_length : bool, default False
-        Scale each text's features to length 1, so that short texts are judged as firmly as long ones.
+        Scale each text's features to length 1, so that scores of short texts are as far from 0 as those of long ones.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class TextOptions:
             object.__setattr__(self, "characters", checked_range("spam: characters", self.characters, _LONGEST))
 
     def tokens(self, text: str) -> list[str]:
-        """Return everything in a text that is counted."""
+        """Return the tokens of a text, which :func:`text_features` counts."""
         words = words_and_marks(text)
         found = list(words)
         if self.word_pairs:
@@ -65,7 +65,7 @@ class TextOptions:
         if self.characters is not None:
             line = f" {' '.join(text.lower().split())} " if words else ""
             low, high = self.characters
-            # A mark that no text has keeps a run apart from the word of the same letters.
+            # A null character, which no text has, keeps a run apart from a word with the same letters.
             found += (
                 f"\0{line[at : at + size]}" for size in range(low, high + 1) for at in range(len(line) - size + 1)
             )
@@ -89,22 +89,22 @@ def words_and_marks(text: str) -> list[str]:
     ['free', '!', 'call', '08001234', '#8']
     """
     tokens = _TOKENS.findall(text.lower())
-    # Telephone numbers differ, but have equal lengths.
+    # Telephone numbers differ, but their lengths are equal.
     return [*tokens, *(f"#{len(token)}" for token in tokens if token.isdigit())]
 
 
 def text_features(
     texts: Sequence[str], n_features: int, *, options: TextOptions = PLAIN, device: str | Device | None = None
 ) -> Any:
-    """Return which hashed words and marks each text contains.
+    """Return a matrix of the hashed words and marks that each text contains.
 
     Parameters
     ----------
     texts : sequence of str
     n_features : int
-        Columns of the result.
+        Number of columns.
     options : TextOptions, optional
-        What else to count.
+        Further features to count.
     device : str or Device, optional
         Where to count. Default: the best device.
 

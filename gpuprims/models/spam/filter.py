@@ -19,7 +19,7 @@ from gpuprims.models.files import MODEL_ARRAYS, SPAM_ARRAY, model_arrays, model_
 from gpuprims.models.logreg import LogReg
 from gpuprims.models.spam.features import PLAIN, TextOptions, text_features
 
-# The kind of features in a file. A release with other features cannot use it.
+# The kind of features, as a file names it. A release with other features refuses the file.
 _KIND = "words, marks and lengths of numbers, clipped at 1"
 
 
@@ -42,25 +42,25 @@ def positive_probabilities(model: Any, samples: Any, positive: str) -> np.ndarra
 
 @dataclass(frozen=True)
 class SpamFilter:
-    """A trained filter, as :func:`gpuprims.models.train_filter` makes it.
+    """A trained spam filter; :func:`gpuprims.models.train_filter` returns one.
 
     Parameters
     ----------
     model : LogReg
-        A fitted classifier of two labels.
+        A fitted classifier with two labels.
     n_features : int
-        Columns that words are hashed to.
+        Number of columns that words are hashed to.
     threshold : float
-        A text is positive from this probability on.
+        Texts with this probability or more get the positive label.
     positive : str, default "spam"
         The positive label.
     device : str or Device, optional
         Where to count words. Default: the best device.
     options : TextOptions, optional
-        What the model counts beside words and marks.
+        Features to count besides words and punctuation marks.
     calibration : (float, float), optional
-        Slope and constant of calibrated probabilities: the log odds of the model are multiplied by the slope, then the
-        constant is added.
+        Slope and constant of the calibration: the model's log odds are multiplied by the slope, and the constant is
+        added.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class SpamFilter:
         check_threshold(self.threshold)
 
     def label(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the label of each text and its probability of being positive."""
+        """Return each text's label and its probability of being positive."""
         if not texts:
             return self.model.classes_[:0], np.zeros(0)
         features = text_features(texts, self.n_features, options=self.options, device=self.device)
@@ -94,12 +94,12 @@ class SpamFilter:
         return self.labels_from(probabilities), probabilities
 
     def probabilities(self, features: Any) -> np.ndarray:
-        """Return the probability of being positive of each row of :func:`text_features`, calibrated if asked for."""
+        """Return the probability that each row of :func:`text_features` is positive, calibrated if the filter is."""
         found = positive_probabilities(self.model, features, self.positive)
         return found if self.calibration is None else calibrated(found, self.calibration)
 
     def labels_from(self, probabilities: np.ndarray) -> np.ndarray:
-        """Return the labels for probabilities of the positive one."""
+        """Return the label for each probability of being positive."""
         refuse_masked("spam: probabilities", probabilities)
         (other,) = (name for name in self.model.classes_.tolist() if name != self.positive)
         return np.where(probabilities >= self.threshold, self.positive, other)
@@ -115,7 +115,7 @@ class SpamFilter:
         Raises
         ------
         ArgumentError
-            Another suffix, a file that cannot be written, or a model that is not a :class:`LogReg`.
+            The path has another suffix, the file cannot be written, or the model is not a :class:`LogReg`.
         """
         label = "SpamFilter.save"
         if not isinstance(self.model, LogReg):
@@ -140,14 +140,14 @@ class SpamFilter:
         ----------
         path : str or path
         threshold : float, optional
-            Replaces the saved one.
+            Replaces the saved threshold.
         device : str or Device, optional
             Where to compute. Default: the best device.
 
         Raises
         ------
         ModelFileError
-            No filter, a damaged file, features of another release, a directory, or a file that cannot be read.
+            The file is not a filter, is damaged, has another release's features, is a directory, or cannot be read.
         FileNotFoundError
             The file does not exist.
         """
@@ -165,7 +165,7 @@ class SpamFilter:
 
 
 def calibrated(probabilities: np.ndarray, calibration: tuple[float, float]) -> np.ndarray:
-    """Return probabilities whose log odds are multiplied by a slope, with a constant added.
+    """Multiply the log odds of probabilities by a slope, add a constant, and return the new probabilities.
 
     Source: J. Platt, "Probabilistic outputs for support vector machines", 1999.
     """
@@ -175,7 +175,7 @@ def calibrated(probabilities: np.ndarray, calibration: tuple[float, float]) -> n
 
 
 def log_odds(probabilities: np.ndarray) -> np.ndarray:
-    """Return the log odds of probabilities, finite also for 0 and 1."""
+    """Return the log odds of probabilities; those of 0 and 1 are finite, too."""
     smallest = np.finfo(np.float64).eps
     found: np.ndarray = logit(np.clip(probabilities, smallest, 1 - smallest))
     return found

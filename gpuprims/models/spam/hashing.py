@@ -55,13 +55,14 @@ def hash_counts(
     segments : array_like of int, optional
         Where each document begins in ``documents``, and where the last one ends: row offsets as in CSR.
     analyzer : callable, optional
-        Split a text into words. Default: as :class:`sklearn.feature_extraction.text.HashingVectorizer`; its
-        ``build_analyzer()`` and CountVectorizer's make others.
+        Function that splits a text into words. Default: the analyzer of
+        :class:`sklearn.feature_extraction.text.HashingVectorizer`. ``build_analyzer()`` of that class and of
+        CountVectorizer returns others.
     ngram_range : (int, int), default (1, 1)
-        The least and the largest number of neighbouring words that are counted together, from 1 to 16; an analyzer of
-        your own decides itself.
+        The least and the largest number of neighbouring words that are counted together, from 1 to 16. Not with
+        ``analyzer``, which returns n-grams itself.
     out : array of float32, optional
-        Where to write: of the result's shape, on the device of the word ids. By default a new array.
+        Array to write to, with the result's shape, on the device of the word ids. By default a new one.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -75,9 +76,9 @@ def hash_counts(
     Raises
     ------
     ArgumentError, ShapeError, DtypeError
-        Words that are neither texts nor integers, more than 2^30 counts, a range of lengths that is none.
+        Words are neither texts nor integers, there are more than 2^30 counts, or ``ngram_range`` is invalid.
     ArrayError, DeviceMismatchError, NoVariantError
-        As :func:`gpuprims.reduce`.
+        As for :func:`gpuprims.reduce`.
 
     Notes
     -----
@@ -141,7 +142,7 @@ def _checked_sizes(ngram_range: Any, analyzer: Any) -> range:
 
 
 def checked_range(label: str, given: Any, longest: int) -> tuple[int, int]:
-    """Return a least and a largest number, whole and in order; raise ArgumentError for others."""
+    """Return two whole numbers from 1 to ``longest``, in order; raise ArgumentError for anything else."""
     try:
         low, high = (operator.index(one) for one in given)
         fits = 1 <= low <= high <= longest
@@ -222,7 +223,7 @@ def _checked_ids(operands: Operands) -> Any:
 
 
 def _keys(operands: Operands, words: Any, rows: Segments, features: int, sizes: range, *, hashed: bool) -> Any:
-    """Return the index into the flat table of counts of each run of neighbouring words, -1 across documents.
+    """Return each run's index in the flat table of counts; -1 for runs of words of two documents.
 
     Runs of each of ``sizes`` come one after the other.
     """

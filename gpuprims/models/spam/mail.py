@@ -17,7 +17,7 @@ _LABEL = "mail"
 
 @dataclass(frozen=True)
 class Mail:
-    """Texts with a label each.
+    """Labelled texts.
 
     Parameters
     ----------
@@ -39,12 +39,12 @@ def read_mail(path: str | PathLike[str]) -> Mail:
     Returns
     -------
     Mail
-        Without spaces and tabs around labels and texts; tabs within a text stay.
+        Labels and texts are stripped of spaces and tabs at their ends; tabs within a text stay.
 
     Raises
     ------
     ArgumentError
-        A file that cannot be read, a line of another form, a third label, or only one label.
+        The file cannot be read, a line has another form, or there are not exactly two labels.
 
     Examples
     --------
@@ -108,12 +108,12 @@ def generated_mail(documents: int = 5000, *, spam_share: float = 0.37, seed: int
     Raises
     ------
     ArgumentError
-        Fewer than two documents, or a share that leaves no texts of one label.
+        There are fewer than two documents, or the share leaves a label without texts.
 
     Notes
     -----
-    Words follow Zipf's law: the k-th is drawn in proportion to 1/k, times a random factor that differs between spam and
-    ham.
+    Words follow Zipf's law: the probability of word k is proportional to 1/k, times a random factor that differs
+    between spam and ham.
 
     Examples
     --------

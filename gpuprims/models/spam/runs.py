@@ -1,4 +1,4 @@
-"""Several trainings of a spam filter, each on another split: mean and spread of time and error rates."""
+"""Several trainings of a spam filter, each with another split: mean and spread of times and error rates."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _RATES = ("true_positive_rate", "false_positive_rate", "error")
 
 @dataclass(frozen=True)
 class TrainingRuns:
-    """Trainings of a spam filter on several splits, as :func:`gpuprims.models.train_filter_runs` makes them.
+    """Trainings of a spam filter on several splits; :func:`gpuprims.models.train_filter_runs` returns them.
 
     Parameters
     ----------
     runs : tuple of Training
     first_seed : int
-        The seed of the first split; each next run has the next one.
+        The seed of the first split. Each further run uses the next seed.
     """
 
     runs: tuple[Training, ...]
@@ -48,12 +48,12 @@ class TrainingRuns:
         return self._folded(lambda column: np.std(column, ddof=1) if len(column) > 1 else np.nan)
 
     def to_csv(self, path: str | PathLike[str]) -> None:
-        """Write :meth:`rows` to a file of comma-separated values, with a line of names.
+        """Write :meth:`rows` to a CSV file with a header line.
 
         Raises
         ------
         ArgumentError
-            A file that cannot be written.
+            The file cannot be written.
         """
         rows = self.rows()
         try:
@@ -66,7 +66,7 @@ class TrainingRuns:
             raise ArgumentError(f"{_LABEL}: a CSV file that can be written; got {got}") from error
 
     def __str__(self) -> str:
-        """Return a table with the columns of the thesis' Figure 11, in per cent, with mean, spread and extremes."""
+        """Return a table of percentages with the columns of the thesis' Figure 11: mean, spread, least and most."""
         heads = ["", "train ms", *(f"{part} {name} %" for part in _PARTS for name in ("TPR", "FPR", "error"))]
         folds = {"mean": self.mean(), "spread": self.spread()}
         folds |= {"least": self._folded(np.min), "most": self._folded(np.max)}
@@ -107,13 +107,13 @@ def train_filter_runs(
     mail : Mail
         Texts of two labels.
     runs : int, default 30
-        How many times. One training more comes first and does not count, since it compiles.
+        Number of trainings. Another one before them compiles the kernels and does not count.
     seed : int, default 0
-        Seed of the first split; each next run has the next one.
+        Seed of the first split. Each further run uses the next seed.
     n_features, test_share, threshold, positive, device, estimator, options, calibrate
         As for :func:`gpuprims.models.train_filter`.
     callback : callable, optional
-        Called with the number of runs that have ended, from 0 on.
+        Called before each run, with the number of completed runs.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def train_filter_runs(
     Raises
     ------
     ArgumentError
-        No runs, or arguments that :func:`gpuprims.models.train_filter` refuses.
+        ``runs`` is less than 1, or :func:`gpuprims.models.train_filter` refuses an argument.
 
     Notes
     -----

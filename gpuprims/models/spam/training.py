@@ -74,15 +74,16 @@ def train_filter(
     Parameters
     ----------
     mail : Mail
-        Texts of two labels.
+        Texts with two labels.
     n_features : int, default 1024
-        Columns that words are hashed to.
+        Number of columns that words are hashed to.
     test_share : float, default 0.2
-        Share of the texts for the test, stratified by label.
+        Share of the texts to test on, stratified by label.
     seed : int, default 0
         Seed of the split and of the folds.
     threshold : float, optional
-        A text is positive from this probability on. Default: the threshold of least error in cross-validation.
+        Texts with this probability or more get the positive label. Default: the threshold with the fewest errors in
+        cross-validation.
     positive : str, default "spam"
         The positive label.
     device : str or Device, optional
@@ -90,10 +91,10 @@ def train_filter(
     estimator : classifier, optional
         With scikit-learn's interface and a parameter ``C``. Default: a :class:`LogReg`.
     options : TextOptions, optional
-        What to count beside words and marks: pairs of words, runs of characters; and whether features have unit length.
+        Features to count besides words and punctuation marks, and their scale.
     calibrate : bool, default False
-        Fit slope and constant of the log odds to the held-out probabilities of cross-validation, so that of the texts
-        with probability p a share p is positive.
+        Fit a slope and a constant of the log odds to the held-out probabilities of cross-validation. Of all texts with
+        probability p, about a share p is then positive.
 
     Returns
     -------
@@ -102,13 +103,13 @@ def train_filter(
     Raises
     ------
     ArgumentError
-        Labels without ``positive``, a share or threshold out of range, too few texts of a label.
+        No text has the label ``positive``, a share or threshold is out of range, or a label has too few texts.
 
     Notes
     -----
     :func:`gpuprims.models.spam.text_features` describes the features. Cross-validation with five folds of the training
-    texts chooses the ``C`` of least log loss among 0.3, 1, 3 and 10, a hundred times these for features of unit length,
-    and the threshold of least error among 0.05, 0.1, ..., 0.95.
+    texts chooses the ``C`` with the least log loss among 0.3, 1, 3 and 10 (for features of unit length, among a hundred
+    times these), and the threshold with the fewest errors among 0.05, 0.1, ..., 0.95.
 
     Examples
     --------
@@ -126,7 +127,7 @@ def train_filter(
 
 @dataclass(frozen=True)
 class Task:
-    """Texts and the settings of :func:`train_filter`, checked; several trainings may share the hashed texts."""
+    """Texts and the checked settings of :func:`train_filter`. Several trainings may share the hashed texts."""
 
     mail: Mail
     n_features: int
@@ -143,7 +144,7 @@ class Task:
             check_threshold(self.threshold)
 
     def hashed(self, seconds: dict[str, float]) -> Any:
-        """Return the features of all texts, and note how long that took."""
+        """Return the features of all texts, and record the time."""
         with _timed(seconds, "hashing"):
             return text_features(self.mail.texts, self.n_features, options=self.options, device=self.device)
 
@@ -199,7 +200,7 @@ def split(labels: np.ndarray, test_share: float, seed: int) -> dict[str, np.ndar
 def _chosen_strength(
     estimator: Any, samples: Any, labels: np.ndarray, positive: str, seed: int, strengths: Sequence[float]
 ) -> tuple[float, np.ndarray]:
-    """Return the C of least log loss, and out-of-fold probabilities of the positive label."""
+    """Return the C with the least log loss, and its out-of-fold probabilities of the positive label."""
     folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=seed)
     column = np.unique(labels).tolist().index(positive)
     tried = {}
@@ -212,13 +213,13 @@ def _chosen_strength(
 
 
 def _calibration(probabilities: np.ndarray, positive: np.ndarray) -> tuple[float, float]:
-    """Return slope and constant of the log odds under which the labels are most likely."""
+    """Return the slope and the constant of the log odds that make the labels most likely."""
     model = LogisticRegression(C=np.inf, max_iter=1000).fit(log_odds(probabilities).reshape(-1, 1), positive)
     return float(model.coef_[0, 0]), float(model.intercept_[0])
 
 
 def _least_error(positive: np.ndarray, probabilities: np.ndarray) -> float:
-    """Return the threshold of fewest errors; on a tie, the one nearest to 0.5."""
+    """Return the threshold with the fewest errors; of several, the one nearest to 0.5."""
     wrong = ((probabilities >= _THRESHOLDS[:, None]) != positive).sum(axis=1)
     return float(min(zip(wrong, abs(_THRESHOLDS - 0.5), _THRESHOLDS, strict=True))[2])
 
