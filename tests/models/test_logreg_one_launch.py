@@ -144,6 +144,26 @@ def test_newtons_method_of_several_classes(
     assert model.n_iter_ == len(model.loss_curve_) < 20
 
 
+@pytest.mark.usefixtures("no_lbfgs")
+@pytest.mark.parametrize("seed", range(4))
+def test_float32_of_every_scale_comes_near_the_optimum(device: gpuprims.Device, seed: int) -> None:
+    """L-BFGS ends 8 % above it; Newton's method in float64 leaves what rounding to float32 takes from the weights."""
+    if not reads_in_place(device):
+        pytest.skip("kernels that work in the host's memory")
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((300, 6))
+    y = np.argmax(X[:, :3] + rng.gumbel(size=(300, 3)), axis=1)
+    X = (X * [1e-8, 1e8, 1, 1e-4, 1e4, 1]).astype("f4")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = LogReg(device).fit(X, y)
+        exact = LogReg(device, tol=1e-9).fit(X.astype("f8"), y)
+    best, got = (loss_of_classes(X, y, one, np.ones(300), 1.0) for one in (exact, model))
+    assert got <= best * (1 + 1e-4)
+    assert got <= best * (1 + 1e-6) or model.stop_reason_ == "stalled"
+    assert model.coef_.dtype == np.float32
+
+
 @pytest.mark.parametrize("more", [0, 1])
 def test_more_products_are_left_to_lbfgs(
     device: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, more: int

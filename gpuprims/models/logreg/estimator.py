@@ -115,9 +115,9 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
 
     Notes
     -----
-    Fits compute in float32 for float32 samples and in float64 for all others. If float32 rounding stops "lbfgs" or
-    "newton-cholesky" early, as with features far from zero, the fit continues in float64. If the loss may still be more
-    than 1e-6 above the minimum, a ConvergenceWarning says so.
+    Fits compute in float32 for float32 samples (few ones of several classes on CPUs: in float64) and in float64 for all
+    others. If float32 rounding stops "lbfgs" or "newton-cholesky" early, as with features far from zero, the fit
+    continues in float64. If the loss may still be more than 1e-6 above the minimum, a ConvergenceWarning says so.
 
     Samples on a device, such as CuPy's, pyopencl's or torch's, stay there. Their scores, probabilities and predicted
     classes are on that device too, except for classes that it cannot store, such as strings. Weights are on the host.

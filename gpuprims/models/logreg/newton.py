@@ -67,8 +67,13 @@ def solve_in_two_precisions(
         return "max_iter"
     remaining = settings._replace(max_iter=settings.max_iter - monitor.n_iter)
     reason = fine(wide, np.where(np.isfinite(monitor.weights), monitor.weights, 0), remaining, monitor)
-    if reason in ("tolerance", "rounding"):
-        rounded = monitor.weights.astype(objective.dtype).astype(np.float64)
+    return reason_after_rounding(reason, wide, objective.dtype, monitor)
+
+
+def reason_after_rounding(reason: str, wide: Objective, dtype: np.dtype[Any], monitor: Monitor) -> str:
+    """Return why a fit in float64 ended, "stalled" if rounding its weights to the samples' dtype raises the loss."""
+    if reason in ("tolerance", "rounding") and dtype != np.float64:
+        rounded = monitor.weights.astype(dtype).astype(np.float64)
         before, after = (wide.loss_gradient(one)[0] for one in (monitor.weights, rounded))
         if not after <= before + _RELATIVE_GAP * abs(before):
             return "stalled"
