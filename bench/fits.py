@@ -60,6 +60,15 @@ def _fit(name: str, peer: calls.Fit, sizes: str, *, share: float = 1e-5, **param
     return Work(f"fit {name}", "fit", 0, calls.ours(**parameters), peer, optimum.check, optimum.expect, **how)
 
 
+def _mixed(solver: str) -> Work:
+    """Return fits with squares and magnitudes in equal shares."""
+    peer = calls.sklearns(solver="saga", l1_ratio=0.5, max_iter=1000)
+    optimum = calls.Optimum(peer, 1e-3, partial(calls.objective, l1_ratio=0.5))
+    how: dict[str, Any] = {"inputs": Samples(100), "sizes": "path", "limit": "", "library": "scikit-learn"}
+    call = calls.ours(solver=solver, l1_ratio=0.5)
+    return Work(f"fit by {solver}", "fit", 0, call, peer, optimum.check, optimum.expect, **how)
+
+
 def _path(name: str, l1_ratio: float) -> Work:
     peer = partial(calls.sklearns_path, l1_ratio=l1_ratio)
     optimum = calls.Optimum(peer, 1e-3, calls.of_path(l1_ratio))
@@ -93,6 +102,8 @@ FITS = (
     _fit("by minibatch", calls.sklearns_sgd, solver="minibatch", **{**_BY_EPOCHS, "share": 0.2}),
     _fit("by sgd", calls.sklearns_sgd, solver="sgd", **_BY_EPOCHS),
     _fit("by hogwild", calls.sklearns_sgd, solver="hogwild", **_BY_EPOCHS),
+    _mixed("newton-cd"),
+    _mixed("fista"),
     _fit("of int8 features", _LBFGS, "newton", share=1e-2, feature_dtype="int8"),
     _of_csr(),
     _path("squares", 0.0),

@@ -9,6 +9,7 @@ from sklearn import get_config
 from sklearn.utils._array_api import get_namespace
 
 from gpuprims.core.device import Device, device_of
+from gpuprims.core.interop import from_dlpack
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.expressions.masks import refuse_masked
 
@@ -25,12 +26,12 @@ def to_host(label: str, given: Any) -> Any:
     """Copy labels or weights to the host if they lie on a device; raise for masked arrays."""
     refuse_masked(f"{label}: labels and weights", given)
     operands = device_operands(label, given)
-    return host_array(given) if operands is None else operands.driver.to_host(operands.natives[0])
+    return host_array(label, given) if operands is None else operands.driver.to_host(operands.natives[0])
 
 
-def host_array(array: Any) -> Any:
+def host_array(label: str, array: Any) -> Any:
     """Convert a host array of another library, such as torch's, to NumPy's; return anything else as it is."""
-    return np.asarray(array) if _of_another_library(array) else array
+    return from_dlpack(label, array) if _of_another_library(array) else array
 
 
 def like_samples(X: Any, result: Any) -> Any:

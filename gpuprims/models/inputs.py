@@ -48,7 +48,7 @@ def features_of(
     if on_device is not None:
         array = _checked_on_device(model, on_device, reset=reset, finite=finite)
         return on_device.instead(array), DenseFeatures(on_device.device, array)
-    X, device = host_array(X), pick_device(None, asked)
+    X, device = host_array(label, X), pick_device(None, asked)
     if issparse(X):
         _check_matrix(label, X)
     checked = X if _needs_no_checks(model, X, reset=reset) else _checked_on_host(model, X, reset=reset)

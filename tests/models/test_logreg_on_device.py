@@ -100,6 +100,20 @@ def test_a_score_by_torchs_labels(device: gpuprims.Device, cancer: Data) -> None
     assert model.score(torch.tensor(X), torch.tensor(y), torch.ones(len(y))) == model.score(X, y)
 
 
+def test_tensors_with_gradients_are_read_without(device: gpuprims.Device, cancer: Data) -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    X, y = cancer[0][:, :4].astype(np.float32), cancer[1]
+    weights = np.linspace(0, 1, len(y))
+    tensors = (torch.tensor(X, requires_grad=True), torch.tensor(y), torch.tensor(weights, requires_grad=True))
+    model, peer = (
+        fit(device, tensors[0], tensors[1], sample_weight=tensors[2]),
+        fit(device, X, y, sample_weight=weights),
+    )
+    np.testing.assert_array_equal(model.coef_, peer.coef_)
+    np.testing.assert_array_equal(model.predict_proba(tensors[0]), peer.predict_proba(X))
+    assert model.score(*tensors) == peer.score(X, y, weights)
+
+
 def test_samples_on_a_device_are_checked(device: gpuprims.Device, cancer: Data) -> None:
     if device.backend == "reference":
         pytest.skip("its arrays are NumPy's, which scikit-learn checks")

@@ -123,7 +123,7 @@ class Latent(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CheckedParameter
         operands = device_operands(label, X, asked)
         if operands is None:
             with OwnErrors(label):
-                checked = check_array(host_array(X), dtype=dtype, order="C")
+                checked = check_array(host_array(label, X), dtype=dtype, order="C")
             operands = as_operands(label, (checked,), pick_device(None, asked))
         device = operands.device
         array = device.asarray(operands.natives[0]) if operands.on_host else operands.natives[0]
