@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,16 @@ _KNUTH = np.uint64(2654435761)  # near 2^32 over the golden ratio
 
 
 def drawn_mail(label: str, documents: int, spam_share: float, seed: int) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Return whether each document is spam, and the numbers of its words.
+    """Return a mask of the spam among the documents, and the numbers of each one's words.
 
-    Words follow Zipf's law: the k-th is drawn in proportion to 1/k, times a random factor that differs between spam and
-    ham. Raise ArgumentError unless there are documents of both.
+    Words follow Zipf's law: the probability of word k is proportional to 1/k, times a random factor that differs
+    between spam and ham. Raise ArgumentError unless there are documents of both.
     """
+    if not (isinstance(documents, Integral) and isinstance(spam_share, Real)):
+        got = f"{quoted(documents)} and {quoted(spam_share)}"
+        raise ArgumentError(f"{label}: a number of documents and a share of spam; got {got}")
+    if not isinstance(seed, Integral) or seed < 0:
+        raise ArgumentError(f"{label}: seed= a whole number from 0 on; got {quoted(seed)}")
     spam = round(documents * spam_share)
     if not 0 < spam < documents:
         raise ArgumentError(f"{label}: documents of both labels; got {spam} spam of {documents}")

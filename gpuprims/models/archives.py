@@ -26,7 +26,7 @@ from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
 
-from gpuprims.errors import ArgumentError, GpuprimsError, ModelFileError, shortened
+from gpuprims.errors import ArgumentError, GpuprimsError, ModelFileError, quoted, shortened
 
 _SUFFIX = ".npz"
 # Limits of an archive's directory: members and bytes. A model has 5 members in about 400 bytes.
@@ -51,10 +51,10 @@ _DAMAGE = (BadZipFile, OSError, EOFError, ValueError, KeyError, TypeError, Overf
 
 def checked_model_path(label: str, path: str | PathLike[str]) -> Path:
     """Return a model's path; raise ArgumentError unless it ends in ``.npz``, which ``load`` requires."""
-    target = Path(path)
-    if target.suffix != _SUFFIX:
-        raise ArgumentError(f"{label}: a path that ends in {_SUFFIX}; got {str(path)!r}")
-    return target
+    named = isinstance(path, str | PathLike)
+    if not named or Path(path).suffix != _SUFFIX:
+        raise ArgumentError(f"{label}: a path that ends in {_SUFFIX}; got {quoted(str(path) if named else path)}")
+    return Path(path)
 
 
 def write_archive(label: str, path: str | PathLike[str], arrays: Mapping[str, np.ndarray]) -> None:

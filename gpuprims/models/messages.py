@@ -17,6 +17,7 @@ class _Sentence(NamedTuple):
 
 _RESHAPE = "Reshape your data: X.reshape(1, -1) for one sample, X.reshape(-1, 1) for one feature"
 _IN_ORDER = "X[list(model.feature_names_in_)]"
+_BY_FEATURES = r"pass an array of samples by features: each \1"
 _REAL = "Complex data not supported: pass X.real, or both parts as features"
 # Sentences by the rules that they are about.
 _RULES: dict[str, tuple[_Sentence, ...]] = {
@@ -45,6 +46,9 @@ _RULES: dict[str, tuple[_Sentence, ...]] = {
     "sample_weight= with a positive sum": (_Sentence("one non-zero number", "zeros alone"),),
     "class_weight= for classes of y": (_Sentence("The classes, (.*), are not in class_weight", r"none for \1"),),
     "cv= of at most as many folds as samples of a class": (_Sentence(r"n_splits=(\d+) cannot be", r"\1"),),
+    "groups of the samples for this cv=": (
+        _Sentence("'groups' parameter should not be None", "none", "fit(X, y, groups=groups) with metadata routing"),
+    ),
     "validation_fraction= with a sample of each class": (
         _Sentence(r"(?:test|train)_size = (\d+) should be .*classes = (\d+)", r"\1 for \2 classes"),
     ),
@@ -72,7 +76,7 @@ _RULES: dict[str, tuple[_Sentence, ...]] = {
     "X that is an array": (_Sentence(r"np\.matrix is not supported", "np.matrix", "pass np.asarray(X)"),),
     "features that are numbers": (
         _Sentence("could not convert string to float: (.*)", r"\1", "encode texts as numbers"),
-        _Sentence("(argument must be a string or a real number), not '(.*)'", r"\2: each \1"),
+        _Sentence("(argument must be a string or a real number), not '(.*)'", r"a \2", _BY_FEATURES),
         _Sentence("setting an array element with a sequence", "other objects", "collect() a LazyFrame"),
     ),
     "dense features": (_Sentence("Sparse data was passed", "a sparse matrix", "pass X.toarray()"),),

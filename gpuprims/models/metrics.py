@@ -69,6 +69,8 @@ class Rates:
             raise ShapeError(f"{_LABEL}: a prediction for each label; got shapes {truth.shape} and {guess.shape}")
         if not truth.size:
             raise ArgumentError(f"{_LABEL}: at least one sample; got none")
+        if not isinstance(positive, Hashable):
+            raise ArgumentError(f"{_LABEL}: positive= a label; got {quoted(positive)}")
         known = {positive, *truth.tolist(), *guess.tolist()}
         if len(known) > 2:
             others = sorted(map(repr, known - {positive}))

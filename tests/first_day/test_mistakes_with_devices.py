@@ -135,7 +135,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "X a dictionary": (
         lambda: LogReg().fit({"a": 1}, [0]), errors.DtypeError,
-        ("features that are numbers", "float() argument must be", "pass an array of samples"),
+        ("features that are numbers", "a dict", "pass an array of samples by features: each argument must"),
     ),
     "plan by a wrong keyword of segments": (
         lambda: gpuprims.plan("reduce", X, segment=[0, 3]), errors.UnknownKeywordError,

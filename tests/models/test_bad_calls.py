@@ -11,9 +11,21 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.model_selection import GroupKFold
 
 from gpuprims.errors import GpuprimsError
-from gpuprims.models import PCA, LogReg, LogRegBatch, LogRegCV, MatchingNet, Prototypes
+from gpuprims.models import (
+    PCA,
+    LogReg,
+    LogRegBatch,
+    LogRegCV,
+    MatchingNet,
+    Prototypes,
+    Rates,
+    SpamFilter,
+    generated_mail,
+    train_filter,
+)  # fmt: skip
 
 X = np.random.default_rng(20261127).standard_normal((60, 4))
 Y = np.arange(60) % 2
@@ -177,3 +189,32 @@ def test_batches_refuse_samples_that_are_not_finite() -> None:
             refused(lambda method=method, given=given: method(given), "finite features")  # type: ignore[misc]
     model.coef_[2] = np.nan  # as of a problem without a fit
     assert not model.predict(problems)[2].any()
+
+
+MAIL = generated_mail(100)
+SPAM: dict[str, tuple[Callable[[], object], str]] = {
+    "documents": (lambda: generated_mail("many"), "mail: a number of documents and a share of spam; got 'many'"),
+    "seed of mail": (lambda: generated_mail(10, seed=-1), "mail: seed= a whole number from 0 on; got -1"),
+    "threshold": (lambda: train_filter(MAIL, threshold="half"), "spam: a threshold from 0 to 1; got 'half'"),
+    "seed": (lambda: train_filter(MAIL, seed="a"), r"spam: a seed from 0 to 2\^32 - 1; got 'a'"),
+    "share": (lambda: train_filter(MAIL, test_share="a"), "spam: a test share from 0 to 1.*; got 'a' of 100"),
+    "options": (lambda: train_filter(MAIL, options={"word_pairs": True}), "spam: options= a TextOptions; got {'word_"),
+    "estimator": (lambda: train_filter(MAIL, estimator=PCA(2)), "spam: estimator= a classifier with a parameter C"),
+    "mail": (lambda: train_filter(["text"]), r"spam: mail, a Mail of labels and texts; got \['text'\]"),
+    "model": (
+        lambda: SpamFilter(LogReg("reference").fit(X, Y), 4, 0.5),
+        "spam: a model of the label 'spam' and one other; got 0 and 1",
+    ),
+    "no fit": (lambda: SpamFilter(LogReg(), 4, 0.5), "and one other; got none, as it is not fitted"),
+    "path": (lambda: LogReg("reference").fit(X, Y).save(3), r"LogReg.save: a path that ends in \.npz; got 3"),
+    "positive": (lambda: Rates.of([1], [1], positive=[1]), r"rates: positive= a label; got \[1\]"),
+    "groups": (
+        lambda: LogRegCV("reference", cv=GroupKFold(3)).fit(X, Y),
+        "LogRegCV: groups of the samples for this cv=; got none",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SPAM)
+def test_wrong_arguments_of_filters_and_files(name: str) -> None:
+    refused(*SPAM[name])

@@ -13,6 +13,7 @@ import model_files as made
 import numpy as np
 import pytest
 from model_files import refused
+from sklearn.linear_model import LogisticRegression
 
 from gpuprims import errors
 from gpuprims.errors import ArgumentError, ModelFileError
@@ -226,8 +227,8 @@ def test_weights_that_would_not_be_read_are_not_written(tmp_path: Path) -> None:
 
 
 def test_a_filter_of_another_classifier_is_not_written(tmp_path: Path) -> None:
-    made_filter = SpamFilter(object(), 16, 0.5)
-    with pytest.raises(ArgumentError, match="a filter whose model is a LogReg; got a object"):
+    made_filter = SpamFilter(LogisticRegression().fit(np.eye(2), ["spam", "ham"]), 2, 0.5)
+    with pytest.raises(ArgumentError, match="a filter whose model is a LogReg; got a LogisticRegression"):
         made_filter.save(tmp_path / "filter.npz")
     assert not list(tmp_path.iterdir())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from numbers import Real
 from os import PathLike
 from typing import Any, Self
 
@@ -12,7 +13,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from gpuprims.core.device import Device
-from gpuprims.errors import ArgumentError
+from gpuprims.errors import ArgumentError, quoted
 from gpuprims.expressions.masks import refuse_masked
 from gpuprims.models.archives import Archive, open_archive, write_archive
 from gpuprims.models.files import MODEL_ARRAYS, SPAM_ARRAY, model_arrays, model_of
@@ -84,6 +85,10 @@ class SpamFilter:
 
     def __post_init__(self) -> None:
         check_threshold(self.threshold)
+        names = np.asarray(getattr(self.model, "classes_", [])).tolist()
+        if len(names) != 2 or self.positive not in names:
+            got = " and ".join(map(repr, names[:3])) or "none, as it is not fitted"
+            raise ArgumentError(f"spam: a model of the label {quoted(self.positive)} and one other; got {got}")
 
     def label(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Return each text's label and its probability of being positive."""
@@ -183,8 +188,8 @@ def log_odds(probabilities: np.ndarray) -> np.ndarray:
 
 def check_threshold(threshold: float) -> None:
     """Raise ArgumentError unless a threshold is a probability."""
-    if not 0 <= threshold <= 1:
-        raise ArgumentError(f"spam: a threshold from 0 to 1; got {threshold}")
+    if not isinstance(threshold, Real) or not 0 <= threshold <= 1:
+        raise ArgumentError(f"spam: a threshold from 0 to 1; got {quoted(threshold)}")
 
 
 def _settings(archive: Archive) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from numbers import Integral
 from time import perf_counter
 from typing import Any
 
@@ -139,6 +140,17 @@ class Task:
     calibrate: bool
 
     def __post_init__(self) -> None:
+        rules = {
+            "mail, a Mail of labels and texts": (self.mail, isinstance(self.mail, Mail)),
+            "options= a TextOptions": (self.options, isinstance(self.options, TextOptions)),
+            "estimator= a classifier with a parameter C": (
+                self.estimator,
+                self.estimator is None or "C" in getattr(self.estimator, "get_params", dict)(),
+            ),
+        }
+        for rule, (given, holds) in rules.items():
+            if not holds:
+                raise ArgumentError(f"{_LABEL}: {rule}; got {quoted(given)}")
         _check_labels(self.mail, self.positive)
         if self.threshold is not None:
             check_threshold(self.threshold)
@@ -183,10 +195,10 @@ def _check_labels(mail: Mail, positive: str) -> None:
 
 def split(labels: np.ndarray, test_share: float, seed: int) -> dict[str, np.ndarray]:
     """Return the indices of the training and test texts."""
-    if not 0 <= seed < 2**32:
-        raise ArgumentError(f"{_LABEL}: a seed from 0 to 2^32 - 1; got {seed}")
+    if not isinstance(seed, Integral) or not 0 <= seed < 2**32:
+        raise ArgumentError(f"{_LABEL}: a seed from 0 to 2^32 - 1; got {quoted(seed)}")
     rule = f"a test share from 0 to 1 that takes texts of both labels and leaves {_FOLDS} of each for training"
-    refusal = ArgumentError(f"{_LABEL}: {rule}; got {test_share} of {len(labels)}")
+    refusal = ArgumentError(f"{_LABEL}: {rule}; got {quoted(test_share)} of {len(labels)}")
     places = np.arange(len(labels))
     try:
         train, test = train_test_split(places, test_size=float(test_share), random_state=seed, stratify=labels)
