@@ -203,8 +203,8 @@ def test_lists_of_others_become_arrays() -> None:
         ["a\0", "a"],
     ):
         assert encoding.encoded_texts(labels) is None
-    with pytest.raises(ValueError, match="LogReg: a label for each sample; got 3 for 4 samples"):
-        LogReg("reference").fit(np.eye(4), ["a", "b", "a"])
+    with pytest.raises(ValueError, match="LogReg: a label for each sample; got 8 for 9 samples"):
+        LogReg("reference").fit(np.eye(9), ["a", "b"] * 4)
     with pytest.raises(ValueError, match="at least two classes; got one class, 'a'"):
         LogReg("reference").fit(np.eye(4), ["a"] * 4)
     with pytest.warns(UserWarning, match="number of unique classes"):
