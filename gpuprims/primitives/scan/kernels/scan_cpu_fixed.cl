@@ -15,7 +15,9 @@
 #define RUNS (ITEMS / RUN) /* of a tile */
 #define ABREAST 8           /* runs that are scanned at the same time, because each addition of a run waits for the last one */
 #define EACH_RUN _Pragma("unroll") for (int run = 0; run < ABREAST; run++)
-#define EACH_OF_RUN _Pragma("clang loop unroll(disable)") for (int k = 0; k < RUN; k++)
+/* Places of a run in its tile. Intel's compiler makes gathers of places from 0 on, which become at * RUN | k
+ * (rows: cpu_fixed). */
+#define EACH_FROM(from) _Pragma("clang loop unroll(disable)") for (i64 k = from; k < (from) + RUN; k++)
 /* Loops that fold one element after the other: Intel's compiler would fold every other one by itself. */
 #define IN_ORDER _Pragma("clang loop vectorize(disable) interleave(disable)")
 /* An element of any level. */
@@ -40,8 +42,9 @@ void scan_cpu_fixed(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout
 
     for (task_t task = gp_task_at(get_group_id(0) * share, tiles); task.at < end; task = gp_task_after(task, step, tiles)) {
         const i64 o = task.o, base = task.tile * ITEMS, last = min(base + ITEMS, n);
-        const int runs = (int)((last - base + RUN - 1) / RUN), inclusive = INCLUSIVE && level < 0;
-        int at = 0;
+        const i64 runs = (last - base + RUN - 1) / RUN;
+        const int inclusive = INCLUSIVE && level < 0;
+        i64 at = 0; /* an int hides from PoCL that step 4 takes neighbours (rows: cpu_fixed) */
 
         /* 1. Scan each run by itself, or fold it. */
         while (at < runs) {
@@ -82,18 +85,18 @@ void scan_cpu_fixed(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout
 
         /* 2. Fold all runs of a whole tile, neighbours first; an aggregate of fewer elements is never read. */
         if (folds) {
-            for (int count = runs / 2; count > 0; count /= 2)
-                for (int k = 0; k < count; k++) SET_VALUE(ends, [k], OP(VALUE(ends, [2 * k]), VALUE(ends, [2 * k + 1])));
+            for (i64 count = runs / 2; count > 0; count /= 2)
+                for (i64 k = 0; k < count; k++) SET_VALUE(ends, [k], OP(VALUE(ends, [2 * k]), VALUE(ends, [2 * k + 1])));
             gp_keep(partials, totals + task.at, VALUE(ends, [0]));
             continue;
         }
 
         /* 3. Scan the folds of runs: those of each second half of 2, 4, 8, ... runs follow the first half's. */
-        for (int half_of = 1; half_of < runs; half_of *= 2)
-            for (int place = half_of; place < runs; place += 2 * half_of) {
+        for (i64 half_of = 1; half_of < runs; half_of *= 2)
+            for (i64 place = half_of; place < runs; place += 2 * half_of) {
                 const value_t earlier = VALUE(ends, [place - 1]);
-                const int stop = min(place + half_of, runs);
-                for (int k = place; k < stop; k++) SET_VALUE(ends, [k], OP(earlier, VALUE(ends, [k])));
+                const i64 stop = min(place + half_of, runs);
+                for (i64 k = place; k < stop; k++) SET_VALUE(ends, [k], OP(earlier, VALUE(ends, [k])));
             }
 
         /* 4. Fold in what lies before, and store. */
@@ -103,10 +106,11 @@ void scan_cpu_fixed(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout
             const value_t before = OP(earlier, at ? VALUE(ends, [at ? at - 1 : 0]) : IDENTITY);
             if (level < 0 && first + RUN <= last && IN_ONE_ROW(first, first + RUN)) {
                 const row_t row = ROW(o, first);
-                EACH_OF_RUN
+                const i64 from = at * RUN;
+                EACH_FROM(from)
                 {
-                    const value_t own = OP(before, VALUE(scanned, [at * RUN + k]));
-                    STORE_ROW(row, first + k, INCLUSIVE || k ? own : before);
+                    const value_t own = OP(before, VALUE(scanned, [k]));
+                    STORE_ROW(row, base + k, INCLUSIVE || k > from ? own : before);
                 }
                 continue;
             }
