@@ -39,6 +39,22 @@
         FOLD_FIRST(from, to, FIRST_1(E))                                                                               \
     }
 
+#if COMMUTATIVE
+/* Fold `count` outputs of n elements each, FEW at most, and store: each lane has one of each output. Loops over a constant number
+ * of outputs have no rest (rows: cpu_fixed-short). */
+DEVICE void gp_fold_few(INPUTS, OUTPUTS, const layout_t layout, const i64 o, const int n, const int count)
+{
+    VALUES(few, [FEW * ABREAST]);
+    for (int lane = 0; lane < n; lane++) EACH_ABREAST SET_VALUE(few, [lane * ABREAST + k], MAP(o + k, lane));
+    for (int half_of = HALF_BELOW(n), left = n; half_of > 0; left = half_of, half_of /= 2)
+        for (int lane = half_of; lane < left; lane++)
+            EACH_ABREAST
+            SET_VALUE(few, [(lane - half_of) * ABREAST + k],
+                      OP(VALUE(few, [(lane - half_of) * ABREAST + k]), VALUE(few, [lane * ABREAST + k])));
+    EACH_ABREAST STORE(o + k, 0, n ? VALUE(few, [k]) : IDENTITY);
+}
+#endif
+
 __kernel WORK_GROUP(1)
 void reduce_cpu_fixed(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 outputs,
                       const i64 n, const i64 parts, const i64 shift)
@@ -47,22 +63,13 @@ void reduce_cpu_fixed(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counter
 #if COMMUTATIVE
     VALUES(lanes, [TREE_LANES]);
 
-    /* 0. Fold outputs of few elements: each lane has one of each output. */
+    /* 0. Fold outputs of few elements, several at a time. */
     if (n <= FEW) {
         const i64 share = (outputs + get_num_groups(0) - 1) / get_num_groups(0);
         const i64 end = min((i64)(get_group_id(0) + 1) * share, outputs);
-        VALUES(few, [FEW * ABREAST]);
-        for (i64 o = get_group_id(0) * share; o < end; o += ABREAST) {
-            const int count = (int)min(end - o, (i64)ABREAST), have = (int)n;
-            for (int lane = 0; lane < have; lane++)
-                EACH_ABREAST SET_VALUE(few, [lane * ABREAST + k], MAP(o + k, lane));
-            for (int half_of = HALF_BELOW(have), left = have; half_of > 0; left = half_of, half_of /= 2)
-                for (int lane = half_of; lane < left; lane++)
-                    EACH_ABREAST
-                    SET_VALUE(few, [(lane - half_of) * ABREAST + k],
-                              OP(VALUE(few, [(lane - half_of) * ABREAST + k]), VALUE(few, [lane * ABREAST + k])));
-            EACH_ABREAST STORE(o + k, 0, n ? VALUE(few, [k]) : IDENTITY);
-        }
+        i64 o = get_group_id(0) * share;
+        for (; o + ABREAST <= end; o += ABREAST) gp_fold_few(INPUT_NAMES, OUTPUT_NAMES, layout, o, (int)n, ABREAST);
+        if (o < end) gp_fold_few(INPUT_NAMES, OUTPUT_NAMES, layout, o, (int)n, (int)(end - o));
         return;
     }
 #endif
