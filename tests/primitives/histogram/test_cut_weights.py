@@ -11,7 +11,7 @@ from kernel_cases import as_it_stands, need_cpu
 import gpuprims
 
 # Spreads of exponents around the widest that can be cut, for a part of up to 2^7 and of up to 2^12 weights.
-WIDEST = {(np.float32, 100): 106 - 24 - 2 * 7, (np.float32, 4000): 106 - 24 - 2 * 12}
+WIDEST: dict[tuple[Any, int], int] = {(np.float32, 100): 106 - 24 - 2 * 7, (np.float32, 4000): 106 - 24 - 2 * 12}
 WIDEST |= {(np.float64, 100): 106 - 53 - 2 * 7, (np.float64, 4000): 106 - 53 - 2 * 12}
 
 
