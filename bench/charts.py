@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .convergence_chart import convergence
-from .drawing import COLOURS, LIMIT, MARKERS, OURS, PEER, WRONG, Report, add_legend, add_title, new_figure
+from .drawing import COLOURS, LIMIT, MARKERS, OURS, PEER, WRONG, Report, add_legend, add_title, new_figure, plain_log
 from .tables import OVERVIEW, Line, Row, largest
 from .thesis_charts import figure_8, figure_9, figure_10, figure_12, figure_13, threads
 
@@ -147,7 +147,9 @@ def rungs(report: Report) -> Any:
     for place, name in enumerate(names):
         items, rate = best[name]
         with_items = "" if name == "NumPy" else f", {items} work-item{'s' if items > 1 else ''}"
-        axes.text(rate, place, f" {rate:,.0f}{with_items}", va="center", fontsize=7.5)
+        theirs = _ARTICLES_RUNGS.get(name, 0)
+        free = theirs if rate < theirs < 8 * rate else rate  # beyond the article's mark if that is near
+        axes.text(free, place, f"   {rate:,.0f}{with_items}", va="center", fontsize=7.5)
     said = [(_ARTICLES_RUNGS[name], place) for place, name in enumerate(names) if name in _ARTICLES_RUNGS]
     if said:
         label = "the article's GPU, a Radeon R7 M360: fewer than 500, 1,151 and 70,000"
@@ -188,7 +190,7 @@ def two_kernels(report: Report) -> Any:
         "NumPy": f"NumPy (article's CPU:\n{_NET_GAINS['NumPy']} x its GPU's time)",
     }
     axes.set_yticks([place + 0.2 for place in range(len(names))], [said.get(name, name) for name in names])
-    axes.set_xscale("log")
+    plain_log(axes, "x")
     axes.margins(x=0.15)
     axes.set_xlabel("us of a loss and gradient (device's time), samples transposed once")
     add_title(figure, "Two kernels, as for .NET: each adds to the one below what its name says", report, "two kernels")

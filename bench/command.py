@@ -109,9 +109,13 @@ def _measured(chosen: argparse.Namespace, old: results.Report | None) -> tuple[i
             show(f"interrupted; measured so far: {written}")
         raise KeyboardInterrupt  # pytest turned it into a status
     if plugin.unknown:
-        names = [work.name for work in WORKS]
-        got = f"{quoted(plugin.unknown[0])}{did_you_mean(plugin.unknown[0], names)}"
-        raise ArgumentError(f"bench: --cases with parts of a case's name, such as {', '.join(names[:6])}; got {got}")
+        from .test_articles import SERIES
+
+        firsts = {work.primitive: work.name for work in reversed(WORKS)}  # a name for each primitive
+        such = "; ".join([*list(reversed(firsts.values()))[:4], "articles, ladder"])
+        known = [work.name for work in WORKS] + [f"articles, {name}" for name in SERIES]
+        got = f"{quoted(plugin.unknown[0])}{did_you_mean(plugin.unknown[0], known)}"
+        raise ArgumentError(f"bench: --cases with parts of a case's name, such as {such}; got {got}")
     _print(session.report)
     if plugin.failures:
         show("", f"failed: {len(plugin.failures)}", *plugin.failures)

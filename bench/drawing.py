@@ -30,6 +30,17 @@ def new_figure(width: float, height: float) -> Any:
     return Figure(figsize=(width, height), layout="constrained")
 
 
+def plain_log(axes: Any, axis: str) -> None:
+    """Scale an axis by logarithms, with ticks at 1, 2 and 5 of each power of ten, written without powers."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    axes.set(**{f"{axis}scale": "log"})
+    where = getattr(axes, f"{axis}axis")
+    where.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    where.set_major_formatter(StrMethodFormatter("{x:,g}"))
+    where.set_minor_formatter(NullFormatter())
+
+
 def on(report: Report, series: str | None = None) -> str:
     """Say on what and when a report was measured, or one of its series, which may be newer."""
     device = report["device"]

@@ -81,28 +81,15 @@ def write_page(report: Report, folder: Path) -> str:
 
 def html(report: Report, drawn: dict[str, bytes]) -> str:
     """Return the page."""
-    device, lines = report["device"], lines_of(report)
-    cache = device.get("cache")
-    rows = [cells(line, cache) for line in lines]
-    every = [_row_cells(row, cache) for row in report["rows"]]
-    words = said(report)
+    device, words = report["device"], said(report)
     title = f"gpuprims on {device['name']}, {device['backend']}"
     parts = [
         f"<h1>{escape(title)}</h1>",
         _list(_about(report)),
-        "<h2>Targets</h2>",
-        _targets(report),
+        *_targets(report),
         *(_picture(file, drawn[file], words.get(file.partition(".")[0], "")) for file in _TITLES if file in drawn),
         _figure_11(report),
-        "<h2>Every case</h2>",
-        "<p>Speed counts the bytes that the work must move, by the device's own clock, of calls one after the other;"
-        " <i>waited for</i> is one call and the wait for it. The last column is the speed of gpuprims relative to the"
-        " best peer: by the device's clock, or by the whole call if the peer has no device time.</p>",
-        _legend(row[HEADINGS.index("of the limit")] for row in rows),
-        _table(HEADINGS, rows),
-        "<h2>Every row</h2>",
-        _legend(row[_ROW_HEADINGS.index("of the limit")] for row in every),
-        _table(_ROW_HEADINGS, every),
+        *_every(report),
         _absent(report),
     ]
     head = '<!doctype html><html lang="en"><meta charset="utf-8">'
@@ -125,13 +112,36 @@ def _about(report: Report) -> Iterable[tuple[str, str]]:
         yield f"memory, {name}", f"{limit['bytes_per_s'] / 1e9:,.1f} GB/s by {limit['by']} (GB/s: {everyone})"
 
 
-def _targets(report: Report) -> str:
+def _targets(report: Report) -> Iterable[str]:
+    if not report["rows"]:  # figures of the articles alone have no targets
+        return
+    yield "<h2>Targets</h2>"
     rows = target_cells(report)
     if not rows:
-        return "<p>No target of this device was measured.</p>"
+        yield "<p>No target of this device was measured.</p>"
+        return
     words = [row[-1] for row in rows]
     counted = ", ".join(f"{words.count(word)} {word}" for word in ("reached", "missed"))
-    return f"<p>{counted}.</p>" + _table(TARGET_HEADINGS, rows)
+    yield f"<p>{counted}.</p>" + _table(TARGET_HEADINGS, rows)
+
+
+def _every(report: Report) -> Iterable[str]:
+    if not report["rows"]:
+        return
+    cache = report["device"].get("cache")
+    rows = [cells(line, cache) for line in lines_of(report)]
+    yield "<h2>Every case</h2>"
+    yield (
+        "<p>Speed counts the bytes that the work must move, by the device's own clock, of calls one after the other;"
+        " <i>waited for</i> is one call and the wait for it. The last column is the speed of gpuprims relative to the"
+        " best peer: by the device's clock, or by the whole call if the peer has no device time.</p>"
+    )
+    yield _legend(row[HEADINGS.index("of the limit")] for row in rows)
+    yield _table(HEADINGS, rows)
+    every = [_row_cells(row, cache) for row in report["rows"]]
+    yield "<h2>Every row</h2>"
+    yield _legend(row[_ROW_HEADINGS.index("of the limit")] for row in every)
+    yield _table(_ROW_HEADINGS, every)
 
 
 def _picture(file: str, content: bytes, words: str) -> str:

@@ -110,12 +110,21 @@ def _timeline(series: Series) -> str:
 
 
 def _histogram(series: Series) -> str:
+    told = []
+    each = {point["way"]: point for point in series.get("increments", ())}
+    if {"racy", "global_atomic", "chosen"} <= each.keys():
+        us = {way: f"{_rounded(1e6 * point['seconds'])} us" for way, point in each.items()}
+        longer = each["global_atomic"]["seconds"] / each["racy"]["seconds"]
+        told.append(f"""The article adds 100,000 ones to 10 counters. Without atomics its GPU takes 1,580 us and loses
+            99.75 % of them; with atomics in global memory it takes 31,400 us, 20 times as long. Here they take
+            {us["racy"]} and {each["racy"]["lost"]:.1%} are lost; with atomics they take {us["global_atomic"]},
+            {_times(longer)} times as long, and by the chosen kernel {us["chosen"]}.""")
     each = {point["way"]: point for point in series.get("histogram ways", ())}
-    if not {"racy", "chosen"} <= each.keys():
-        return ""
-    gain = each["chosen"]["gb_per_s"] / each["racy"]["gb_per_s"]
-    return f"""The article shows that counts without atomics are wrong, and gives no times. Here
-        {each["racy"]["lost"]:.1%} of them are lost, and the chosen kernel is {_times(gain)} times as fast."""
+    if {"racy", "chosen"} <= each.keys():
+        gain = each["chosen"]["gb_per_s"] / each["racy"]["gb_per_s"]
+        told.append(f"""Of the bytes in the picture the kernel without atomics loses {each["racy"]["lost"]:.1%}, and the
+            chosen kernel is {_times(gain)} times as fast.""")
+    return " ".join(told)
 
 
 def _likelihood(series: Series) -> str:
@@ -125,6 +134,10 @@ def _likelihood(series: Series) -> str:
     first, last = (f"{points[place]['log_likelihood']:,.0f}" for place in (0, -1))
     return f"""As in the article's film it rises in every iteration, from {first} to {last}. The points are drawn anew,
         so the values differ."""
+
+
+def _rounded(value: float) -> str:
+    return f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
 
 
 def _times(ratio: float) -> str:

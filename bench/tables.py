@@ -161,7 +161,10 @@ def summary(report: dict[str, Any]) -> list[RenderableType]:
     rows = [cells(line, report["device"].get("cache")) for line in lines]
     rows = [(row[0].removesuffix(" float32"), *row[1:]) for row in rows]
     shown = len(HEADINGS) if any(line.best for line in lines) else HEADINGS.index("best peer")
-    parts += ["", aligned(HEADINGS[:shown], (row[:shown] for row in rows))]
+    if rows:
+        parts += ["", aligned(HEADINGS[:shown], (row[:shown] for row in rows))]
+    if report["series"]:
+        parts += ["", f"figures, which --html draws: {'; '.join(report['series'])}"]
     if words := legend(row[HEADINGS.index("of the limit")] for row in rows):
         parts += ["", *words]
     if targets := target_cells(report):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from .articles import ladder, log_likelihood, two_kernels
-from .counting import histograms
+from .counting import histograms, increments
 from .session import Session
 from .thesis import figure_8, figure_9, figure_10, figure_11, figure_13
 from .training import training_times
@@ -21,6 +21,7 @@ SERIES = {
     "thesis, Figure 11": lambda run: figure_11(run.device, run.clock, full=run.options.full),
     "thesis, Figure 13": lambda run: figure_13(run.user_device),
     "histogram ways": lambda run: histograms(run.device, run.clock, run.delay, full=run.options.full),
+    "increments": lambda run: increments(run.device, run.clock, run.delay),
 }
 
 

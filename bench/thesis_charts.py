@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .drawing import COLOURS, LIMIT, MARKERS, OURS, PEER, WRONG, Report, add_legend, add_title, new_figure
+from .drawing import COLOURS, LIMIT, MARKERS, OURS, PEER, WRONG, Report, add_legend, add_title, new_figure, plain_log
 from .thesis import EPOCHS, FIGURE_11, Published
 
 TABLE_HEADINGS = (
@@ -60,6 +60,7 @@ def figure_8(report: Report) -> Any:
         times = [1e3 * point["seconds"] for point in points if point["timed_out"] == timed_out]
         axes.hist(times, bins=edges, color=colour, label=f"{label}: {len(times)}")
     axes.set(xlabel="ms of a run until the test error is below 5 %", ylabel="runs")
+    axes.yaxis.get_major_locator().set_params(integer=True)
     add_title(
         figure, f"Spread of the times of {len(points)} shuffled runs (thesis, Figure 8)", report, "thesis, Figure 8"
     )
@@ -80,7 +81,7 @@ def figure_9(report: Report) -> Any:
         if mine:
             axes.plot(*zip(*mine, strict=True), "o", color=colour, label=label, alpha=0.7)
     axes.set_xticks(range(len(sizes)), [f"{size:,}" for size in sizes])
-    axes.set_yscale("log")
+    plain_log(axes, "y")
     axes.set(xlabel="samples of a batch", ylabel="epochs until the error is below 5 %")
     axes.grid(alpha=0.3)
     add_title(figure, "Batch size against time-outs of 100 epochs (thesis, Figure 9)", report, "thesis, Figure 9")
@@ -127,7 +128,7 @@ def figure_12(report: Report) -> Any:
     for k, (name, some) in enumerate(lines.items()):
         axes.plot(*zip(*sorted(some), strict=True), MARKERS[k], color=COLOURS[k], label=name)
     axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
+    plain_log(axes, "y")
     axes.set(xlabel="threads requested: threads per datapoint x datapoints per block", ylabel="ms of an epoch")
     axes.grid(alpha=0.3, which="both")
     add_title(
@@ -175,7 +176,7 @@ def threads(report: Report) -> Any:
             chosen = point["seconds"] * 1e3
             axes.axhline(chosen, color=OURS, ls="--", label=f"as gpuprims chooses, {chosen:.3g} ms")
     axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
+    plain_log(axes, "y")
     axes.set_xlabel("threads requested: threads per datapoint x datapoints per block")
     axes.set_ylabel("ms of training")
     axes.grid(alpha=0.3, which="both")

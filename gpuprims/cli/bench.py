@@ -21,6 +21,7 @@ three minutes on two cores; needs gpuprims[bench]. The status is 1 if a result i
 _EXAMPLES = [
     ("gpuprims bench --peers --html", "beside NumPy, SciPy, CuPy, ...; with a page"),
     ('gpuprims bench --cases "scan*2^24; histogram 256,"', "some of the cases"),
+    ('gpuprims bench --cases "articles*" --html', "the articles' figures beside this device's, on a page"),
     ("gpuprims bench --compare OLD.json", "measure, and compare with an earlier report"),
     ("gpuprims bench --from NEW.json --compare OLD.json", "compare two reports"),
     ("gpuprims bench --landscape --seed 1 --calls 50", "random calls"),

@@ -67,6 +67,10 @@ def report() -> dict[str, Any]:
         "histogram ways": [
             {"way": way, "seconds": 0.1, "gb_per_s": 2.0, "lost": lost} for way, lost in (("racy", 0.05), ("chosen", 0))
         ],
+        "increments": [
+            {"way": way, "seconds": seconds, "lost": lost}
+            for way, seconds, lost in (("racy", 1e-4, 0.5), ("global_atomic", 2.5e-3, 0), ("chosen", 5e-5, 0))
+        ],
         "threads": [
             {"datapoints_per_block": rows, "threads_per_datapoint": threads, "seconds": 0.01, "rows": 5, "features": 4}
             | {"epochs": 1}
@@ -227,6 +231,15 @@ def test_a_page_without_pictures_has_the_tables(report: dict[str, Any]) -> None:
     assert "numba" in html(report, {})
 
 
+def test_a_report_of_figures_alone_has_no_empty_tables(report: dict[str, Any]) -> None:
+    alone = report | {"rows": [], "limits": {}}
+    text = html(alone, {})
+    assert "<h2>Targets</h2>" not in text
+    assert "<h2>Every" not in text
+    assert "exceeds resources" in text
+    assert tables.summary(alone)[:2] == ["", f"figures, which --html draws: {'; '.join(report['series'])}"]
+
+
 def test_figure_11_has_the_thesis_numbers_beside_ours_and_refusals(report: dict[str, Any]) -> None:
     rows = {row[:3]: row[3:] for row in thesis_charts.figure_11_rows(report)}
     rates = ("25.00",) * 6
@@ -247,6 +260,7 @@ def test_a_sentence_says_where_articles_differ(report: dict[str, Any]) -> None:
     assert "15% faster than scikit-learn's SGD" in said(report)["figure-12"]
     assert "from 100 samples on, some runs do" in found["figure-9"]
     assert "Here 1 of 3 runs time out, and the longest takes 100 epochs" in found["figure-8"]
+    assert "Here they take 100 us and 50.0% are lost; with atomics they take 2,500 us, 25 times" in found["histogram"]
     assert set(found) <= set(charts.CHARTS) | {"log-likelihood"}
     assert said(report | {"series": {}}) == {}
     for words in found.values():
