@@ -62,7 +62,7 @@ VARIANTS = (
     _LOGISTIC.cpu(
         "cpu_fixed_point",
         rank=95,
-        geometry=Geometry(1, 256, 16),  # rows: cpu_fused, pairs
+        geometry=Geometry(1, 256, 16),  # rows: cpu_fused, pairs, pairs-vnni
         refuse=lambda at: first_refusal(for_cpus, double_precision, gradient_fits, samples_of_bytes),
     ),
     *_LOGISTIC.gpu(
