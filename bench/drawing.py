@@ -49,6 +49,14 @@ def on(report: Report, series: str | None = None) -> str:
     return f"{device['name']}{runtime}, {device['backend']}, {date}"
 
 
+def write_beside(
+    axes: Any, value: float, place: int | float, text: str, size: float, points: int = 3, **how: Any
+) -> None:
+    """Write a text to the right of a bar's end; spaces before it would vanish in a browser."""
+    at = {"xytext": (points, 0), "textcoords": "offset points", "va": "center", "fontsize": size}
+    axes.annotate(text, (value, place), **at, **how)
+
+
 def add_title(figure: Any, text: str, report: Report, series: str | None = None) -> None:
     """Write a title over the whole figure, in lines that fit: names of devices may be longer than the axes."""
     lines = [line for part in (text, on(report, series)) for line in textwrap.wrap(part, 90)]

@@ -6,7 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from .drawing import COLOURS, LIMIT, MARKERS, OURS, PEER, WRONG, Report, add_legend, add_title, new_figure, plain_log
+from .drawing import (
+    COLOURS,
+    LIMIT,
+    MARKERS,
+    OURS,
+    PEER,
+    WRONG,
+    Report,
+    add_legend,
+    add_title,
+    new_figure,
+    plain_log,
+    write_beside,
+)
 from .thesis import EPOCHS, FIGURE_11, Published
 
 TABLE_HEADINGS = (
@@ -99,7 +112,7 @@ def figure_10(report: Report) -> Any:
     names = [point["optimiser"] for point in points]
     axes.barh(names, [100 * point["test_error"] for point in points], color=[PEER, *[OURS] * (len(names) - 1)])
     for place, point in enumerate(points):
-        axes.text(100 * point["test_error"], place, f" {100 * point['test_error']:.1f} %", va="center", fontsize=8)
+        write_beside(axes, 100 * point["test_error"], place, f"{100 * point['test_error']:.1f} %", 8)
     axes.axvline(6.4, color=LIMIT, ls=":", label="the thesis' average, 6.4 %")
     axes.margins(x=0.15)
     axes.set_xlabel("test error in per cent, without time-outs")
