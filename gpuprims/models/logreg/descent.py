@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from gpuprims.core.device import Device
 from gpuprims.core.plans import plan
-from gpuprims.errors import ArgumentError
+from gpuprims.core.registry import REGISTRY
+from gpuprims.errors import ArgumentError, UnknownVariantError, did_you_mean, quoted
 from gpuprims.models.logreg.objective import Objective
 from gpuprims.models.logreg.progress import Monitor, Settings
 from gpuprims.primitives.descent import able_to_descend, descend
@@ -122,6 +124,16 @@ def _steps_by_calls(objective: Objective, rate: float, decay: float) -> Callable
     return steps
 
 
+def _check_name(device: Device, variant: str | None) -> None:
+    """Raise if no kernel of the two primitives has a name."""
+    if variant is None:
+        return
+    known = [one.name for primitive in ("descent", "logistic") for one in REGISTRY.variants(primitive, device.backend)]
+    if variant not in known:
+        got = f"{quoted(variant)}{did_you_mean(variant, known)}"
+        raise UnknownVariantError(f"LogReg on {device}: a variant among {', '.join(map(repr, known))}; got {got}")
+
+
 def _steps(objective: Objective, rate: float, decay: float, variant: str | None) -> Callable[[Any, int], Any]:
     """Return a function that takes a number of steps, in one launch where a kernel holds all samples.
 
@@ -135,6 +147,7 @@ def _steps(objective: Objective, rate: float, decay: float, variant: str | None)
             raise ArgumentError(f"LogReg: two classes of dense samples with variant={variant!r}; got {got}")
         return _steps_by_calls(objective, rate, decay)
 
+    _check_name(device, variant)
     rates = objective.home.asarray(np.array([decay, rate], dtype))
     sample_weight = () if samples.sample_weight is None else (samples.sample_weight,)
     if able_to_descend(device, dtype, samples.size, objective.size, variant):
