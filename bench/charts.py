@@ -290,7 +290,7 @@ def _animation(report: Report) -> bytes:
         axes.set(xlabel="iteration", ylabel="log-likelihood", title=f"iteration {steps[shown - 1]}")
         axes.grid(alpha=0.3)
         held = io.BytesIO()
-        figure.savefig(held, format="png", dpi=80)
+        figure.savefig(held, format="png", dpi=120)
         frames.append(Image.open(held).convert("RGB").quantize(32))
     held = io.BytesIO()
     durations = [80] * (len(frames) - 1) + [1500]
