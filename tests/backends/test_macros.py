@@ -77,3 +77,10 @@ def test_helpers_of_headers_have_one_name_each() -> None:
     assert [name for name, (path, *_) in homes.items() if path.suffix == ".h" and not name.startswith("gp_")] == []
     written = {name for text in generated() for name in re.findall(r"^DEVICE [^;{(]*?(\w+)\(", text, re.MULTILINE)}
     assert [name for name in written if not name.startswith("gp_") or name in homes] == []
+
+
+def test_no_variable_has_the_name_of_a_type_of_opencl() -> None:
+    """CUDA and CPUs of other languages allow them; OpenCL's compilers do not."""
+    named = re.compile(r"\b(?:int|i64|u32|u64|value_t) (?:const )?(half|uchar|ushort|uint|ulong|event_t)\b")
+    found = {path.name: named.findall(COMMENT.sub("", path.read_text())) for path in HEADERS}
+    assert {name: names for name, names in found.items() if names} == {}
