@@ -226,7 +226,7 @@ def draw_shape(at: Draws) -> Called:
             heights = rng.integers(0, 5, lengths)
             if at.array.dtype.kind in "bu" or at.array.itemsize == 1:
                 at.array = at.array.astype(np.int32)  # SciPy wraps some sums of a neighbourhood, but not all
-            more["structure"] = heights if kind == 2 or at.array.dtype.kind != "f" else heights / 7
+            more["structure"] = heights if kind == 2 else heights / 7
         return name, (), more
     at.array, at.common = (at.array > (at.array.mean() if rng.random() < 0.5 else 0)), {}
     if rng.random() < 0.3:

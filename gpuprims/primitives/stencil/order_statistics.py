@@ -93,18 +93,21 @@ def of_raised(
     double: bool,
 ) -> Stencil:
     """Return the stencil of the smallest neighbour less its height, or of the largest and its height."""
-    whole = element.kind in "biu"  # SciPy cuts heights, and wraps sums, to the array's dtype
-    value = (
-        np.dtype(np.uint8) if element.kind == "b" else element if whole else float_of(element, result, double=double)
-    )
-    numbers = np.array([int(one) for one in heights]).astype(value) if whole else np.array(heights, value)
+    # SciPy cuts heights, and wraps sums, to the dtype of integers, but keeps the fraction of the first one.
+    whole, fraction = element.kind in "biu", not heights[0].is_integer()
+    cut = np.dtype(np.uint8) if element.kind == "b" else element
+    value = cut if whole and not fraction else float_of(element, result, double=double)
     recorder = Recorder()
-    raised = [recorder.argument(k).astype(value) for k in range(len(offsets))]
-    raised = [
-        one if not height else one + height if larger else one - height
-        for one, height in zip(raised, numbers, strict=True)
-    ]
-    neighbours = finished(recorder, _best(raised, larger=larger), offsets)
+
+    def raised(k: int, height: float) -> Any:
+        dtype = cut if whole and (k or not fraction) else value
+        one = recorder.argument(k).astype(dtype)
+        number = np.array(int(height) if dtype.kind != "f" else height).astype(dtype)[()]
+        shifted = one if not number else one + number if larger else one - number
+        return shifted if dtype == value else shifted.astype(value)
+
+    found = _best([raised(k, height) for k, height in enumerate(heights)], larger=larger)
+    neighbours = finished(recorder, found, offsets)
     return Stencil(neighbours.offsets, typed_over(neighbours, element), finishing(value, result))
 
 
