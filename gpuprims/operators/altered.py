@@ -68,7 +68,8 @@ def begun(op: Op, initial: Initial) -> Op:
 
     def instead(elements: Dtypes, values: Dtypes) -> Op | None:
         found = op.instead(elements, values)
-        return None if found is None else begun(found, initial)
+        # Only results that are what is folded begin with a value.
+        return None if found is None or found.finish is not None else begun(found, initial)
 
     return op.altered(
         initial=tuple(one.scalar for one in initial),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.operators.dtypes import Dtypes, locating
+from gpuprims.operators.dtypes import INT64, Dtype, DtypeRule, Dtypes, locating
 from gpuprims.operators.op import Op
 
 Identity = Callable[[Dtypes], tuple[Any, ...]]
@@ -78,21 +78,67 @@ def extremes_op(name: str, **more: Any) -> Op:
 def locating_op(name: str, better: str, identity: Identity) -> Op:
     """Return the operator that finds the first index of the best element."""
 
+    def finish(element: Any, index: Any, count: Any) -> Any:
+        return index
+
+    how: dict[str, Any] = {"name": name, "better": beats(better), "dtypes": locating}
+    return _locating(_first_best(better), identity, finish=finish, **how)
+
+
+def locating_number_op(name: str, better: str, identity: Identity, **more: Any) -> Op:
+    """Return the operator that finds the first index of the best number; -1 where all elements are NaN."""
+
+    def finish(element: Any, index: Any, count: Any) -> Any:
+        return np.where(element == element, index, -1)
+
+    how: dict[str, Any] = {"name": name, "better": beats_nan(better), "dtypes": locating, **more}
+    return _locating(_first_number(better), nothing_or(identity), finish=finish, **how)
+
+
+def extreme_op(name: str, better: str, identity: Identity, dtypes: DtypeRule, *, plain: Op | None = None) -> Op:
+    """Return the operator of min or max; with ``plain``, which folds integers, that of nanmin or nanmax.
+
+    Complex numbers have NaN of many kinds. As in NumPy the first one remains, so they are folded with their indices.
+    """
+    largest = "max" if better == ">" else "min"
+    one, fold, beyond, wins = f"{largest}imum(a, b)", _first_best(better), identity, beats(better)
+    if plain is not None:
+        one, fold = f"f{largest}(a, b)", _first_number(better)
+        beyond, wins = nothing_or(identity), beats_nan(better)
+
+    def rule(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
+        values, outputs = dtypes(elements, dtype)
+        return (*values, INT64), outputs
+
+    def finish(element: Any, index: Any, count: Any) -> Any:
+        return element
+
+    first = _locating(fold, beyond, name=name, better=wins, dtypes=rule, finish=finish)
+
+    def instead(elements: Dtypes, values: Dtypes) -> Op | None:
+        return first if values[0].kind == "c" else plain if elements[0].kind in "biu" else None
+
+    how: dict[str, Any] = {"of_nothing": False, "better": wins, "instead": instead}
+    return Op(one, beyond, name=name, commutative=True, dtypes=dtypes, **how)
+
+
+def _first_best(better: str) -> Callable[[Any, Any], Any]:
+    """Return the fold of elements and indices by which the better element wins, then the smaller index.
+
+    NaN beats every number, as in NumPy.
+    """
+
     def fold(p: tuple[Any, Any], q: tuple[Any, Any]) -> tuple[Any, Any]:
-        # The better element wins, then the smaller index. NaN beats every number, as in NumPy.
         (a, i), (b, j) = p, q
         closer = (b > a) if better == ">" else (b < a)
         second = np.where(a != a, (b != b) & (j < i), (b != b) | closer | ((b == a) & (j < i)))
         return np.where(second, b, a), np.where(second, j, i)
 
-    def finish(element: Any, index: Any, count: Any) -> Any:
-        return index
-
-    return _locating(fold, identity, name=name, better=beats(better), finish=finish)
+    return fold
 
 
-def locating_number_op(name: str, better: str, identity: Identity, **more: Any) -> Op:
-    """Return the operator that finds the first index of the best number; -1 where all elements are NaN."""
+def _first_number(better: str) -> Callable[[Any, Any], Any]:
+    """Return the fold of elements and indices by which the better number wins, then the smaller index."""
 
     def fold(p: tuple[Any, Any], q: tuple[Any, Any]) -> tuple[Any, Any]:
         (a, i), (b, j) = p, q
@@ -100,10 +146,7 @@ def locating_number_op(name: str, better: str, identity: Identity, **more: Any) 
         second = np.where(a == a, closer | ((b == a) & (j < i)), (b == b) | (j < i))
         return np.where(second, b, a), np.where(second, j, i)
 
-    def finish(element: Any, index: Any, count: Any) -> Any:
-        return np.where(element == element, index, -1)
-
-    return _locating(fold, nothing_or(identity), name=name, better=beats_nan(better), finish=finish, **more)
+    return fold
 
 
 def _locating(fold: Callable[[Any, Any], Any], identity: Identity, **more: Any) -> Op:
@@ -113,7 +156,6 @@ def _locating(fold: Callable[[Any, Any], Any], identity: Identity, **more: Any) 
         commutative=True,
         components=2,
         prepare=lambda element, index: (element, index),
-        dtypes=locating,
         of_nothing=False,
         **more,
     )

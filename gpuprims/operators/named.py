@@ -21,14 +21,12 @@ from gpuprims.operators.dtypes import (
 )
 from gpuprims.operators.extremes import (
     all_bits,
-    beats,
-    beats_nan,
+    extreme_op,
     extremes_op,
     highest,
     locating_number_op,
     locating_op,
     lowest,
-    nothing_or,
 )
 from gpuprims.operators.moments import spread
 from gpuprims.operators.op import Op, for_integers
@@ -59,8 +57,8 @@ def _plain() -> dict[str, Op]:
         _op("sum", "a + b", 0, widening(np.add)),
         _op("prod", "a * b", 1, widening(np.multiply)),
         _op("mean", "a + b", 0, inexact("mean", real=False), finish=lambda total, count: total / count),
-        _op("min", "minimum(a, b)", highest, keeping, of_nothing=False, better=beats("<")),
-        _op("max", "maximum(a, b)", lowest, keeping, of_nothing=False, better=beats(">")),
+        extreme_op("min", "<", highest, keeping),
+        extreme_op("max", ">", lowest, keeping),
         # An element that decides the result is better than any, itself included, so a search ends there.
         _op("any", "a | b", False, deciding, prepare=_is_true, better=lambda a, b: a),
         _op("all", "a & b", True, deciding, prepare=_is_true, better=lambda a, b: ~a),
@@ -84,9 +82,7 @@ def _plain() -> dict[str, Op]:
 
 def _skipping(named: dict[str, Op]) -> dict[str, Op]:
     """Return the operators that leave NaN out; ``named`` are those for elements that cannot be NaN."""
-    integers = {name: {"instead": for_integers(named[name])} for name in ("min", "max", "argmin", "argmax")}
-    least = {**integers["min"], "of_nothing": False, "better": beats_nan("<")}
-    most = {**integers["max"], "of_nothing": False, "better": beats_nan(">")}
+    integers = {name: {"instead": for_integers(named[name])} for name in ("argmin", "argmax")}
     skipping = [
         _op("nansum", "a + b", 0, widening(np.add), **_without_nan(named["sum"])),
         _op("nanprod", "a * b", 1, widening(np.multiply), **_without_nan(named["prod"])),
@@ -99,8 +95,8 @@ def _skipping(named: dict[str, Op]) -> dict[str, Op]:
             **_without_nan(named["mean"]),
         ),
         *(spread(name, 0) for name in ("nanvar", "nanstd")),
-        _op("nanmin", "fmin(a, b)", nothing_or(highest), keeping_nan, **least),
-        _op("nanmax", "fmax(a, b)", nothing_or(lowest), keeping_nan, **most),
+        extreme_op("nanmin", "<", highest, keeping_nan, plain=named["min"]),
+        extreme_op("nanmax", ">", lowest, keeping_nan, plain=named["max"]),
         locating_number_op("nanargmin", "<", highest, **integers["argmin"]),
         locating_number_op("nanargmax", ">", lowest, **integers["argmax"]),
     ]

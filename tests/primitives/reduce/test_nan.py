@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_cases import DTYPES, FLOATS, LAYOUTS, Kernel, assert_equal, on_device, on_host, random_values
+from kernel_cases import DTYPES, FLOATS, LAYOUTS, Kernel, assert_equal, need, on_device, on_host, random_values
 from reduce_cases import several_tiles
 
 import gpuprims
@@ -228,3 +228,20 @@ def test_each_operator_folds_integers_as_the_one_without_nan() -> None:
     integers = (np.dtype(np.int32),)
     for name in (*SUMS, *ENDS):
         assert OPERATORS[name].instead(integers, integers) is OPERATORS[name.removeprefix("nan")]
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("op", ["min", "max", "nanmin", "nanmax"])
+def test_the_first_of_complex_nans_remains(
+    device: gpuprims.Device, rng: np.random.Generator, op: str, dtype: str
+) -> None:
+    """NaN in the real part, in the other one, and in both are different results."""
+    need(device, dtype)
+    for shape, share in (((9000,), 0.01), ((300, 7), 0.05), ((5, 900), 0.02), ((40, 3), 1.0)):
+        x = (rng.integers(-3, 4, shape) + 1j * rng.integers(-3, 4, shape)).astype(dtype)
+        x.real[rng.random(shape) < share / 2] = np.nan
+        x.imag[rng.random(shape) < share] = np.nan
+        for axis in (None, *range(len(shape))):
+            got, expected = gpuprims.reduce(x, op=op, axis=axis, device=device), getattr(np, op)(x, axis=axis)
+            assert_equal(np.asarray(got).real, np.asarray(expected).real)
+            assert_equal(np.asarray(got).imag, np.asarray(expected).imag)
