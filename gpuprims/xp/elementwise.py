@@ -40,31 +40,43 @@ def _of_two(name: str, source: str | None = None) -> Binary:
         except NumberOverflowError:
             if name not in _OF_ANY_NUMBER:
                 raise
-            return map_elements(function, _OF_ANY_NUMBER[name](x1), _OF_ANY_NUMBER[name](x2))
+            fitting = _OF_ANY_NUMBER[name]
+            return map_elements(function, fitting(x1, x2), fitting(x2, x1))
 
     _name(apply, name, "pairs of elements; arrays and numbers broadcast together")
     return apply
 
 
-def _wide(x: Any) -> Any:
+def _wide(x: Any, other: Any) -> Any:
     """Return a Python integer as a number that compares with every element as it does, whether their dtype holds it."""
     if type(x) is not int:
         return x
     return np.min_scalar_type(x).type(x) if -(2**63) <= x < 2**64 else math.copysign(math.inf, x)
 
 
-def _true(x: Any) -> Any:
+def _true(x: Any, other: Any) -> Any:
     return x != 0 if type(x) is int else x
 
 
-def _floating(x: Any) -> Any:
+def _floating(x: Any, other: Any) -> Any:
     return float(x) if type(x) is int else x
 
 
-# Functions that take Python integers beyond the other operand's dtype, with what makes a number of them that fits.
+def _beside(x: Any, other: Any) -> Any:
+    """Return a Python integer in the dtype of the floats that NumPy makes of the other operand's integers."""
+    if type(x) is not int:
+        return x
+    own = np.result_type(native_of("xp", other).dtype, 0)  # beside bools it counts as int64
+    with np.errstate(over="ignore"):
+        return np.array(float(x)).astype(np.copysign.resolve_dtypes((own, own, None))[2])[()]
+
+
+# Functions that take Python integers beyond the other operand's dtype, with what makes a number of them that fits,
+# given the other operand.
 _OF_ANY_NUMBER = (
     dict.fromkeys(COMPARE, _wide)
     | dict.fromkeys(("logical_and", "logical_or", "logical_xor"), _true)
+    | dict.fromkeys(("atan2", "copysign", "hypot", "logaddexp"), _beside)
     | {"divide": _floating}
 )
 

@@ -307,6 +307,19 @@ def test_integers_that_the_dtype_cannot_hold_beside_functions_that_take_any(name
             np.testing.assert_array_equal(got, expected)
 
 
+@pytest.mark.parametrize("number", [300, -1, 70_000, 2**40, -(2**70)])
+@pytest.mark.parametrize("name", ["atan2", "copysign", "hypot", "logaddexp"])
+def test_integers_that_the_dtype_cannot_hold_become_floats_of_the_result(name: str, number: int) -> None:
+    known = {"atan2": "arctan2"}.get(name, name)
+    with gpuprims.use_device("reference"), np.errstate(all="ignore"):
+        for dtype in ("bool", "int8", "uint8", "int16", "uint32", "uint64", "float16", "float32"):
+            x = np.array([0, 1, 1], dtype)
+            for pair in ((x, number), (number, x)):
+                got, expected = getattr(xp, name)(*pair), getattr(np, known)(*pair)
+                assert got.dtype == expected.dtype
+                np.testing.assert_allclose(got, expected, rtol=4 * np.finfo(got.dtype).eps)
+
+
 @pytest.mark.parametrize("dtype", ["uint8", "int16", "uint64"])
 def test_bounds_that_no_element_can_lie_beyond(device: gpuprims.Device, dtype: str) -> None:
     x = np.array([0, 1, 100], dtype)

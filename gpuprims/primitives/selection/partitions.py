@@ -20,8 +20,11 @@ from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
 from gpuprims.errors import ArgumentError, AxisError, quoted
+from gpuprims.expressions import Expr, trace
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.chain import Chain, Operand
+from gpuprims.primitives.map.plan import MapRequest
+from gpuprims.primitives.map.plan import plan_call as plan_map
 from gpuprims.primitives.ordering import check_ordered
 from gpuprims.primitives.reduce.plan import plan_call as plan_reduce
 from gpuprims.primitives.selection.by_numpy import parts_by_numpy
@@ -62,6 +65,9 @@ def plan_call(
     dtype, axis, selected = x.form.dtype, request.axis or 0, int(x.memory != 0)
     results = (contiguous(_INT64 if request.places else dtype, x.form.shape, alignment),)
     (target,) = result_forms("partition", results, written)
+    if not x.form.shape[axis]:
+        chain.add(plan_map, MapRequest(_copy_as(results[0].dtype)), x, into=[(0, target)])
+        return chain.plan(results, variant, first=selected)
     (pivots,) = chain.add(plan_selection, SelectionRequest((axis,)), x, ranks, variant=variant)
     shape = tuple(1 if one == axis else length for one, length in enumerate(x.form.shape))
     found: tuple[Operand, ...] = (x,)
@@ -76,6 +82,10 @@ def plan_call(
     plan = chain.plan(results, variant, first=selected)
     plan.by_numpy = parts_by_numpy(device, forms[0], request.axis, request.number, places=request.places)
     return plan
+
+
+def _copy_as(dtype: np.dtype[Any]) -> Expr:
+    return trace(lambda element: element.astype(dtype), 1)
 
 
 def _partitioned(label: str, x: Any, kth: Any, axis: Any, *, out: Any, device: Any, variant: Any) -> Any:
@@ -114,7 +124,8 @@ def bind_partition(
     if isinstance(along, tuple):
         raise AxisError(f"{label}: axis= one axis, or None for all elements; got {quoted(axis)}")
     if along is not None:
-        (along,) = axes_of(along, len(native.shape))
+        of_number = label == "argpartition" and not native.shape and along in (0, -1)  # as NumPy's
+        along = None if of_number else axes_of(along, len(native.shape))[0]
     ranks = _ranks(label, kth, math.prod(native.shape) if along is None else native.shape[along])
     request = PartitionRequest(along, len(ranks), places=label == "argpartition")
     result = None if out is None else as_out(operands, out)
@@ -128,9 +139,10 @@ def _ranks(label: str, kth: Any, n: int) -> list[int]:
         ranks = [-n - 1 if isinstance(one, bool | np.bool_) else index(one) for one in given]
     except TypeError:
         ranks = []
+    if ranks and not n:  # as NumPy, which looks for no rank among no elements
+        return [0]
     if not ranks or not all(-n <= rank < n for rank in ranks):
-        rule = f"{label}: kth= integers from {-n} to {n - 1}" if n else f"{label}: an axis with elements"
-        raise ArgumentError(f"{rule}; got {quoted(kth)}")
+        raise ArgumentError(f"{label}: kth= integers from {-n} to {n - 1}; got {quoted(kth)}")
     return sorted({rank % n for rank in ranks})
 
 

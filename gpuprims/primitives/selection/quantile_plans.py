@@ -18,6 +18,8 @@ from gpuprims.expressions.narrow import register
 from gpuprims.primitives.chain import Chain
 from gpuprims.primitives.map.plan import MapRequest
 from gpuprims.primitives.map.plan import plan_call as plan_map
+from gpuprims.primitives.reduce.plan import ReduceRequest
+from gpuprims.primitives.reduce.plan import plan_call as plan_reduce
 from gpuprims.primitives.selection.by_numpy import Way, quantiles_by_numpy
 from gpuprims.primitives.selection.plan import SelectionRequest
 from gpuprims.primitives.selection.plan import plan_call as plan_selection
@@ -58,6 +60,10 @@ def plan_call(
     own, ends = x.form.dtype, 1 if request.way == "element" else 2
     results = (contiguous(request.dtype, request.shape, alignment),)
     (target,) = result_forms("quantile", results, written)
+    if any(x.form.shape[axis] == 0 for axis in request.axes):  # the mean of no elements is NaN
+        of_nothing = ReduceRequest("mean", axis=request.axes, keepdims=len(request.shape) == len(x.form.shape))
+        chain.add(plan_reduce, of_nothing, x, into=[(0, target)])
+        return chain.plan(results, None)
     selecting = SelectionRequest(request.axes, ends, nan_wins=True)
     (found,) = chain.add(plan_selection, selecting, x, ranks, variant=variant)
     arrays = [found.part(0, count).reshaped(request.shape)]

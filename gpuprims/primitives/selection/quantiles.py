@@ -39,7 +39,7 @@ def _folded(
     check_ordered(label, native.dtype)
     axes = axes_of(as_axis(axis), len(native.shape))
     n = math.prod(native.shape[one] for one in axes)
-    if not n:
+    if not n and label != "median":
         raise ShapeError(f"{label}: one element or more along axis={axis}; got an array of shape {native.shape}")
     lengths = [1 if one in axes else length for one, length in enumerate(native.shape)]
     shape = tuple(lengths if keepdims else [length for one, length in enumerate(lengths) if one not in axes])
@@ -64,7 +64,7 @@ def bind_median(
     own = operands.natives[0].dtype
     way: Way = "element" if n % 2 else "mean"
     request = QuantileRequest(way, axes, own if own.kind == "f" else np.dtype(np.float64), 1, shape)
-    middle = np.unique([(n - 1) // 2, n // 2]).astype(np.int64)
+    middle = np.unique([max(n - 1, 0) // 2, n // 2]).astype(np.int64)
     result = None if out is None else as_out(operands, out)
     return beside_arrays(operands, middle), request, result, asked_by_name("median", variant)
 
@@ -100,13 +100,13 @@ def median(
     Returns
     -------
     array
-        The middle element, or the mean of the two in the middle; NaN if an element is NaN. Of integers and bools
-        float64.
+        The middle element, or the mean of the two in the middle; NaN if an element is NaN, or if there is none. Of
+        integers and bools float64.
 
     Raises
     ------
     ArgumentError, AxisError, ShapeError, DtypeError, ArrayError, DeviceMismatchError
-        Arguments that do not fit; an empty array.
+        Arguments that do not fit.
     NoVariantError
         No kernel, or not the one asked for, can run the call.
 

@@ -64,14 +64,7 @@ def bind(
     first = operands.natives[0]
     if real and first.dtype.kind == "c":
         raise DtypeError(f"{label}: real elements; got {first.dtype} (sort by several keys: lexsort((x.imag, x.real)))")
-    if axis is not None:
-        if type(axis) is not int and not isinstance(axis, np.integer):
-            raise AxisError(f"axis: an int or None; got {quoted(axis)}")
-        axis = int(axis)
-        if not -first.ndim <= axis < first.ndim:
-            among = f"from {-first.ndim} to {first.ndim - 1}" if first.ndim else "None"
-            raise AxisError(f"axis: {among} for {first.ndim} dimension(s); got {axis}")
-        axis %= first.ndim
+    axis = _along(axis, first.ndim, wanted)
     for other in operands.natives[1:]:
         if other.shape != first.shape:
             raise ShapeError(f"{label}: values of the keys' shape, {first.shape}; got {other.shape}")
@@ -80,6 +73,20 @@ def bind(
     asked = None if variant is None else asked_by_name("sort", variant)
     order = None if less is None else comparison(label, less, first.dtype)
     return operands, SortRequest(wanted, axis, bool(descending), order), result, asked
+
+
+def _along(axis: Any, ndim: int, wanted: Wanted) -> int | None:
+    """Return an axis to sort along, from 0; None for all elements."""
+    if axis is None:
+        return None
+    if type(axis) is not int and not isinstance(axis, np.integer):
+        raise AxisError(f"axis: an int or None; got {quoted(axis)}")
+    if wanted == "indices" and not ndim and axis in (0, -1):  # as NumPy's argsort of a number
+        return None
+    if not -ndim <= axis < ndim:
+        among = f"from {-ndim} to {ndim - 1}" if ndim else "None"
+        raise AxisError(f"axis: {among} for {ndim} dimension(s); got {axis}")
+    return int(axis) % ndim
 
 
 @keeps_calls()
