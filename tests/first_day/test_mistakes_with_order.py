@@ -79,7 +79,9 @@ MISTAKES: dict[str, Mistake] = {
         lambda: gpuprims.quantile(V, 0.5, method="liner"), errors.ArgumentError,
         ("quantile: method= among linear,", "'liner'", "did you mean 'linear'?"),
     ),
-    "median of nothing": (lambda: gpuprims.median([]), errors.ShapeError, ("median: one element or more", "(0,)")),
+    "quantile of nothing": (
+        lambda: gpuprims.quantile([], 0.5), errors.ShapeError, ("quantile: one element or more", "(0,)"),
+    ),
     "kth too large": (
         lambda: gpuprims.partition(V, 6), errors.ArgumentError, ("partition: kth= integers from -6 to 5", "6"),
     ),
