@@ -34,6 +34,8 @@ _DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 # Most neighbours of narrow and of wide elements that one stencil adds in less time, and the fewest additions in all for
 # which several launches pay (stencil's rows: cpu_long_rows-sums).
 _ADDED, _ADDED_WIDE, _FEWEST = 31, 15, 2**20
+# Bytes of sums of the rows of a host array that are summed at once (row cpu_long_rows-sums-at-once).
+_AT_ONCE = 2**20
 
 
 def takes_blocks(call: Call, lines: Sequence[Line]) -> bool:
@@ -52,7 +54,7 @@ def means(call: Call, lines: Sequence[Line], cval: Any) -> Any:
     for line in lines:
         value = _value(call, there.element, line.mean_of)
         if value is not None and _is_long(line, value, call.shape):
-            found = _by_blocks(there, line, value, cval)
+            found = _in_parts(there, line, value, cval)
         else:
             found = run_bound(filtered(there, [line], cval))
         there = there._replace(operands=as_operands(call.label, (found,), call.operands.device))
@@ -74,7 +76,20 @@ def _value(call: Call, element: np.dtype[Any], count: int) -> np.dtype[Any] | No
     return np.dtype(np.int32 if count * max(-info.min, info.max) < 2**31 else np.int64)
 
 
-def _by_blocks(call: Call, line: Line, value: np.dtype[Any], cval: Any) -> Any:
+def _in_parts(call: Call, line: Line, value: np.dtype[Any], cval: Any) -> Any:
+    """Return the means along one axis; of host arrays, some rows after the other, whose sums stay in caches."""
+    array, operands = call.operands.natives[0], call.operands
+    rows = max(1, _AT_ONCE // (value.itemsize * math.prod(call.shape[1:])))
+    if not operands.on_host or line.axis == 0 or rows >= call.shape[0]:
+        return _by_blocks(call, line, value, cval)
+    result = operands.empty(call.shape, call.result)
+    for first in range(0, call.shape[0], rows):
+        part = as_operands(call.label, (array[first : first + rows],), operands.device)
+        _by_blocks(call._replace(operands=part), line, value, cval, result[first : first + rows])
+    return result
+
+
+def _by_blocks(call: Call, line: Line, value: np.dtype[Any], cval: Any, out: Any = None) -> Any:
     """Return the means along one axis."""
     axis, count, device = line.axis, line.mean_of, call.operands.device
     n, low, start = call.shape[axis], max(-line.first, 0), max(line.first, 0)  # where the first box begins
@@ -90,9 +105,8 @@ def _by_blocks(call: Call, line: Line, value: np.dtype[Any], cval: Any) -> Any:
     def boxes(sums: Any, first: int) -> Any:
         return cut(sums, 0, tuple(array.shape))[(slice(None),) * axis + (slice(first, first + n),)]
 
-    return map_arrays(
-        _mean(value, count, call.result), boxes(to_end, start), boxes(before, start + count), device=device
-    )
+    mean, parts = _mean(value, count, call.result), (boxes(to_end, start), boxes(before, start + count))
+    return map_arrays(mean, *parts, out=out, device=device)
 
 
 @lru_cache(maxsize=256)

@@ -42,6 +42,18 @@ def test_means_of_many(blocks: gpuprims.Device, rng: np.random.Generator, dtype:
             assert np.array_equal(found, expected)
 
 
+def test_rows_after_each_other_have_the_same_means(
+    blocks: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for shape, axis in (((90, 41), 1), ((7, 30, 20), 1), ((90, 41), 0)):
+        x = rng.standard_normal(shape).astype(np.float32)
+        monkeypatch.setattr(box_sums, "_AT_ONCE", 2**40)
+        whole = ndimage.uniform_filter1d(x, 33, axis, device=blocks)
+        monkeypatch.setattr(box_sums, "_AT_ONCE", 10_000)  # 60 rows, 4 planes
+        assert np.array_equal(ndimage.uniform_filter1d(x, 33, axis, device=blocks), whole)
+        np.testing.assert_allclose(whole, scipys.uniform_filter1d(x.astype("f8"), 33, axis), rtol=0, atol=1e-6)
+
+
 def test_infinities_and_nan_stay_in_their_boxes(blocks: gpuprims.Device, rng: np.random.Generator) -> None:
     x = rng.standard_normal(400).astype(np.float32)
     x[100], x[300], x[0] = np.nan, np.inf, 1e30
