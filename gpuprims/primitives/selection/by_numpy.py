@@ -19,6 +19,8 @@ Way = Literal["mean", "element", "between"]
 _NARROWEST = 4  # bytes of an element: NumPy computes between floats of 16 bits in another way
 _FEW, _FEW_INTEGERS = Few(near=2**13, woken=2**14), Few(near=2**14, woken=2**14)  # rows: by_numpy, by_numpy-integers
 _FEW_PARTED, _FEW_PARTED_INTEGERS = Few(near=2**16, woken=2**16), Few(near=2**20, woken=2**20)  # rows: by_numpy-parts
+# Elements up to which NumPy's masks part one row by one rank faster than a kernel, and from which faster than C.
+_MASKED, _FEWEST_MASKED = Few(near=2**22, woken=2**22), 2**13  # row by_numpy-masks
 # Ranks that are selected one after the other, and elements up to which NumPy does so faster than a kernel.
 _MOST_ALONE, _ALONE = 16, Few(near=2**22, woken=2**22)  # rows: by_numpy-alone
 
@@ -84,19 +86,24 @@ def parts_by_numpy(device: Device, form: Form, axis: int | None, number: int, *,
     if not form.shape:
         return None
     calls = orders_in_c(device, form.dtype) if number <= MOST_PIVOTS else None
+    one = number == 1 and (axis is None or len(form.shape) == 1)
     if calls is not None:
-        few = _FEW_PARTED_INTEGERS if form.dtype.kind in "iu" else _FEW_PARTED
+        few = _MASKED if one else _FEW_PARTED_INTEGERS if form.dtype.kind in "iu" else _FEW_PARTED
         return ByNumPy(partial(_parts_in_c, calls.parts, axis=axis, places=places), few)
     if axis is not None and len(form.shape) != 1:
         return None
-    return ByNumPy(partial(_parts, places=places), _FEW_PARTED)
+    return ByNumPy(partial(_parts, places=places), _MASKED if one else _FEW_PARTED)
 
 
 def _parts_in_c(
     parts: Callable[..., np.ndarray], x: np.ndarray, ranks: np.ndarray, *, axis: int | None, places: bool
-) -> np.ndarray:
+) -> Any:
     """Return the partition by the elements of the ranks, which NumPy finds."""
     rows = rows_last(x, axis)
+    if rows.ndim == 1 and len(ranks) == 1 and rows.size > _FEWEST_MASKED:
+        found = _parted(rows, int(ranks[0]), places=places)
+        if found is not NotImplemented:
+            return found
     ordered = rows.copy()
     select(ordered, ranks)
     order = parts(rows, ordered.take(ranks, -1))
@@ -112,7 +119,10 @@ def _parts(x: np.ndarray, ranks: np.ndarray, *, places: bool) -> Any:
 
     For each rank, elements that precede the one of this rank come first, then those that equal it, then the others.
     """
-    elements, ordered = x.ravel(), x.flatten()
+    elements = x.ravel()
+    if len(ranks) == 1:
+        return _parted(elements, int(ranks[0]), places=places)
+    ordered = x.flatten()
     order: Any = None
     select(ordered, ranks)
     for pivot in ordered[ranks]:
@@ -123,3 +133,22 @@ def _parts(x: np.ndarray, ranks: np.ndarray, *, places: bool) -> Any:
             return NotImplemented
         order = found if order is None else order.take(found)
     return order if places else elements.take(order)
+
+
+def _parted(elements: np.ndarray, rank: int, *, places: bool) -> Any:
+    """Return the partition by one rank: the elements of each class by a mask; NotImplemented with NaN."""
+    result = elements.copy()
+    result.partition(rank)
+    pivot = result[rank]
+    if places:
+        result = np.empty(len(elements), np.int64)
+    begin = 0
+    for compare in (np.less, np.equal, np.greater):
+        (found,) = compare(elements, pivot).nonzero()
+        part = result[begin : begin + len(found)]
+        if places:
+            part[:] = found
+        else:
+            elements.take(found, out=part, mode="clip")
+        begin += len(found)
+    return result if begin == len(elements) else NotImplemented  # NaN is in no class

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from kernel_cases import assert_equal, random_values
+from kernel_cases import assert_equal, need, random_values
 
 import gpuprims
 from gpuprims.primitives.selection.by_numpy import select
@@ -35,3 +35,24 @@ def test_many_elements(device: gpuprims.Device, rng: np.random.Generator, dtype:
     if x.dtype.kind == "f":
         x[5], x[7::3] = np.nan, -0.0
         assert np.isnan(gpuprims.median(x, device=device))
+
+
+@pytest.mark.usefixtures("numpy_computes")
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "float16", "float32", "float64"])
+@pytest.mark.parametrize("n", [2**13 - 1, 2**13, 2**13 + 1, 70_001])
+def test_one_rank_keeps_the_order_of_others(
+    device: gpuprims.Device, rng: np.random.Generator, dtype: str, n: int
+) -> None:
+    need(device, dtype)
+    few = (rng.integers(-40, 40, n) / 4).astype(dtype)
+    nans, zeros = few.copy(), few.copy()
+    if few.dtype.kind == "f":
+        nans[rng.random(n) < 0.3], zeros[rng.random(n) < 0.5] = np.nan, -0.0
+    for x in (few, few[::-1], np.repeat(few, 2)[::2], nans, zeros):
+        for rank in (0, n // 2, n - 1, -5):
+            pivot = np.sort(x)[rank]
+            before = x < pivot if pivot == pivot else x == x
+            same = x == pivot if pivot == pivot else x != x
+            expected = np.concatenate([before.nonzero()[0], same.nonzero()[0], (~before & ~same).nonzero()[0]])
+            assert_equal(gpuprims.argpartition(x, rank, device=device), expected)
+            assert_equal(gpuprims.partition(x, rank, device=device), x[expected])
