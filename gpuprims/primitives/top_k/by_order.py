@@ -1,4 +1,4 @@
-"""Many of the elements of NumPy arrays: by the order of all."""
+"""Many of the elements of NumPy arrays: by the order of all, or of those of one row beyond a pivot."""
 
 from __future__ import annotations
 
@@ -11,20 +11,46 @@ from gpuprims.core.device import Device
 from gpuprims.primitives.sort import argsort
 
 _ALL = Few(near=ANY_SIZE, woken=ANY_SIZE)
-_PART = 8  # rows: by_order
+# Rows have this many times the elements asked for, at most: several rows, and one.
+_PART, _PART_OF_ONE = 8, 256  # rows: by_order, by_order-pivot
+_FEWEST = 2**13  # elements of a row from which a pivot pays (row by_order-pivot)
+
+Firsts = tuple[np.ndarray, np.ndarray]
 
 
-def firsts_by_order(device: Device, n: int, k: int, axis: int | None, *, largest: bool) -> ByNumPy | None:
-    """Return how a sort of rows of ``n`` elements finds the first ``k`` of them, if these are no small part."""
-    if not k or k * _PART < n:
+def firsts_by_order(
+    device: Device, shape: tuple[int, ...], n: int, k: int, axis: int | None, *, largest: bool
+) -> ByNumPy | None:
+    """Return how the first ``k`` of ``n`` elements of each row are found by order, if these are no small part."""
+    one = axis is None or len(shape) == 1
+    if not k or k * (_PART_OF_ONE if one and n >= _FEWEST else _PART) < n:
         return None
     return ByNumPy(partial(_firsts, device=device, k=k, axis=axis, largest=largest), _ALL)
 
 
-def _firsts(x: np.ndarray, *, device: Device, k: int, axis: int | None, largest: bool) -> tuple[np.ndarray, np.ndarray]:
+def _firsts(x: np.ndarray, *, device: Device, k: int, axis: int | None, largest: bool) -> Firsts:
     """Return elements and their indices: of equal ones, a stable sort puts those of lower index first as well."""
     if axis is None:
         x, axis = x.ravel(), 0
+    if x.ndim == 1 and x.size >= _FEWEST and 2 * k < x.size:
+        found = _beyond_pivot(x, device, k, largest=largest)
+        if found is not None:
+            return x.take(found), found
     order = argsort(x, axis=axis, descending=largest, device=device)
     found = order[(slice(None),) * (axis % x.ndim) + (slice(k),)].copy()
     return x.take(found) if x.ndim == 1 else np.take_along_axis(x, found, axis), found
+
+
+def _beyond_pivot(x: np.ndarray, device: Device, k: int, *, largest: bool) -> np.ndarray | None:
+    """Return the indices of the first elements of a row: those beyond a pivot in order, then those equal to it.
+
+    None if one of them may be NaN.
+    """
+    ordered, rank = x.copy(), x.size - k if largest else k - 1
+    ordered.partition(rank)
+    pivot, ends = ordered[rank], ordered[rank:]
+    if x.dtype.kind == "f" and (np.isnan(ends).any() if largest else np.isnan(pivot)):
+        return None
+    (beyond,) = (x > pivot if largest else x < pivot).nonzero()
+    beyond = beyond.take(argsort(x.take(beyond), descending=largest, device=device))
+    return np.concatenate([beyond, (x == pivot).nonzero()[0][: k - beyond.size]])

@@ -109,7 +109,7 @@ def plan_call(
     whole = request.segments is None
     by_numpy = firsts_by_numpy(device, x, k, descending=request.largest) if whole else None
     if whole and (by_numpy is None or rows.n > by_numpy.few.most(device.driver)):
-        by_numpy = firsts_by_order(device, rows.n, k, request.axis, largest=request.largest)
+        by_numpy = firsts_by_order(device, x.shape, rows.n, k, request.axis, largest=request.largest)
     what = device, "top_k", traits, results, compiling
     return LaunchPlan(*what, asked=variant, inputs=range(len(forms)), by_numpy=by_numpy)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_cases import random_values
+from kernel_cases import need, random_values
 from selection_cases import top_k_numpy
 
 import gpuprims
@@ -50,3 +50,23 @@ def test_values_and_places(
                 assert one.tobytes() == np.ascontiguousarray(expected).tobytes()  # zeros have their signs
     few = Few(near=1, woken=1).most(device.driver)
     assert len(asked) == (4 if few and device.driver.shares_host_memory else 0)
+
+
+@pytest.mark.usefixtures("numpy_computes")
+@pytest.mark.parametrize("dtype", ["int8", "uint64", "float16", "float64"])
+@pytest.mark.parametrize("n", [2**13 - 1, 2**13, 50_001])
+def test_elements_beyond_a_pivot(device: gpuprims.Device, rng: np.random.Generator, dtype: str, n: int) -> None:
+    """Many are equal, zeros have signs, and some rows have few NaN: fewer than are asked for, or more."""
+    need(device, dtype)
+    few = rng.integers(0, 9, n).astype(dtype)
+    rows = [few, random_values(rng, dtype, n)]
+    if few.dtype.kind == "f":
+        nans, many = few.copy(), few.copy()
+        few[rng.random(n) < 0.2], nans[5], many[rng.random(n) < 0.9] = -0.0, np.nan, np.nan
+        rows += [nans, many]
+    for x in rows:
+        for k in (-(-n // 256), n // 20, n // 2 - 1, n // 2):
+            for largest in (False, True):
+                got = gpuprims.top_k(x, k, largest=largest, device=device)
+                for one, expected in zip(got, top_k_numpy(x, k, None, largest=largest), strict=True):
+                    assert one.tobytes() == np.ascontiguousarray(expected).tobytes()
