@@ -6,27 +6,22 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from gpuprims.core.counters import with_scratch
 from gpuprims.core.device import Device
-from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import value_bytes, value_words
-from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing, with_statuses
+from gpuprims.core.launch_plan import LaunchPlan, Sample
 from gpuprims.core.layout import VECTOR_BYTES, Form, contiguous, plan_layout, turned
 from gpuprims.core.traits import CallTraits
-from gpuprims.core.variant import MOST_GROUPS, Variant
+from gpuprims.core.variant import Variant
 from gpuprims.expressions import TypedExpr
 from gpuprims.operators import Folding
 from gpuprims.operators.portable import adds, is_portable, is_portable_function, rounds
-from gpuprims.primitives.fixed_scans import FixedScanSpec, FixedTilesSpec
 from gpuprims.primitives.fold_launch import FoldWork
-from gpuprims.primitives.fold_spec import Packed, ScanSpec
-from gpuprims.primitives.fold_variants import ScanVariant
+from gpuprims.primitives.fold_spec import Packed
 from gpuprims.primitives.joined import scalar_in_loops
-from gpuprims.primitives.lane_rows import LaneRows, LaneRowsSpec
 from gpuprims.primitives.levels import at_level, settled_here
-from gpuprims.primitives.queue_spec import FixedQueueSpec, QueueSpec, plan_queue
-from gpuprims.primitives.scan_tiles import in_rows, prepare_levels, scan_traits
-from gpuprims.primitives.strips import RunSpec, StripSpec, neighbouring, runs_of, strips_of
+from gpuprims.primitives.scan_launch import ScanWork
+from gpuprims.primitives.scan_tiles import in_rows, scan_traits
+from gpuprims.primitives.strips import neighbouring
 
 # Fewer numbers than kernels compare at once are quicker to fold.
 _LEAST_SEARCHED = 32
@@ -84,7 +79,6 @@ def plan_fold(
         portable=is_portable(folding),
         adds=adds(folding),
     )
-
     finished = count if counted is None else counted
     work = FoldWork(device, folding, traits, layout, plan_axes, flat, len(forms), finished, indexed, limbs_left)
     results = [_in_new_memory(form) for form in targets]
@@ -169,63 +163,8 @@ def plan_scan(
         portable=is_portable(folding) and (place is None or is_portable_function(place)),
         grouped=grouped,
     )
-
-    def compiling(variant: Variant) -> Launch:
-        chosen, able = ScanVariant.of(variant), device.capabilities
-        if not outputs * size:
-            return nothing
-        last = int(inclusive) if counted is None else counted
-        if chosen.queued:
-            queued = FixedQueueSpec if chosen.in_fixed_order else QueueSpec
-            spec_of = partial(queued.of, folding, by_row, commutative=commutative, inclusive=inclusive)
-            return plan_queue(device, chosen, traits, by_row, last, spec_of)
-        by_strips, by_runs = chosen.scratch == "strip statuses", chosen.scratch == "part statuses"
-        # No more items than one output has, or all that a strip takes, and no more than fill the device.
-        at_once = outputs if by_strips or by_runs else min(outputs, able.compute_units)
-        paired = layout.width_of_pairs(len(forms)) if chosen.pairs else 0
-        held = item_words(max(traits.vector, paired)) if item_words else words
-        fitted = chosen.taking(size).fitted(held, at_once * size, able)
-        strips = strips_of(fitted, able, traits)
-        fitted = strips.variant if by_strips else fitted
-        vector = min(paired or layout.vector_width(), fitted.items) if fitted.vectors else 1
-        how = {"commutative": commutative, "inclusive": inclusive, "place": place, "vector": vector}
-        how["paired"] = paired > 0
-        lane_rows = LaneRows.of(size, vector, able.warp) if fitted.few_lanes else None
-        spec: ScanSpec
-        if by_runs:
-            runs = runs_of(fitted, able, traits)
-            spec = RunSpec.of(folding, layout, rows=runs.rows, folded=runs.folded, groups=runs.resident, **how)
-            launch = device.kernel(runs.variant, spec).prepare(
-                min(runs.groups, MOST_GROUPS), layout.pack(last), outputs, size, *runs.numbers
-            )
-            return with_statuses(device, launch, 1 + runs.statuses * words)
-        if by_strips:
-            spec = StripSpec.of(folding, layout, rows=strips.rows, prefetches=strips.prefetches, **how)
-        elif lane_rows:
-            spec = LaneRowsSpec.of(folding, layout, taken=lane_rows, **how)
-        else:
-            kind_of_spec: type[ScanSpec] = FixedScanSpec if chosen.in_fixed_order else ScanSpec
-            if chosen.in_stretches:
-                kind_of_spec = FixedTilesSpec
-                how |= {"run": fitted.run, "runs": fitted.tile_runs, "lookups": fitted.looks}
-            spec = kind_of_spec.of(folding, layout, packed=packed, **how)
-        kernel, numbers = device.kernel(fitted, spec), layout.pack(last)
-        if chosen.scratch == "levels":
-            launch, values = prepare_levels(kernel, fitted, able, numbers, outputs, size)
-            return with_scratch(device, launch, 4 * words * values)
-        if chosen.scratch == "none":
-            at_once = lane_rows.outputs(fitted.block) if lane_rows else fitted.outputs_per_group
-            groups = fitted.groups(-(-outputs // at_once), able)
-            return with_scratch(device, kernel.prepare(groups, numbers, outputs, size), 4)
-        if by_strips:
-            launch = kernel.prepare(strips.groups, numbers, outputs, size, strips.width, strips.across, strips.parts)
-            return with_statuses(device, launch, 1 + strips.statuses * words)
-        tiles = -(-size // fitted.tile)
-        groups = fitted.groups(outputs * tiles, able)
-        if fitted.together:
-            groups = min(groups, fitted.most_groups)  # work-items read the aggregates of all other groups
-        launch = kernel.prepare(groups, numbers, outputs, size, tiles)
-        return with_statuses(device, launch, 1 + outputs * tiles * fitted.told * words)
-
-    what = device, primitive, traits, results, compiling
+    last = int(inclusive) if counted is None else counted
+    how = inclusive, place, packed, item_words
+    work = ScanWork(device, folding, traits, layout, by_row, len(forms), last, *how)
+    what = device, primitive, traits, results, work.launch
     return kind(*what, asked=asked, inputs=range(len(forms)), otherwise=otherwise)

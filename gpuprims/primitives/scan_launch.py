@@ -1,0 +1,144 @@
+"""The launches of a scan: what each group takes, and the scratch memory by which groups tell each other of values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+from gpuprims.core.counters import with_scratch
+from gpuprims.core.device import Device
+from gpuprims.core.driver import Launch
+from gpuprims.core.kernel_spec import value_words
+from gpuprims.core.launch_plan import nothing, with_statuses
+from gpuprims.core.layout import Layout
+from gpuprims.core.variant import MOST_GROUPS, Variant
+from gpuprims.expressions import TypedExpr
+from gpuprims.operators import Folding
+from gpuprims.primitives.fixed_scans import FixedScanSpec, FixedTilesSpec
+from gpuprims.primitives.fold_spec import Packed, ScanSpec
+from gpuprims.primitives.fold_variants import ScanVariant
+from gpuprims.primitives.lane_rows import LaneRows, LaneRowsSpec
+from gpuprims.primitives.queue_spec import FixedQueueSpec, QueueSpec, plan_queue
+from gpuprims.primitives.scan_tiles import ScanTraits, prepare_levels
+from gpuprims.primitives.strips import RunSpec, StripSpec, runs_of, strips_of
+
+# Scratch of variants whose groups take neighbouring outputs.
+_ACROSS = "strip statuses", "part statuses"
+
+
+class ScanWork(NamedTuple):
+    """A scan, without the variant that does it.
+
+    ``layout`` has the axes merged, and ``by_row`` the rows of a scan of all elements as outputs, if it has such.
+    ``read`` counts the arrays, and ``last`` is the number of elements that ``STORE`` is given for the first result. See
+    :func:`gpuprims.primitives.fold.plan_scan` for the others.
+    """
+
+    device: Device
+    folding: Folding
+    traits: ScanTraits
+    layout: Layout
+    by_row: Layout
+    read: int
+    last: int
+    inclusive: bool
+    place: TypedExpr | None
+    packed: Packed
+    item_words: Callable[[int], float] | None
+
+    @property
+    def outputs(self) -> int:
+        """The number of scans."""
+        return self.traits.outputs
+
+    @property
+    def size(self) -> int:
+        """Elements of each scan."""
+        return self.traits.size
+
+    def launch(self, variant: Variant) -> Launch:
+        """Return the launch by a variant."""
+        chosen = ScanVariant.of(variant)
+        if not self.outputs * self.size:
+            return nothing
+        if chosen.queued:
+            commutative = self.traits.commutative
+            queued = FixedQueueSpec if chosen.in_fixed_order else QueueSpec
+            spec_of = partial(queued.of, self.folding, self.by_row, commutative=commutative, inclusive=self.inclusive)
+            return plan_queue(self.device, chosen, self.traits, self.by_row, self.last, spec_of)
+        paired = self.layout.width_of_pairs(self.read) if chosen.pairs else 0
+        fitted = self._fitted(chosen, paired)
+        if fitted.scratch == "strip statuses":
+            return self._launch_strips(fitted, paired)
+        if fitted.scratch == "part statuses":
+            return self._launch_runs(fitted, paired)
+        return self._launch_tiles(fitted, paired)
+
+    def _fitted(self, chosen: ScanVariant, paired: int) -> ScanVariant:
+        """Return the variant with no more items than registers hold, than outputs have, or than fill the device."""
+        able = self.device.capabilities
+        at_once = self.outputs if chosen.scratch in _ACROSS else min(self.outputs, able.compute_units)
+        held: float = value_words(self.folding.values)
+        if self.item_words is not None:
+            held = self.item_words(max(self.traits.vector, paired))
+        return chosen.taking(self.size).fitted(held, at_once * self.size, able)
+
+    def _how(self, fitted: ScanVariant, paired: int) -> dict[str, Any]:
+        """Return the keywords of a kernel spec."""
+        vector = min(paired or self.layout.vector_width(), fitted.items) if fitted.vectors else 1
+        laws = {"commutative": self.traits.commutative, "inclusive": self.inclusive, "place": self.place}
+        return {**laws, "vector": vector, "paired": paired > 0}
+
+    def _launch_runs(self, fitted: ScanVariant, paired: int) -> Launch:
+        """Return the launch of groups that take a part of a strip each."""
+        runs, how = runs_of(fitted, self.device.capabilities, self.traits), self._how(fitted, paired)
+        how |= {"rows": runs.rows, "folded": runs.folded, "groups": runs.resident}
+        kernel = self.device.kernel(runs.variant, RunSpec.of(self.folding, self.layout, **how))
+        groups, layout = min(runs.groups, MOST_GROUPS), self.layout.pack(self.last)
+        return self._with_statuses(
+            kernel.prepare(groups, layout, self.outputs, self.size, *runs.numbers), runs.statuses
+        )
+
+    def _launch_strips(self, fitted: ScanVariant, paired: int) -> Launch:
+        """Return the launch of groups that take the tiles of strips in turn."""
+        strips = strips_of(fitted, self.device.capabilities, self.traits)
+        how = self._how(strips.variant, paired)
+        spec = StripSpec.of(self.folding, self.layout, rows=strips.rows, prefetches=strips.prefetches, **how)
+        numbers = self.outputs, self.size, strips.width, strips.across, strips.parts
+        launch = self.device.kernel(strips.variant, spec).prepare(strips.groups, self.layout.pack(self.last), *numbers)
+        return self._with_statuses(launch, strips.statuses)
+
+    def _launch_tiles(self, fitted: ScanVariant, paired: int) -> Launch:
+        """Return the launch of groups that take tiles of an output, or whole outputs."""
+        able, how, words = self.device.capabilities, self._how(fitted, paired), value_words(self.folding.values)
+        lane_rows = LaneRows.of(self.size, how["vector"], able.warp) if fitted.few_lanes else None
+        kernel = self.device.kernel(fitted, self._spec(fitted, lane_rows, how))
+        layout = self.layout.pack(self.last)
+        if fitted.scratch == "levels":
+            launch, values = prepare_levels(kernel, fitted, able, layout, self.outputs, self.size)
+            return with_scratch(self.device, launch, 4 * words * values)
+        if fitted.scratch == "none":
+            at_once = lane_rows.outputs(fitted.block) if lane_rows else fitted.outputs_per_group
+            groups = fitted.groups(-(-self.outputs // at_once), able)
+            return with_scratch(self.device, kernel.prepare(groups, layout, self.outputs, self.size), 4)
+        tiles = -(-self.size // fitted.tile)
+        groups = fitted.groups(self.outputs * tiles, able)
+        if fitted.together:
+            groups = min(groups, fitted.most_groups)  # work-items read the aggregates of all other groups
+        launch = kernel.prepare(groups, layout, self.outputs, self.size, tiles)
+        return self._with_statuses(launch, self.outputs * tiles * fitted.told)
+
+    def _spec(self, fitted: ScanVariant, lane_rows: LaneRows | None, how: dict[str, Any]) -> ScanSpec:
+        """Return the kernel spec of groups that take tiles."""
+        if lane_rows:
+            return LaneRowsSpec.of(self.folding, self.layout, taken=lane_rows, **how)
+        if fitted.in_stretches:
+            how = how | {"run": fitted.run, "runs": fitted.tile_runs, "lookups": fitted.looks}
+            return FixedTilesSpec.of(self.folding, self.layout, packed=self.packed, **how)
+        kind = FixedScanSpec if fitted.in_fixed_order else ScanSpec
+        return kind.of(self.folding, self.layout, packed=self.packed, **how)
+
+    def _with_statuses(self, launch: Launch, values: int) -> Launch:
+        """Return the launch with memory for the statuses of so many values."""
+        return with_statuses(self.device, launch, 1 + values * value_words(self.folding.values))
