@@ -181,20 +181,19 @@ def __getattr__(name: str) -> Any:
         if name in names.split():
             value = globals()[name] = getattr(importlib.import_module(f"gpuprims.{home}"), name)
             return value
-    raise AttributeError(f"module 'gpuprims' has no attribute {name!r}{_instead_of(name)}", name=name)
+    raise _absent(name)
 
 
-def _instead_of(name: str) -> str:
-    """Return what to write instead of a function that NumPy has, or of a misspelt one."""
-    if name.startswith("_"):  # protocols that tools look for
-        return ""
-    from gpuprims.errors import did_you_mean
+def _absent(name: str) -> AttributeError:
+    """Return the error for a function that NumPy has, or for a misspelt name."""
+    from gpuprims.errors import absent
     from gpuprims.errors.names import NUMPY, advice_on
+
+    if name.startswith("_"):  # tools look for protocols, which need no import of the operators
+        return absent(__name__, name, ())
     from gpuprims.operators import OPERATORS
 
-    if advice := advice_on(name, NUMPY):
-        return advice
-    return did_you_mean(name, __all__, {one: f'reduce(x, op="{one}")' for one in OPERATORS})
+    return absent(__name__, name, __all__, {one: f'reduce(x, op="{one}")' for one in OPERATORS}, advice_on(name, NUMPY))
 
 
 def __dir__() -> list[str]:

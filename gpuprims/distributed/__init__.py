@@ -11,6 +11,7 @@ from gpuprims.distributed.group import DeviceGroup
 from gpuprims.distributed.processes import Processes
 from gpuprims.distributed.sharded import ShardedArray
 from gpuprims.distributed.streams import Stream, stream
+from gpuprims.errors import absent
 
 if TYPE_CHECKING:
     from gpuprims.distributed.logreg import LogReg
@@ -21,4 +22,4 @@ __all__ = ["Checkpoint", "DeviceGroup", "LogReg", "Processes", "ShardedArray", "
 def __getattr__(name: str) -> Any:
     if name == "LogReg":
         return importlib.import_module("gpuprims.distributed.logreg").LogReg
-    raise AttributeError(f"module 'gpuprims.distributed' has no attribute {name!r}", name=name)
+    raise absent(__name__, name, __all__)

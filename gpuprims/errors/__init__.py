@@ -6,13 +6,13 @@ Each message reads ``label: rule; got ...``: the call, the values that it takes,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
-from typing import Any
+from typing import Any, Never
 
 from gpuprims.errors.quoting import quoted as quoted
 from gpuprims.errors.quoting import said as said
 from gpuprims.errors.quoting import shortened as shortened
+from gpuprims.errors.similar import absent as absent
+from gpuprims.errors.similar import did_you_mean as did_you_mean
 
 
 class GpuprimsError(Exception):
@@ -235,40 +235,6 @@ def too_large(number: object, error: Exception) -> str:
     return said(error) + (f"; int64({number}) gives a wider result" if wide else "")
 
 
-def did_you_mean(given: object, known: Iterable[str], instead: Mapping[str, str] | None = None) -> str:
-    """Return the end of a message, with the names that a wrong one is close to; an empty text if there are none.
-
-    Parameters
-    ----------
-    given : object
-        The wrong name, or a function or class of that name.
-    known : iterable of str
-        The right names.
-    instead : mapping, optional
-        From names of other libraries, in lower case, to what to write here.
-
-    Examples
-    --------
-    >>> did_you_mean("summ", ["sum", "prod"])
-    " (did you mean 'sum'?)"
-    >>> did_you_mean("average", ["sum", "mean"], {"average": "mean"})
-    " (did you mean 'mean'?)"
-    >>> did_you_mean("median", ["prod"])
-    ''
-    """
-    import difflib  # here, because only messages need it
-
-    name = given
-    if not isinstance(given, str):
-        with suppress(Exception):  # whatever the caller's object raises
-            name = getattr(given, "__name__", None)
-    if not isinstance(name, str) or len(name) > 80:
-        return ""
-    name = name.strip().lower()
-    if instead and name in instead:
-        found = [instead[name]]
-    else:
-        names = {one.lower(): one for one in known}
-        near = [name] if name in names else difflib.get_close_matches(name, names, n=2, cutoff=0.65)
-        found = [names[one] for one in near]
-    return f" (did you mean {' or '.join(map(repr, found))}?)" if found else ""
+def __getattr__(name: str) -> Never:
+    kinds = [one for one, value in globals().items() if isinstance(value, type) and issubclass(value, Exception)]
+    raise absent(__name__, name, kinds)

@@ -1,8 +1,9 @@
 """Models built from the primitives, with scikit-learn's interface; importing them imports scikit-learn."""
 
 import importlib
+from typing import Never
 
-from gpuprims.errors import MissingExtraError
+from gpuprims.errors import MissingExtraError, absent
 
 try:
     for name in ("scipy", "sklearn", "tqdm"):
@@ -29,3 +30,13 @@ from gpuprims.models.spam import (
 __all__ = ["Inference", "LogReg", "LogRegBatch", "LogRegCV", "LogRegPath", "Mail", "Rates", "SpamFilter", "Training"]
 __all__ += ["PCA", "PPCA", "FactorAnalysis", "MatchingNet", "Prototypes", "SparsePCA", "TextOptions"]
 __all__ += ["TrainingRuns", "generated_mail", "rates_table", "read_mail", "train_filter", "train_filter_runs"]
+
+# Names of scikit-learn's classes.
+_INSTEAD = {
+    "logisticregression": "LogReg", "logisticregressioncv": "LogRegCV", "incrementalpca": "PCA",
+    "nearestcentroid": "Prototypes",
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> Never:
+    raise absent(__name__, name, __all__, _INSTEAD)

@@ -2,7 +2,7 @@
 
 from typing import Never
 
-from gpuprims.errors import did_you_mean
+from gpuprims.errors import absent
 from gpuprims.errors.names import NDIMAGE, advice_on
 from gpuprims.ndimage.binary import binary_closing, binary_dilation, binary_erosion, binary_opening
 from gpuprims.ndimage.derivatives import laplace, prewitt, sobel
@@ -63,9 +63,7 @@ _INSTEAD = {
 
 
 def __getattr__(name: str) -> Never:
-    """Say what to write instead of a function that SciPy has, or of a misspelt one."""
-    advice = "" if name.startswith("_") else advice_on(name, NDIMAGE) or did_you_mean(name, __all__, _INSTEAD)
-    raise AttributeError(f"module 'gpuprims.ndimage' has no attribute {name!r}{advice}", name=name)
+    raise absent(__name__, name, __all__, _INSTEAD, advice_on(name, NDIMAGE))
 
 
 def __dir__() -> list[str]:

@@ -13,9 +13,9 @@ Examples
 (28.0, 0, [3.0, 4.0, 6.0])
 """
 
-from typing import Any
+from typing import Never
 
-from gpuprims.errors import did_you_mean
+from gpuprims.errors import absent
 from gpuprims.expressions.functions import ALIASES
 from gpuprims.xp.elementwise import (
     abs,
@@ -241,13 +241,10 @@ _INSTEAD = {known: name for name, known in ALIASES.items() if name in __all__} |
 }  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    if name.startswith("__"):  # protocols that tools look for
-        raise AttributeError(f"module 'gpuprims.xp' has no attribute {name!r}", name=name)
+def __getattr__(name: str) -> Never:
     meant = _INSTEAD.get(name, name)
     refused = next((reason for reason, names in REFUSED.items() if meant in names.split()), None)
-    hint = f" ({refused})" if refused else did_you_mean(name, __all__, _INSTEAD)
-    raise AttributeError(f"module 'gpuprims.xp' has no attribute {name!r}{hint}", name=name)
+    raise absent(__name__, name, __all__, _INSTEAD, f" ({refused})" if refused else "")
 
 
 def __dir__() -> list[str]:

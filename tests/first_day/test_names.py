@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import pydoc
 
@@ -27,6 +28,31 @@ def test_a_name_that_gpuprims_lacks_says_what_to_write(name: str, meant: str) ->
         getattr(gpuprims, name)
     assert f"has no attribute '{name}'" in str(raised.value)
     assert meant in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "meant"),
+    [
+        ("models", "LogRegg", "'LogReg'"),
+        ("models", "LogisticRegression", "'LogReg'"),
+        ("datasets", "read_feature", "'read_features'"),
+        ("distributed", "DevicesGroup", "'DeviceGroup'"),
+        ("errors", "ShapesError", "'ShapeError'"),
+        ("ndimage", "gaussian", "'gaussian_filter'"),
+        ("xp", "amax", "'max'"),
+    ],
+)
+def test_a_name_that_a_module_lacks_says_what_to_write(module: str, name: str, meant: str) -> None:
+    with pytest.raises(AttributeError) as raised:
+        getattr(importlib.import_module(f"gpuprims.{module}"), name)
+    assert str(raised.value).startswith(f"module 'gpuprims.{module}' has no attribute '{name}' (did you mean {meant}")
+    assert raised.value.name == name
+
+
+@pytest.mark.parametrize("module", ["", ".models", ".datasets", ".distributed", ".errors", ".ndimage", ".xp"])
+def test_a_protocol_that_a_module_lacks_gets_no_advice(module: str) -> None:
+    with pytest.raises(AttributeError, match=rf"^module 'gpuprims{module}' has no attribute '__al__'$"):
+        _ = importlib.import_module(f"gpuprims{module}").__al__  # near __all__
 
 
 def test_a_name_that_is_like_no_other_gets_no_advice() -> None:
