@@ -1,4 +1,4 @@
-"""Segments along an axis of arrays of several: each row by itself, as segments of all rows one after the other."""
+"""Segments along one axis of several: the segments of all rows, one row after the other."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def along_axis(
 ) -> Any:
     """Return a fold of segments along an axis by ``call``, a fold of segments of arrays of one dimension.
 
-    ``across`` folds rows whose elements lie apart in memory; without it, these are copied. So are results to ``out``.
+    ``across`` folds rows whose elements lie apart in memory; without it, they are copied, as are results for ``out``.
     """
     counts_rows = _finds_places(label, op)
     operands = as_operands(label, arrays if where is None else (*arrays, where), device, stored=True)
@@ -84,7 +84,7 @@ def _returned(operands: Operands, results: Any, out: Out | None) -> Any:
 
 
 def _finds_places(label: str, op: Any) -> bool:
-    """Return True for operators whose results are places; refuse those that may ask for an element's place."""
+    """Return True for operators whose results are indices; refuse those that may use an element's index."""
     found = find_op(op)
     if isinstance(op, Op) and op.prepare is not None and op not in OPERATORS.values():
         rule = f"{label}: with segments= along an axis, an operator without prepare=, which may ask for an index"
@@ -143,7 +143,7 @@ class Lines(NamedTuple):
         return _of_all(self.operands, segments, self.rows, self.n)
 
     def shaped(self, one: Any, each: int, *, places: bool) -> Any:
-        """Return results, ``each`` of a row, with the axes of the array; ``places`` count from the begins of rows."""
+        """Return results, ``each`` of a row, with the axes of the array; ``places`` count from the start of each row."""
         operands = self.operands
         if places and one.size:
             there = operands.cut(one, 0, (self.rows, each))

@@ -1,7 +1,7 @@
 """Folds and scans of few elements in segments by NumPy or in C, with the bits of the kernels.
 
-Those of integers wrap and do not round, and extremes of floats are elements, so their order does not matter. Sums and
-products of floats follow the order of segments/cpu_runs, in a C module.
+Integers wrap and do not round, and extremes of floats are elements, so the order of these folds does not matter. A C
+module computes sums and products of floats in the order of segments/cpu_runs.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ Dtype = np.dtype[Any]
 _FEW, _FEW_FLOATS = Few(near=2**11, woken=2**14), Few(near=0, woken=2**14)  # rows: by_numpy
 _FEW_SCANNED = Few(near=0, woken=2**15)  # rows: by_numpy
 SEGMENT_FLOATS = CModule(Path(__file__).with_name("segment_floats.c"))
-# Elements of sums and products of floats; with an offset for each, one part of the kernel takes them.
+# Elements of sums and products of floats. With an offset for each, they are still a single part of the kernel.
 _FEW_IN_C = Few(near=2**11, woken=2**12)  # rows: by_numpy-floats
 _IN_ORDER = "cpu_runs"  # the kernel whose order they follow
 
 
 def segments_by_numpy(device: Device, op: Op, mapped: object, forms: Sequence[Form], result: Dtype) -> ByNumPy | None:
-    """Return how NumPy, or C, folds the segments of an array, whose offsets come after it, if it does."""
+    """Return the function by which NumPy or C folds the segments of an array, followed by its offsets, or None."""
     if (dtype := _own(op, mapped, forms)) is None:
         return None
     if op.name in TRUTHS:
@@ -49,7 +49,7 @@ def segments_by_numpy(device: Device, op: Op, mapped: object, forms: Sequence[Fo
 
 
 def _in_c(device: Device, multiplies: bool, form: Form, result: Dtype) -> ByNumPy | None:
-    """Return how C folds floats in segments, if the module is there; if it may be soon, ask for it."""
+    """Return the function by which C folds floats in segments. Without the C module, ask for it and return None."""
     if (
         (calls := SEGMENT_FLOATS.serves(device.driver)) is None
         or adds_words()

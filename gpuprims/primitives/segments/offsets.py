@@ -22,8 +22,8 @@ from gpuprims.expressions import Expr, trace, typed
 from gpuprims.primitives.map import map as map_arrays
 
 _BOOL, _INT64 = np.dtype(np.bool_), np.dtype(np.int64)
-# Bytes of offsets of the host up to which their copy is kept, so that the same values are one array to later calls.
-# More bytes than a few are found by a comparison, which takes less time than hashing them.
+# Copies of host offsets up to this many bytes are kept, so that equal offsets are the same array to later calls.
+# Above this many bytes, a comparison takes less time than a hash.
 _FEW, _MANY = 4096, 1 << 20
 _USUAL = frozenset({np.dtype(np.int32), _INT64})  # dtypes of most offsets
 
@@ -36,9 +36,9 @@ _END = trace(lambda value, j, first, second: np.where(first < second, second.ast
 _EVERYWHERE = trace(lambda value, j, first, second: j, 4)
 
 
-# Copies of offsets that nobody else can write to: once right, always right.
+# Copies of offsets that nobody else can write to, and that need no second check.
 OWN_COPIES = KnownArrays()
-# Offsets that this library made of runs of elements: right, without empty segments, and seen by nobody else.
+# Offsets that this library made from runs of elements: they are right, have no empty segments, and stay internal.
 MADE = KnownArrays()
 
 
@@ -60,12 +60,12 @@ class _Contents:
 
 @lru_cache(maxsize=8)
 def _copy_of_many(device: Device, order: int, contents: _Contents) -> Any:
-    contents.offsets = contents.offsets.copy()  # the caller may change theirs
+    contents.offsets = contents.offsets.copy()  # the caller may change the array
     return device.driver.asarray(contents.offsets)
 
 
 def _on_device(offsets: np.ndarray, device: Device) -> Any:
-    """Return a copy of offsets of the host on a device, the same for the same offsets unless there are very many."""
+    """Return a copy of offsets of the host on a device, the same copy for equal offsets unless there are very many."""
     if offsets.nbytes > _MANY:
         return device.driver.asarray(offsets)
     few = offsets.nbytes <= _FEW
@@ -76,7 +76,7 @@ def _on_device(offsets: np.ndarray, device: Device) -> Any:
 
 
 def beside_arrays(offsets: Any, arrays: Sequence[Any]) -> Any:
-    """Return a caller's offsets, or their copy on the device that the arrays lie on, by which warm calls are found."""
+    """Return the offsets, or their copy on the arrays' device, as the key of a warm call."""
     if type(offsets) is not np.ndarray or offsets.dtype not in _USUAL or not 0 < offsets.nbytes <= _MANY:
         return offsets
     if not offsets.flags.c_contiguous or not arrays or (device := device_of(arrays[0])) is None:
@@ -208,7 +208,7 @@ def across_rows(operands: Operands, marks: Any, axis: int) -> Any:
 
 
 def along_one_axis(*groups: Sequence[Form], axis: int = 0) -> tuple[tuple[int, ...], list[list[Form]]]:
-    """Lay arrays of any lengths along an axis, alike along others: layouts have strides, kernels know the lengths."""
+    """Lay out arrays that differ in length along one axis only: layouts have strides, and kernels know the lengths."""
     arrays = [form.shape for forms in groups for form in forms if form.shape]
     shape = tuple(map(max, zip(*arrays, strict=True)))
     shape = (

@@ -45,7 +45,7 @@ class SegmentsRequest(NamedTuple):
     dtype: np.dtype[Any] | None
     segments: int
     axis: int = 0
-    window: Window | None = None  # of the bits of all elements, if they are known
+    window: Window | None = None  # that holds the bits of all elements, if it is known
 
     def plain(self, dtypes: tuple[np.dtype[Any], ...]) -> Folding:
         """Return the folding of a segment, before exact sums take its place."""
@@ -85,7 +85,7 @@ def plan_by_offsets(
     results = [contiguous(output, (count,), alignment) for output in folding.outputs]
     targets = result_forms("reduce", results, written)
 
-    known = KnownArrays()  # offsets that a call found right
+    known = KnownArrays()  # offsets that passed the check of an earlier call
 
     def compiling(variant: Variant) -> Launch:
         chosen = FoldVariant.of(variant)

@@ -22,7 +22,7 @@ ByMarks = Callable[[Segments, Any], tuple[Operands, LaunchPlan]]
 
 
 def own_segments(offsets: Any, operands: Operands) -> Segments:
-    """Return the segments of a plan, by offsets that nobody else can write to."""
+    """Return the segments of a plan, with a copy of the offsets that nobody else can write to."""
     given = as_operands(operands.label, (offsets,), operands.device)
     (array,) = given.natives
     if not isinstance(array, np.ndarray):  # pyopencl only reads contiguous arrays

@@ -12,7 +12,7 @@ from gpuprims.primitives.segments.offsets import Segments, index_dtype
 
 
 def rows_of(operands: Operands, segments: Segments) -> Any:
-    """Return the number of each element's segment, from 0, in as few bytes as hold it; the offsets are right.
+    """Return the number of each element's segment, from 0, in the narrowest dtype; the offsets have been checked.
 
     It lies on the device, or on the host if kernels work there.
     """

@@ -38,10 +38,10 @@ _INT64 = np.dtype(np.int64)
 _CHECK, _CHECKED, _ALONE, _PREPARE = range(4)  # steps, as in shares.h
 _HEADER = 4  # words before the segments' numbers, as in shares.h
 _MOST_ENDS = 8  # ends of segments that a lane reads at once (rows: shares)
-# Bytes of elements that a work-item loads, and words of values that it holds, twice as many in segments of _LONG.
+# Bytes of elements that a work-item loads, and words of values that it holds; both double for segments of _LONG.
 _LOADED, _HELD, _LONG = 64, 16, 64  # rows: shares
-# What a work-item keeps in local memory beside its items: values (a place after them and, where it is a warp of its
-# own, its head, its tail and a fold), and bytes of words.
+# What a work-item keeps in local memory beside its items. First the number of values: one after the items and, if the
+# work-item is a warp of its own, its head, its tail and a fold. Then the bytes of words.
 _BESIDE, _WORDS_BESIDE = 4, 24
 _ANSWER = 8  # bytes of the answer to the check
 _MOST_STEPS = 2**30  # of a warp, which counts in 32 bits
@@ -71,7 +71,7 @@ def for_shares(at: Geometry) -> Refusal:
 class SharesVariant(FoldVariant):
     """A variant that checks offsets itself."""
 
-    more_if_short: int = 0  # groups more that a compute unit has room for, if segments have fewer elements than _LONG
+    more_if_short: int = 0  # additional groups that fit on a compute unit if segments have fewer elements than _LONG
 
     def fitted(self, folding: Folding, item_bytes: int, mean: int, able: Capabilities) -> SharesVariant:
         """Return the variant as a call with ``mean`` elements a segment needs it, and as local memory has room."""
@@ -96,7 +96,7 @@ def _window(items: int, mean: int) -> int:
 
 
 class _Call(NamedTuple):
-    """A call on a number of segments of ``size`` elements in all: the variant as the call needs it, and its kernel."""
+    """A call on segments with ``size`` elements in total: the variant fitted to the call, and its kernel."""
 
     device: Device
     label: str
@@ -154,8 +154,8 @@ class _Call(NamedTuple):
     def checked(self, check: Launch, work: Launch, known_work: Sequence[Launch], words: int) -> Launch:
         """Return a launch that waits for the check of the offsets, unless an earlier call found the same array right.
 
-        Then a fault is raised later (docs/decisions/0021), or nobody asks for one if nobody else can write to the
-        array.
+        In that case a fault is raised later (docs/decisions/0021). An array that nobody else can write to is not
+        checked again.
         """
         device, place, label, known = self.device, self.offsets, self.label, self.known
         nbytes = 4 * (_HEADER + words)
@@ -222,7 +222,7 @@ def taking_offsets(folding: Folding, arrays: tuple[np.dtype[Any], ...], offsets:
 
 
 class SegmentsCall(Protocol):
-    """What a call on segments asks for; hashable."""
+    """The request of a call on segments; hashable."""
 
     @property
     def op(self) -> Op:
@@ -233,7 +233,7 @@ class SegmentsCall(Protocol):
         """True if segments may be empty."""
 
     def described(self, dtypes: tuple[np.dtype[Any], ...], size: int) -> tuple[Folding, CallTraits]:
-        """Return the folding of a call on arrays of ``size`` elements, and what variants are asked with."""
+        """Return the folding of a call on arrays of ``size`` elements, and the traits by which a variant is chosen."""
 
 
 @keeps_calls()
@@ -257,7 +257,7 @@ def run_by_offsets(
 ) -> Any:
     """Run a kernel that reads offsets. If it does not check them itself, they are checked before.
 
-    ``keep`` gets the plan of a call that is done with one launch plan.
+    ``keep`` gets the plan of a call that needs only one launch plan.
     """
     beside = segments.beside(apart=out is not None)
     plan: LaunchPlan = find_plan(plan_call, beside, request, out, variant)

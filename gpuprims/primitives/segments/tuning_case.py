@@ -16,7 +16,7 @@ from gpuprims.primitives.reduce.tuning_case import composed, folded
 
 
 def offsets_of(size: int) -> np.ndarray:
-    """Return row offsets of segments of about two elements, some of none."""
+    """Return row offsets of segments of about two elements each; some are empty."""
     inner = np.random.default_rng(size).integers(0, size + 1, size // 2)
     return np.sort(np.concatenate([[0, size], inner]))
 

@@ -15,10 +15,10 @@ from gpuprims.primitives.sort.work import Four, Passes, Work
 
 # Words of a bucket's entry, of a task, and of zeros that launches leave zero: as in buckets.h.
 _ENTRY_WORDS, _TASK_WORDS, _STATE_WORDS = 8 + DIGITS, 4, 24 + 8 + DIGITS
-# Work-items that count, and chunks of which zeros and NaN are counted, at most half as many: as in buckets.h.
+# Work-items that count. At most half as many chunks have their zeros and NaN counted. As in buckets.h.
 _COUNTERS, _CHUNKS = 512, 4096  # rows: buckets
-# Bytes of a count for each value of a digit, and of 2,048 bins. Copies of these counts in groups that move; in those
-# that only count one for each lane of a warp, so that no two lanes wait for each other, where there is room.
+# Bytes of a count for each value of a digit, and of 2,048 bins. Groups that move keys have this many copies of the
+# counts. Groups that only count have one for each lane of a warp if there is room, so that no lane waits for another.
 _COUNTING, _BINNING = 4 * DIGITS, 4 * 2048
 _COPIES, _MOST_COPIES = 8, 32  # rows: buckets-counts
 # Bytes of integers that are counted again if they share leading bits: as in sort_buckets.cl.
@@ -37,7 +37,7 @@ _PARTS: dict[Step, tuple[str, ...]] = {
 
 
 class _Table(NamedTuple):
-    """The memory of buckets and tasks: how many buckets a level has at most, and in words where parts begin."""
+    """The memory of buckets and tasks: the most buckets of a level, and where each part begins, in words."""
 
     most: int
     tasks_at: int
@@ -46,7 +46,7 @@ class _Table(NamedTuple):
 
     @classmethod
     def of(cls, n: int, nbytes: int, tile: int, room: int) -> _Table:
-        """Return the table for n keys, of which a tile is moved at once, and `room` are a task at most."""
+        """Return the table for ``n`` keys, moved a tile at a time and sorted in tasks of at most ``room`` keys."""
         most = n // (room + 1) + 1
         tasks_at = 2 * (most * _ENTRY_WORDS + n // tile + 1 + most)
         ties_at = tasks_at + (4 * (n // room + 1) * nbytes + DIGITS) * _TASK_WORDS
@@ -134,5 +134,5 @@ def _compiling(work: Work, step: Step, shape: _Shape) -> Callable[[], Kernel]:
 
 
 def _fitted(variant: Variant, nbytes: int, room: int) -> Variant:
-    """Return the variant with as many keys a work-item as there is room for."""
+    """Return the variant with as many keys for each work-item as local memory has room for."""
     return variant.resized(items=max(1, min(variant.items, room // (variant.block * nbytes))))

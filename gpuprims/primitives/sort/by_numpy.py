@@ -1,7 +1,8 @@
 """Sorts of few elements by NumPy or in C, with the bits of the kernels.
 
-NumPy's fastest sort is not stable, and may write other zeros than it read, or other NaN; these are written anew.
-Indices of stable sorts are found in C, else by a sort of integers that have a key above and its index below.
+NumPy's fastest sort is not stable and may change the sign of zeros and the bits of NaN, so these are written again.
+C finds the indices of stable sorts. Without the C module, NumPy sorts integers whose high bits are a key and whose low
+bits are its index.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from gpuprims.primitives.floats_by_numpy import has_nan
 
 # What a sort returns: sorted keys, their indices, or keys and the values beside them.
 Wanted = Literal["keys", "indices", "pairs"]
-# Bits of an index beside a key in 63 bits, and of the key.
+# Bits of an index, and of the key beside it, which share 63 bits.
 _INDEX_BITS, _KEY_BITS = 16, 47
 _ZERO = np.float32(0)
 _MAGNITUDE, _INFINITY = np.int32(0x7FFFFFFF), 0x7F800000
@@ -77,7 +78,7 @@ def segments_by_numpy(operands: Operands, places: bool, descending: bool) -> Com
 
 
 def _segments(indices: Callable[..., Any], x: np.ndarray, offsets: Any, *, places: bool, descending: bool) -> Any:
-    """Return sorted segments, or their places; NotImplemented for offsets that are wrong."""
+    """Return sorted segments, or their places; NotImplemented for wrong offsets."""
     if type(offsets) is not np.ndarray or offsets.ndim != 1 or not offsets.size or offsets.dtype not in _OFFSETS:
         return NotImplemented
     keys = np.ascontiguousarray(x)
@@ -130,14 +131,14 @@ def _sorted_complex(x: np.ndarray, *, axis: int | None, places: bool) -> np.ndar
 
 
 def _sorted(x: np.ndarray, *, axis: int | None, descending: bool) -> np.ndarray:
-    """Return sorted integers; NumPy sorts narrow ones faster by digits, which is its stable way."""
+    """Return sorted integers; NumPy's stable sort takes narrow ones by digits, which is faster."""
     ordered, along = (x.flatten(), -1) if axis is None else (x.copy(), axis)
     ordered.sort(along, "stable" if x.itemsize <= 2 else None)
     return _turned(ordered, along) if descending else ordered
 
 
 def _turned(ordered: np.ndarray, axis: int) -> np.ndarray:
-    """Return elements in the other order along an axis."""
+    """Return elements in reverse order along an axis."""
     return (ordered[::-1] if ordered.ndim == 1 else np.flip(ordered, axis)).copy()
 
 
@@ -153,7 +154,7 @@ def _sorted_floats(x: np.ndarray, *, axis: int | None, descending: bool) -> Any:
 
 
 def _write_equals(x: np.ndarray, ordered: np.ndarray, *, descending: bool) -> None:
-    """Write NaN and zeros of a sort anew, in the order of the input; against it if the sort is to be turned round."""
+    """Write the NaN and zeros of a sort again, in the order of the input; in reverse if the sort will be reversed."""
     step = -1 if descending else 1
     if ordered[-1] != ordered[-1]:
         nan = x[x != x]
@@ -188,7 +189,7 @@ def firsts_by_numpy(device: Device, form: Form, most: int, *, descending: bool) 
 
 
 def _firsts_of_all(indices: Indices, most: int, keys: np.ndarray) -> Any:
-    """Return elements and their indices; NotImplemented with NaN, which is at an end of the order."""
+    """Return elements and their indices; NotImplemented with NaN, which comes first or last."""
     order = indices(keys)
     first, last = keys[order[0]], keys[order[-1]]
     if first != first or last != last:
@@ -227,7 +228,7 @@ def _packed_indices(dtype: np.dtype[Any], *, descending: bool, most: int | None)
 
 
 def _by_stable_sort(keys: np.ndarray, *, descending: bool, most: int | None) -> np.ndarray:
-    """Return the indices by NumPy's stable sort; in descending order, of keys read from their end."""
+    """Return the indices by NumPy's stable sort; for descending order it sorts the reversed keys."""
     if not descending:
         return keys.argsort(kind="stable")[:most].copy() if most else keys.argsort(kind="stable")
     found = keys[::-1].argsort(kind="stable")[::-1]
@@ -240,7 +241,7 @@ def _by_packed_words(keys: np.ndarray, *, descending: bool, most: int | None) ->
 
 
 def _by_packed_range(keys: np.ndarray, *, descending: bool, most: int | None) -> Any:
-    """Return the indices of keys of 64 bits that lie close to each other; NotImplemented for many that do not."""
+    """Return the indices of keys of 64 bits that lie close to each other; NotImplemented if many do not."""
     low = keys.min()
     if int(keys.max()) - int(low) >> _KEY_BITS:
         few = len(keys) <= _STABLE_INDICES.near

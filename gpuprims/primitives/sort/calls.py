@@ -1,4 +1,4 @@
-"""Sorts of arrays along an axis, which functions of this room and of others are made of."""
+"""Sorts of arrays along an axis, for functions of this package and others."""
 
 from __future__ import annotations
 

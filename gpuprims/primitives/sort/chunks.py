@@ -10,7 +10,7 @@ from gpuprims.primitives.sort.work import Four, Passes, Work
 # Buckets of a row, and bytes of its plan: as in chunk_buckets.h.
 _BUCKETS, _PLAN = 256, 2 * 8 + 4 * 4 + 4096
 # Elements of the smallest chunk that is worth a group of its own; groups for each unit, which share work; and the most
-# such groups, because the sides of so many have room for all elements.
+# such groups: their sides together have room for all elements.
 _LEAST, _GROUPS, _MANY = 1 << 13, 4, 64  # rows: cpu_chunks
 
 
@@ -20,8 +20,8 @@ def by_chunks(work: Work) -> Passes:
     units = device.capabilities.compute_units
     groups = max(min(_GROUPS * units, _MANY), min(units, _BUCKETS))
     parts = max(-(-n // chosen.items), min(groups, n // _LEAST), 1)
-    room = max(2 * n // _BUCKETS, 1)  # twice the elements of a bucket, if all have as many
-    spare = work.rows.size if work.wanted == "indices" else 0  # kept keys have the result as a side
+    room = max(2 * n // _BUCKETS, 1)  # twice the elements of a bucket, if buckets are equal
+    spare = work.rows.size if work.wanted == "indices" else 0  # the result serves as a side for kept keys
     places, total = [], 0
     for elements in (work.rows.size, work.rows.size + spare, 2 * room * groups * many):
         for nbytes in (work.keys.nbytes, work.carried.itemsize if work.carried else 0):

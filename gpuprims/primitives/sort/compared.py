@@ -16,7 +16,7 @@ from gpuprims.primitives.signatures import Function
 from gpuprims.primitives.sort.keys import compared
 from gpuprims.primitives.take import take
 
-# Elements on which the laws are tried, each with each; they are drawn at random from a larger array.
+# The laws are tried on all pairs of this many elements, drawn at random from a larger array.
 _TRIED, _SEED = 512, 20261124
 _FOR_NAN = ' (to put NaN last: "(a < b) | (isnan(b) & ~isnan(a))")'
 
@@ -55,7 +55,7 @@ def comparison(label: str, less: Function, dtype: np.dtype[Any]) -> Expr:
 
 
 def _try_laws(label: str, less: Expr, operands: Operands) -> None:
-    """Compare some elements with each other, and raise for those that no strict weak order compares so."""
+    """Compare some elements with each other, and raise if the results contradict a strict weak order."""
     sample = _drawn(operands)
     before = compared(typed(less, (sample.dtype, sample.dtype)), sample[:, None], sample[None])
     alike = ~before & ~before.T
@@ -72,12 +72,12 @@ def _try_laws(label: str, less: Expr, operands: Operands) -> None:
 
 
 def _linked(related: np.ndarray) -> np.ndarray:
-    """Return which pairs have an element between that is related to both."""
+    """Return which pairs have an element between them that is related to both."""
     return np.asarray(related.astype(np.float32) @ related.astype(np.float32) > 0)
 
 
 def _named(sample: np.ndarray, wrong: np.ndarray, between: np.ndarray) -> str:
-    """Write the first wrong pair, with an element between if there is one."""
+    """Describe the first wrong pair, with the element between them if there is one."""
     row, column = (int(k) for k in np.argwhere(wrong)[0])
     middle = np.flatnonzero(between[row] & between[:, column])
     places = [row, *middle[:1], column] if row != column or middle.size else [row]

@@ -17,7 +17,7 @@ _PARTS = ("lower_sums.h",)
 
 
 def by_counts(work: Work) -> Passes:
-    """Count a digit of each tile, add up the counts of the tiles before, and move elements; for each digit."""
+    """For each digit: count it in each tile, add up the counts of the tiles before, and move the elements."""
     device, rows, able = work.device, work.rows, work.device.capabilities
     chosen = fitted_to_count(work.variant, work.moved_bytes, able)
     tiles = -(-rows.length // chosen.tile)

@@ -32,7 +32,7 @@ def sort_by(
 
 
 def keys_by(label: str, key: Function, x: Any, device: str | Device | None, **excluded: Any) -> Any:
-    """Return the key of each element; raise if keywords are given that do not go with ``key=``."""
+    """Return the key of each element; raise for keywords that do not go with ``key=``."""
     for name, value in excluded.items():
         if value is not None:
             raise ArgumentError(f"{label}: no {name}= with key=; got {quoted(value)}")

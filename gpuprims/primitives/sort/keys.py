@@ -11,7 +11,7 @@ from gpuprims.expressions import TypedExpr, c_type, emit_function
 from gpuprims.primitives.ordering import integer_macros, orders_of
 
 Dtype = np.dtype[Any]
-# Keys are sorted by digits of so many bits, of which there are so many values; ``sort_keys.h`` has the same.
+# Bits of a digit of a key, and the number of its values; as in ``sort_keys.h``.
 DIGIT_BITS = 8
 DIGITS = 1 << DIGIT_BITS
 # Bytes of the widest numbers that are moved as unsigned integers.
@@ -19,7 +19,7 @@ WIDEST = 8
 
 
 def word_of(dtype: Dtype) -> Dtype:
-    """Return what kernels move numbers as: unsigned integers of their size, or numbers of 128 bits as they are."""
+    """Return the dtype in which kernels move numbers: an unsigned integer of their size; 128 bits keep their own."""
     return np.dtype(f"u{dtype.itemsize}") if dtype.itemsize <= WIDEST else dtype
 
 
@@ -40,7 +40,7 @@ class Keys(NamedTuple):
 
     @property
     def word(self) -> Dtype:
-        """What kernels move elements as."""
+        """The dtype in which kernels move elements."""
         return word_of(self.dtype)
 
     @property

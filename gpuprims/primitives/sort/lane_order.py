@@ -1,4 +1,4 @@
-"""Whether a device's atomics return numbers in the order of lanes, which no vendor promises."""
+"""Test if a device's atomics return numbers in the order of lanes, which no vendor promises."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _found: dict[Device, bool] = {}
 
 
 def lanes_in_order(device: Device, variant: Variant) -> bool:
-    """Return True if an atomic addition of a warp in local memory returned lower lanes lower numbers, each time.
+    """Return True if, in every trial, atomic additions of a warp in local memory gave lower numbers to lower lanes.
 
-    The first variant that asks tries it, for all. Ranks by atomics take a seventh of the time of ranks by votes. The
-    atomics of NVIDIA's GPUs have kept this order in every trial. Elsewhere no trial is made: compilers for CPUs run
-    lanes in loops, in an order that differs by kernel.
+    The first variant that asks runs the trial, and the others reuse its result. Ranks by atomics take a seventh of the
+    time of ranks by votes. The atomics of NVIDIA's GPUs have kept this order in every trial. Elsewhere no trial is
+    made: compilers for CPUs run lanes in loops, in an order that differs by kernel.
     """
     if device not in _found:
         _found[device] = "nvidia" in device.capabilities.vendor.lower() and _try(device, variant)

@@ -25,7 +25,7 @@ SPARE_SWEEP = 4 * (2 * DIGITS + 64)
 
 
 def passes_of(work: Work) -> Passes:
-    """Return what sorts rows by a variant."""
+    """Return the function that sorts rows by a variant."""
     ways = {
         "cpu_chunks": by_chunks,
         "onesweep": _by_sweeps,
@@ -50,7 +50,7 @@ def _by_rows(work: Work) -> Passes:
 
 
 def _by_places(work: Work) -> Passes:
-    """Compare each element with all others of its row, in one launch."""
+    """Place each element by comparing it with all others of its row, in one launch."""
     device, rows, variant = work.device, work.rows, work.variant
     groups = variant.groups(-(-rows.length * LANES // variant.block) * rows.many, device.capabilities)
     return device.kernel(variant, work.spec(4)).prepare(groups, work.layout, *rows, *work.begins)
@@ -118,7 +118,7 @@ def _by_merging(work: Work) -> Passes:
 
 
 def _crossings(work: Work, chosen: Variant, tiles: int, runs: Sequence[int], turns: Turns) -> list[Launch]:
-    """Return the launches that find, for runs of each length, where the merge path crosses the begin of each tile."""
+    """Return the launches that find, for runs of each length, where the merge path enters each tile."""
     if not runs:
         return []
     groups = chosen.groups(-(-tiles * work.rows.many // chosen.block), work.device.capabilities)
@@ -128,7 +128,7 @@ def _crossings(work: Work, chosen: Variant, tiles: int, runs: Sequence[int], tur
 
 
 def fitted_to_sweep(variant: Variant, rows: Rows, widest: int, able: Capabilities) -> tuple[Variant, int]:
-    """Return the variant in tiles that fill the device and fit in local memory, and the bytes of local memory."""
+    """Return the variant in tiles that fill the device and fit in local memory, and its bytes of local memory."""
     counts = 4 * DIGITS * variant.block // (able.warp or 1)
     items = variant.items
 

@@ -137,7 +137,7 @@ def plan_rows(
 
 
 def _carried(request: SortRequest, forms: Sequence[Form], rows: Rows) -> np.dtype[Any] | None:
-    """Return the dtype of what is moved beside keys, as unsigned integers: nothing, indices, or a value's bits."""
+    """Return the unsigned dtype of what moves with the keys: nothing, indices, or the bits of values."""
     if request.wanted == "keys":
         return None
     if request.wanted == "indices":
@@ -158,7 +158,7 @@ class _Side(NamedTuple):
 
     begin: int  # in elements
     nbytes: int
-    copy_in: Launch | None  # from the array to rows; None if it lies so
+    copy_in: Launch | None  # from the array to rows; None if it already is such rows
     copy_out: Launch | None
 
     @classmethod
@@ -200,6 +200,6 @@ def _through(device: Device, sources: Sequence[_Side], sinks: Sequence[_Side], p
 
 
 def sample(call: Sample) -> LaunchPlan:
-    """Return the plan of a sort of rows of so many elements."""
+    """Return the plan of a sort of sample rows."""
     form = contiguous(call.dtype, (call.outputs, call.size), 16)
     return plan_rows(SortRequest(), (form,), None, 16, call.device, None, 0)

@@ -67,7 +67,7 @@ def _merged(elements: np.ndarray, before: Before) -> np.ndarray:
 def _search(
     elements: np.ndarray, begin: np.ndarray, end: np.ndarray, goes_after: Callable[[np.ndarray], np.ndarray]
 ) -> np.ndarray:
-    """Return for each place the first one from ``begin`` to ``end`` whose element it does not go after."""
+    """For each place, return the first one from ``begin`` to ``end`` whose element does not go before its own."""
     low, high = (np.tile(bound, (elements.shape[0], 1)) for bound in (begin, end))
     while (searching := low < high).any():
         middle = np.minimum((low + high) // 2, elements.shape[1] - 1)

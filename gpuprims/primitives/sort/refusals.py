@@ -24,7 +24,7 @@ def rows_below(most: int) -> Refusal:
 
 
 def rows_from(least: int) -> Refusal:
-    """Refuse rows of fewer elements than make up for a launch for each digit."""
+    """Refuse rows too short to be worth a launch for each digit."""
 
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
         if call.size >= least:
@@ -57,17 +57,17 @@ def few_comparisons(most: int) -> Refusal:
 
 
 def keys_alone(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Refuse several rows, and values or indices beside keys, whose order would be seen."""
+    """Refuse several rows, and values or indices beside keys: those of equal keys would be out of order."""
     if call.outputs == 1 and call.value_bytes == call.dtypes[0].itemsize:
         return None
     return "is for keys of one row, with nothing beside them"
 
 
 def skewed_or_short(least_bytes: int, least_floats: int, least: int) -> Refusal:
-    """Refuse rows that are too short for a sort from the top digit down, by what keys are.
+    """Refuse rows that are too short for a sort from the top digit down; how short depends on the keys.
 
-    Keys of one byte are counted and not moved. Wide keys have twice as many digits, which others move one by one.
-    Narrow floats have few exponents, so that most share their top byte.
+    Keys of one byte are counted and not moved. Wide keys have twice as many digits, and other sorts move keys once for
+    each digit. Narrow floats have few exponents, so that most share their top byte.
     """
 
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:

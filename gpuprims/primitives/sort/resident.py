@@ -10,7 +10,7 @@ from gpuprims.primitives.sort.room import fitted_at_once
 from gpuprims.primitives.sort.turns import Turns
 from gpuprims.primitives.sort.work import Four, Passes, Work
 
-# Tables of counts, and bytes of a count; 32-bit words of what groups count themselves in.
+# Tables of counts; bytes of a count; 32-bit words by which groups count how many of them have arrived.
 _TABLES, _COUNT, _COUNTERS = 2, 2, 4
 
 

@@ -8,9 +8,9 @@ from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.sort.keys import DIGITS
 
-# Elements of a work-item: the fewest, and as many as fit in local memory by doubling them.
+# Fewest elements of a work-item; they are doubled while they fit in local memory.
 _LEAST_ITEMS = 4
-# Vendors whose compute units hold a group of any size that they start.
+# Vendors whose compute units have room for a group of any allowed size.
 _HOLDING = ("nvidia",)
 # Bytes of local memory that the kernel declares.
 _DECLARED = 4 * (3 * DIGITS + 64)
@@ -19,7 +19,7 @@ _DECLARED = 4 * (3 * DIGITS + 64)
 def fits_at_once(at: Geometry) -> Refusal:
     """Refuse several rows, rows that do not fit in a tile for each compute unit, and units that may lack room for it.
 
-    Groups wait for each other, and would wait for ever for one that has not started.
+    Groups wait for each other, and would wait forever for one that cannot start.
     """
 
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
@@ -38,7 +38,7 @@ def fits_at_once(at: Geometry) -> Refusal:
 
 
 def fitted_at_once(variant: Variant, n: int, widest: int, able: Capabilities) -> tuple[Variant, int]:
-    """Return the variant in the smallest tiles of which no unit takes two, and the bytes of local memory."""
+    """Return the variant in the smallest tiles that give each unit one at most, and the bytes of local memory."""
     items, most = _LEAST_ITEMS, _most_items(variant.items, variant.block, widest, able)
     while items < most and items * variant.block * able.compute_units < n:
         items *= 2
@@ -47,7 +47,7 @@ def fitted_at_once(variant: Variant, n: int, widest: int, able: Capabilities) ->
 
 
 def _most_items(items: int, block: int, widest: int, able: Capabilities) -> int:
-    """Return the items of the largest tile of elements of so many bytes; 0 if there is no room for the smallest."""
+    """Return the elements of a work-item in the largest tile that fits; 0 if not even the smallest does."""
     room = able.asked_local_memory - _DECLARED
     if _counting(block, able) > room:
         return 0

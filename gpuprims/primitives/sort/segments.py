@@ -1,4 +1,4 @@
-"""Segments, each sorted by itself: a stable sort by elements, and then one by the numbers of segments."""
+"""Sort each segment separately: by a stable sort by elements, and then one by the numbers of segments."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _in_segments(
 
 
 def _ranks(operands: Operands, segments: Segments) -> Any:
-    """Return the number of each element's segment, counted from 1 and without empty ones, in as few bytes as hold it.
+    """Return the number of each element's segment, from 1 and without empty segments, in the narrowest dtype.
 
     A sort by these takes a pass for each byte.
     """

@@ -61,7 +61,7 @@ class SortSpec(KernelSpec):
         copies: int = 1,
         parts: tuple[str, ...] = (),
     ) -> SortSpec:
-        """Return the spec of a launch on so many memories."""
+        """Return the spec of a launch with this number of arrays."""
         accesses = starts_of([contiguous(keys.word, (1,), 1)]).accesses
         values = (keys.word,)
         return cls(

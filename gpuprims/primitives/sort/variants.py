@@ -28,8 +28,8 @@ from gpuprims.primitives.sort.traits import by_bits, chunk_fits, counted_tile_fi
 class SortVariant(Variant):
     """A way to sort: by :mod:`gpuprims.primitives.sort.passes`, in groups that may wait for each other."""
 
-    tasks: Geometry | None = None  # of groups that sort a bucket of keys each; local memory is of the launch's size
-    sweeps: bool = False  # groups pass on counts of digits, and take local memory of the launch's size
+    tasks: Geometry | None = None  # each group sorts a bucket of keys; the launch decides the size of local memory
+    sweeps: bool = False  # groups pass counts of digits on; the launch decides the size of local memory
 
     @property
     def waits(self) -> bool:

@@ -1,4 +1,4 @@
-"""What a sort is given: rows, keys, what goes with them, and where each array begins."""
+"""The arguments of a sort: rows, keys, what goes with them, and where each array begins."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Rows(NamedTuple):
-    """Rows that are sorted by themselves."""
+    """Rows, each of which is sorted separately."""
 
     many: int
     length: int
@@ -30,9 +30,9 @@ class Rows(NamedTuple):
 
 
 class Four(NamedTuple, Generic[T]):
-    """Something of each array: keys, values beside them, sorted keys, and values or indices in their order.
+    """A field for each array: keys, their values, sorted keys, and the values or indices in their order.
 
-    What a call lacks is another array's: kernels do not touch it.
+    An array that a call lacks is replaced by another one, which kernels then do not touch.
     """
 
     keys: T
@@ -80,7 +80,7 @@ class Work(NamedTuple):
         copies: int = 1,
         parts: tuple[str, ...] = (),
     ) -> SortSpec:
-        """Return the spec of a launch on so many memories."""
+        """Return the spec of a launch with this number of arrays."""
         return SortSpec.of(
             self.keys,
             carried=self.carried,
