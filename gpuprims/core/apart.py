@@ -24,12 +24,12 @@ class Apart:
         self._device = next(iter(devices.values()), None)
         places = sorted(devices) or [k for k, array in enumerate(given) if isinstance(array, np.ndarray)]
         known = set(devices.values()) <= {self._device} and set(places) >= set(range(inputs, len(given)))
-        # Kernels would take other memory for results on the host with gaps.
+        # For host results with gaps, kernels write to other memory.
         self._fits = known and (bool(devices) or all(one.flags.carray for one in given[inputs:]))
         pairs = [(k, m) for k, m in combinations(places, 2) if m >= inputs and given[k].size and given[m].size]
         pairs = [(k, m) for k, m in pairs if k not in same]
         reaches = {k: reach(given[k].shape, given[k].strides, given[k].dtype.itemsize) for k in places}
-        # Two arrays meet if they begin at most so many bytes apart in either direction.
+        # Two arrays overlap if they begin at most this many bytes apart in either direction.
         self._pairs = [(k, m, reaches[m][0] - reaches[k][1], reaches[m][1] - reaches[k][0]) for k, m in pairs]
 
     def holds(self, given: Sequence[Any]) -> bool:

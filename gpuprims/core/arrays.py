@@ -68,7 +68,7 @@ def as_number(label: str, number: Any, dtype: np.dtype[Any]) -> np.ndarray:
 def host_array(array: Any, device: Device) -> np.ndarray:
     """Return an aligned host array, in the machine's byte order.
 
-    The copy of one whose elements lie far apart is dense: to be sent, or where its span is too large to share.
+    The copy is dense if the elements lie far apart: before a transfer, or where the span is too large to share.
     """
     host: np.ndarray = np.asarray(array)
     if not host.dtype.isnative:

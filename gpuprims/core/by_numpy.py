@@ -34,7 +34,7 @@ class Few(NamedTuple):
     woken: int
 
     def most(self, driver: Driver) -> int:
-        """Return the limit for the launches of a driver; 0 for drivers that do not tell how they launch."""
+        """Return the limit for the launches of a driver; 0 for drivers that do not say how they launch."""
         wakes: bool | None = getattr(driver, "wakes_threads", None)
         return 0 if wakes is None or not Switch.on else self.woken if wakes else self.near
 
@@ -76,5 +76,5 @@ class ByNumPy(NamedTuple):
 
 
 def noticed(driver: Driver, name: str, compute: Compute) -> Compute:
-    """Return a function of NumPy's that profiles notice, in place of a kernel of a primitive."""
+    """Return a function of NumPy's that profiles record as if it were a kernel of a primitive."""
     return driver.watch_numpy(name, compute) if isinstance(driver, WatchedDriver) else compute

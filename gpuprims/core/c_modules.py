@@ -1,7 +1,7 @@
-"""Modules in C that do the work of Python functions in less time, where this machine has a C compiler.
+"""C modules that replace Python functions to save time, on machines with a C compiler.
 
-As kernels are, they are compiled when they are first needed, and the cache on disk keeps them. No call waits for the
-compiler: until it is done, the functions in Python do the work. A program that ends before waits for it, once.
+Like kernels, they are compiled when first needed and kept in the cache on disk. No call waits for the
+compiler: until it is done, the functions in Python do the work. A program that ends earlier waits for it, once.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _HEADER = Path(sysconfig.get_path("include")) / "Python.h"
 def use_module(source: Path, use: Callable[[ModuleType], None]) -> None:
     """Call ``use`` with the module of a C file: now if the cache has it, else from a thread once it is compiled.
 
-    Without a compiler it is never called, nor for a module that refuses to load.
+    It is never called without a compiler, or if the module does not load.
     """
     if why_not() is not None:
         return
@@ -106,7 +106,7 @@ class CModule:
             prepare_anew()
 
     def said(self) -> str:
-        """Return whether C or Python does the work, and why."""
+        """Return if C or Python does the work, and the reason."""
         if self.calls is not None:
             return "C"
         return f"Python ({why_not() or FAILURES.get(self.source) or 'until the C compiler is done'})"

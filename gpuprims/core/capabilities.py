@@ -98,7 +98,7 @@ class Capabilities:
 
     @property
     def forward_progress(self) -> bool:
-        """True if as many groups as compute units run at the same time and see each other's writes."""
+        """True if one group for each compute unit can run at the same time, and they see each other's writes."""
         return self.progress.together
 
     @property
@@ -108,7 +108,7 @@ class Capabilities:
 
 
 def remedy(able: Capabilities) -> str:
-    """Return the advice for a device that is listed but does not compute."""
+    """Return advice on a device that is listed but does not work."""
     if "portable computing" in able.vendor.lower():
         return "to fix it: pip uninstall -y pocl-binary-distribution && pip install 'gpuprims[cpu]'"
     return "to fix it: update its driver"

@@ -1,4 +1,4 @@
-"""What a captured call keeps: a graph runs its launches later, in the same memory."""
+"""The memory of captured calls: a graph runs their launches later, in the same memory."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class Clock(Protocol):
 
     @property
     def name(self) -> str:
-        """What tells the time."""
+        """How the clock measures time."""
 
     @property
     def cache(self) -> int:

@@ -32,7 +32,7 @@ _ABANDONED = 3600  # seconds after which an unfinished file is a killed process'
 # Read only; follow no link, and do not wait for the writer of a pipe.
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
-# The keys of binaries that calls have loaded, for those who ask by :func:`found_within`.
+# The keys of binaries that calls have loaded, for :func:`found_within`.
 _FOUND: ContextVar[list[str] | None] = ContextVar("binaries found", default=None)
 
 

@@ -14,9 +14,9 @@ from gpuprims.core.stream_memory import MOST_BYTES, Room, StreamMemory
 def with_counters(
     device: Device, launch: Launch, counters: int, scratch: int = 0, unread: int = 0, *, one_kernel: bool = False
 ) -> Launch:
-    """Pass a launch bytes for partial values, and 32-bit zeros by which groups count each other, after its operands.
+    """Pass a launch, after its operands, bytes for partial values and 32-bit zeros that groups use as counters.
 
-    The first ``unread`` operands have no elements, and thus no memory: the kernel gets the zeros in their place. If the
+    The first ``unread`` operands have no elements, and so no memory; the kernel gets the zeros instead. If the
     launch starts ``one_kernel``, the next launch in order can have the same bytes, so they stay with the stream.
     """
     few = max(scratch, 4 * counters) <= MOST_BYTES
@@ -77,7 +77,7 @@ def all_with_counters(
     def start_in_turn(memories: Sequence[Any], last: Any) -> None:
         memory: StreamMemory = there.driver.stream_memory
         everything = [*memories, *memory.beside(room), last]
-        with memory.turn:  # between them, no other thread may write to these bytes
+        with memory.turn:  # no other thread may write to these bytes between them
             every(everything)
 
     return start_in_turn

@@ -1,4 +1,4 @@
-"""What calls use that name no device, or no level of determinism: one for the process, and one for each ``with`` block.
+"""The defaults of calls that name no device, or no level of determinism: one for the process, one for each block.
 
 A context variable holds a block's choice, so no other thread or asyncio task sees it. A choice outside blocks belongs
 to the process. ``use_device(x)`` cannot know whether a ``with`` follows. So its choice is open at first, and only its

@@ -1,4 +1,4 @@
-"""Levels of determinism: what a call promises about the bits of its results.
+"""Levels of determinism: the promise of a call about the bits of its results.
 
 A call asks for a level by ``determinism=`` or within :func:`gpuprims.use_determinism`. Its :class:`CallTraits` remember
 the level, variants that do not reach it refuse the call, and caches of plans keep the plans of each level apart.
@@ -55,7 +55,7 @@ def as_level(label: str, level: Any) -> Level:
 
 
 def at_level(label: str, level: Any, call: Callable[..., T], *arrays: Any, **keywords: Any) -> T:
-    """Return the result of a call, which is asked for a level by its caller; None asks for no other one."""
+    """Return the result of a call at the level that its caller asks for; None keeps the current level."""
     if level is None:
         return call(*arrays, **keywords)
     level, Asked.ever = as_level(label, level), True
@@ -70,7 +70,7 @@ def without_level(call: Callable[[], T]) -> T:
 
 
 def cached_by_level(most: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Decorate a function whose results may be others where calls are asked for the same bits on every device."""
+    """Decorate a cached function whose results differ where calls must have the same bits on every device."""
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         @lru_cache(most)

@@ -110,7 +110,7 @@ class Device:
 
     @classmethod
     def _at_exit(cls) -> None:
-        """Let daemon threads finish their calls and begin no others."""
+        """Let daemon threads finish their calls, but begin no new ones."""
         ending = [device for device in cls._known.values() if not isinstance(device.driver, ForkedDriver)]
         for device in ending:
             device.driver = EndingDriver(device.driver)  # calls the real driver, or ends a daemon thread
@@ -199,7 +199,7 @@ class Device:
         self.faults.check(wait=True)
 
     def check(self) -> str | None:
-        """Run a small kernel, because drivers list devices that fail; return the fault, or None if it computes."""
+        """Run a small kernel, because drivers may list broken devices; return the fault, or None if there is none."""
         trial = importlib.import_module("gpuprims.primitives.trial")
         found: str | None = without_level(lambda: trial.problem_of(self))
         return found

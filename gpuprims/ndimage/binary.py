@@ -18,7 +18,7 @@ from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.reduce import reduce
 
 _BOOL = np.dtype(bool)
-# Iterations between two looks at whether anything changes.
+# Iterations between two checks for changes.
 _BATCH = 8
 # Most axes for which the default structure is made: 3^12 bools.
 _MOST_CROSSED = 12
@@ -190,7 +190,7 @@ def _binary(
     places = cross(len(along)) if structure is None else structure
     near = neighbourhood_of(label, len(call.shape), None, places, origin, along, name="structure", flipped=larger)
     if iterations < 1 and (0,) * len(near.axes) not in near.offsets:
-        rule = "iterations= from 1 on for a structure without the element itself, which may never come to rest"
+        rule = "iterations= from 1 on for a structure without the element itself, which may never stop changing"
         raise ArgumentError(f"{label}: {rule}; got {iterations}")
     rank, beyond = near.size - 1 if larger else 0, bool(number(label, "border_value", border_value))
     if takes(call, near, plain=mask is None and call.behind is None):
@@ -240,7 +240,7 @@ def _where(condition: Any, one: Any, other: Any) -> Any:
 
 
 def cross(ndim: int) -> np.ndarray:
-    """Return an element and those beside it along each axis."""
+    """Return the structure of an element and its neighbours along each axis."""
     places = np.zeros((3,) * ndim, bool)
     for axis in range(ndim):
         places[(1,) * axis + (slice(None),) + (1,) * (ndim - axis - 1)] = True
@@ -248,7 +248,7 @@ def cross(ndim: int) -> np.ndarray:
 
 
 def _mask(call: Call, there: Call, mask: Any) -> Any:
-    """Return where elements may change, beside the array."""
+    """Return where elements may change, as an array on the device of the call."""
     found = as_operands(call.label, (mask,), call.operands.device)
     (native,) = found.natives if found.on_host == there.operands.on_host else found.place()[1]
     if tuple(native.shape) != call.shape:

@@ -70,7 +70,7 @@ def _filtered(
     larger: bool,
     beyond: bool,
 ) -> np.ndarray:
-    """Return the filtered array; ``wide`` is the shape with a border, where a neighbour lies so many ``steps`` on."""
+    """Return the filtered array; ``wide`` is the shape with a border, and ``steps`` the distance to each neighbour."""
     whole, found = np.full(wide, beyond), np.empty(wide, np.bool_)
     here, there = whole[inner], found[inner]
     np.not_equal(given, 0, out=here)

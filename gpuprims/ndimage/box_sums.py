@@ -1,9 +1,9 @@
-"""Sums of many neighbours along an axis: by sums from both ends of blocks, whatever the number of neighbours is.
+"""Sums of many neighbours along an axis, at the same cost for any number, from running sums in both directions.
 
 Blocks are as long as the boxes, so that a box is the end of a block and the beginning of the next one. Nothing is
-subtracted, so errors of rounding, infinities and NaN stay in the boxes that they belong to. With minima in place of
-sums: M. van Herk, A fast algorithm for local minimum and maximum filters on rectangular and octagonal kernels, Pattern
-Recognition Letters 13 (1992).
+subtracted, so rounding errors, infinities and NaN stay in the boxes that they belong to. The same with minima in place
+of sums: M. van Herk, A fast algorithm for local minimum and maximum filters on rectangular and octagonal kernels,
+Pattern Recognition Letters 13 (1992).
 
     elements     a   b   c | d   e   f | g ...       boxes of 3
     to the end  abc  bc  c  def  ef  f
@@ -39,7 +39,7 @@ _AT_ONCE = 2**20
 
 
 def takes_blocks(call: Call, lines: Sequence[Line]) -> bool:
-    """Return True if one of some means takes a CPU less time so, and the call does not ask for all devices' bits."""
+    """Return True if a CPU computes some mean faster this way, and the call is not asked for all devices' bits."""
     value = _value(call, call.element, max([line.mean_of for line in lines], default=0))
     if value is None or call.operands.driver.capabilities.kind != "cpu" or asks_for_device():
         return False
@@ -67,7 +67,7 @@ def _is_long(line: Line, value: np.dtype[Any], shape: tuple[int, ...]) -> bool:
 
 
 def _value(call: Call, element: np.dtype[Any], count: int) -> np.dtype[Any] | None:
-    """Return the dtype of sums of so many elements; None if the order of additions decides about results."""
+    """Return the dtype of sums of this many elements; None if the order of additions would change results."""
     if element.kind == call.result.kind == "f":
         return _DOUBLE if _DOUBLE in (element, call.result) else _SINGLE
     if element != call.result or element.kind not in "iu" or element.itemsize >= _DOUBLE.itemsize:
@@ -111,7 +111,7 @@ def _by_blocks(call: Call, line: Line, value: np.dtype[Any], cval: Any, out: Any
 
 @lru_cache(maxsize=256)
 def _mean(value: np.dtype[Any], count: int, result: np.dtype[Any]) -> Expr:
-    """Return the function of both parts of the sum of a box."""
+    """Return the function that joins both parts of the sum of a box."""
     if value.kind == "f":
         return trace(lambda end, begin: ((end + begin) / value.type(count)).astype(result), 2)
     mean = mean_of_whole(value, count, result)

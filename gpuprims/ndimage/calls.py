@@ -28,7 +28,7 @@ from gpuprims.primitives.stencil.stencils import Stencil, of_function
 
 P = ParamSpec("P")
 _WARM = WarmCalls()
-# Weights of more bytes are not compared at each call.
+# Weights of more bytes are not compared in each call.
 _FEW = 1 << 15
 
 
@@ -108,7 +108,7 @@ def begin(label: str, given: Any, output: Any, device: str | Device | None) -> C
         raise ArgumentError(f"{label}: output= an array or a dtype; got {quoted(output)}")
     if tuple(output.shape) != tuple(array.shape):
         raise ShapeError(f"{label}: output= of the array's shape, {tuple(array.shape)}; got {tuple(output.shape)}")
-    if type(output) is type(given):  # one that overlaps the input is written at the end
+    if type(output) is type(given):  # an output that overlaps the input is written at the end
         alone = as_operands(label, (output,), device).natives[0]
         if meet(span_of(operands.driver, alone), span_of(operands.driver, array)):
             return Call(label, operands, alone.dtype, None, Out((alone,), output))
@@ -141,7 +141,7 @@ def filtering(bind: Callable[P, Any]) -> Callable[P, Any]:
 def _known(
     bind: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any], place: int
 ) -> tuple[Any, Any, Any]:
-    """Return the key of a warm call, its arrays and what runs it; no key for arguments that do not tell a plan.
+    """Return the key of a warm call, its arrays and its runner; no key if the arguments do not determine a plan.
 
     ``output`` is the argument at a ``place``, if it has no name.
     """
@@ -162,7 +162,7 @@ _UNKNOWN = object()
 
 
 def _told(given: Any) -> Any:
-    """Return what tells an argument from others."""
+    """Return a key that distinguishes an argument from others."""
     kind = type(given)
     if kind in (int, str, type(None), bool) or isinstance(given, type | np.dtype):
         return kind, given
@@ -177,7 +177,7 @@ def _told(given: Any) -> Any:
 
 
 def run_bound(bound: Bound, key: Any = None) -> Any:
-    """Apply the stencils of a call; a later one with the same key does no more than that."""
+    """Apply the stencils of a call, and keep the plan for later calls with the same key."""
     call, requests = bound
     if call.behind is not None:
         return copied(call, run_bound(Bound(on_device(call), requests)))
@@ -202,7 +202,7 @@ def run_several(call: Call, parts: Sequence[Bound], combine: Expr, key: Any) -> 
 
 
 def kept_again(call: Call, key: Any, run: Callable[[Sequence[Any]], Any]) -> None:
-    """Keep what a later call with the same key does, if its array and its result are those of the caller."""
+    """Keep the plan for later calls with the same key, if the arrays and the result are the caller's own."""
     operands = call.operands
     if key is not None and operands.in_place and operands.as_given and call.out is None and call.behind is None:
         _WARM.keep_run(key, run)
@@ -224,7 +224,7 @@ def copied(call: Call, result: Any) -> Any:
     operands, out = call.operands, call.out or call.behind
     if operands.on_host:
         if not isinstance(result, np.ndarray) and not is_contiguous(operands.driver.form(result)):
-            result = map_arrays(lambda v: v, result, device=operands.device)  # transfers take no others
+            result = map_arrays(lambda v: v, result, device=operands.device)  # transfers need contiguous arrays
         with np.errstate(all="ignore"):
             host = np.ascontiguousarray(operands.to_host(result)).astype(call.result, copy=False)
         return host_results(operands, [host], out, single=True)

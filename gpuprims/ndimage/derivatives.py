@@ -100,7 +100,7 @@ def _smoothed(
     same = len({mode_of(one) for one in modes if isinstance(one, str)}) == 1
     if not (same and _wraps(call) and reaches(tuple(range(ndim))) and (cval == 0 or mode_of(modes[0]) != "constant")):
         return filtered(call, lines, cval)
-    # Whole numbers that wrap: the sum of all products is what sums along one axis after the other give.
+    # Integers that wrap: the sum of all products equals the sums along one axis after the other.
     table = reduce(np.multiply.outer, [np.array(line.weights) for line in sorted(lines)])
     return _at_once(call, table, tuple(range(ndim)), modes[0], cval)
 

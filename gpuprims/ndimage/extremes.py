@@ -1,4 +1,4 @@
-"""minimum_filter, maximum_filter and those of one axis: the smallest and the largest neighbour."""
+"""minimum_filter and maximum_filter, of boxes and along one axis: the smallest and the largest neighbour."""
 
 from __future__ import annotations
 

@@ -98,8 +98,8 @@ def gaussian_filter(
     Returns
     -------
     array
-        Of the shape of ``input``, as :func:`correlate` returns it. Integers are cut towards zero along each axis in
-        turn. Errors are those of :func:`correlate`.
+        Of the shape of ``input``, as :func:`correlate` returns it. Integers are truncated towards zero along each axis
+        in turn. Errors are those of :func:`correlate`.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def gaussian_weights(sigma: float, order: int, reach: int) -> tuple[float, ...]:
     normal = exponential(-0.5 / variance * x**2)
     normal = normal / normal.sum()
     # The derivative of factor(x) * normal(x) is (factor'(x) - x / variance * factor(x)) * normal(x). Rounded as SciPy
-    # does: integers are cut at the same numbers.
+    # does, so that integers truncate alike.
     powers, factor = np.arange(order + 1), np.zeros(order + 1)
     factor[0] = 1
     for _ in range(order):

@@ -39,7 +39,7 @@ class TracedNeighbours(np.ndarray):
     """
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
-        """Apply a function of NumPy to each number, and to numbers beside them."""
+        """Apply a function of NumPy to each number, with the function's other arguments."""
         if method == "reduce" and ufunc in _FOLDED and set(keywords.values()) <= {None, 0}:
             return _fold(ufunc, inputs[0])
         if method != "__call__" or keywords:
@@ -157,7 +157,7 @@ def generic_filter(
 def _traced(
     label: str, function: Callable[..., Any], count: int, value: Dtype, more: tuple[Any, ...], named: dict[str, Any]
 ) -> Neighbours:
-    """Trace a function of a row of numbers, at places of no meaning."""
+    """Trace a function of a row of numbers, at arbitrary offsets."""
     if not callable(function):
         raise ExpressionError(f"{label}: a function of a row of neighbours; got {quoted(function)}")
     for sorting, instead in _FILTERS.items():

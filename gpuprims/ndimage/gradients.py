@@ -1,4 +1,4 @@
-"""Filters made of derivatives along each axis, of Gaussian weights or by a function of the caller's."""
+"""Filters made of derivatives along each axis, by Gaussian weights or by the caller's function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""grey_erosion, grey_dilation, grey_opening and grey_closing: extremes of neighbours, perhaps beside a structure."""
+"""grey_erosion, grey_dilation, grey_opening and grey_closing: extremes of neighbours, with or without heights."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def grey_erosion(
     axes: Any = None,
     device: str | Device | None = None,
 ) -> Any:
-    """Return each element's smallest neighbour, each less its height, as :func:`scipy.ndimage.grey_erosion`.
+    """Return the smallest of each element's neighbours minus their heights, as :func:`scipy.ndimage.grey_erosion`.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def grey_dilation(
     axes: Any = None,
     device: str | Device | None = None,
 ) -> Any:
-    """Return each element's largest neighbour, each and its height, as :func:`scipy.ndimage.grey_dilation`.
+    """Return the largest of each element's neighbours plus their heights, as :func:`scipy.ndimage.grey_dilation`.
 
     Parameters, results and errors are those of :func:`grey_erosion`; neighbours lie on the opposite side.
 

@@ -56,7 +56,7 @@ def correlate(
     -------
     array
         Of the shape of ``input``; ``output`` itself if that is an array. Floats are summed in float32, or in float64
-        if ``input`` or the result is float64. Integer results are SciPy's: sums in float64, cut towards zero.
+        if ``input`` or the result is float64. Integer results are SciPy's: sums in float64, truncated towards zero.
 
     Raises
     ------

@@ -15,14 +15,14 @@ from gpuprims.primitives.stencil.filters import Filter, of_factors, of_filter, o
 from gpuprims.primitives.stencil.request import StencilRequest
 from gpuprims.primitives.stencil.stencils import Stencil
 
-# Sums of weights that are nearer to 1 leave a constant array as it is.
+# Weights whose sum is closer to 1 than this leave a constant array unchanged.
 _CLOSE = 1e-9
 # Axes that one stencil filters.
 _MOST = 3
 
 
 class Line(NamedTuple):
-    """Weights along an axis, the offset of the first of them, and a mode; a mean of so many if ``mean_of`` is not 0."""
+    """Weights along an axis, the first one's offset, and a mode; a mean of ``mean_of`` elements unless it is 0."""
 
     axis: int
     weights: tuple[float, ...]
@@ -32,7 +32,7 @@ class Line(NamedTuple):
 
     @property
     def centred(self) -> tuple[float, ...]:
-        """The weights with zeros around them, so that the middle one is that of the element itself."""
+        """The weights, padded with zeros so that the middle one is the element's own."""
         share = self.mean_of or 1
         return tuple((Filter.of(np.array(self.weights), (self.first,), line=True).centred / share).tolist())
 
@@ -48,7 +48,7 @@ def filtered(call: Call, lines: Sequence[Line], cval: Any) -> Bound:
 
 
 def _groups(lines: Sequence[Line], cval: Any) -> list[list[Line]]:
-    """Return lines of neighbouring axes together, if results are the same as of one after the other."""
+    """Group the lines of neighbouring axes if the results are the same as for one axis after the other."""
     lines = [line for line in lines if line.centred != (1.0,)]
     groups = list[list[Line]]()
     if not all(_keeps_constant(line, cval) for line in lines):  # in SciPy's order: each axis has the constant around it

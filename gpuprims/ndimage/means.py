@@ -38,8 +38,8 @@ def uniform_filter1d(
     Returns
     -------
     array
-        Of the shape of ``input``, as :func:`correlate` returns it. Means of integers are cut towards zero. Errors are
-        those of :func:`correlate`.
+        Of the shape of ``input``, as :func:`correlate` returns it. Means of integers are truncated towards zero. Errors
+        are those of :func:`correlate`.
 
     Examples
     --------
@@ -79,8 +79,8 @@ def uniform_filter(
     Returns
     -------
     array
-        Of the shape of ``input``, as :func:`correlate` returns it. Means of integers are cut towards zero along each
-        axis in turn. Errors are those of :func:`correlate`.
+        Of the shape of ``input``, as :func:`correlate` returns it. Means of integers are truncated towards zero along
+        each axis in turn. Errors are those of :func:`correlate`.
 
     Examples
     --------

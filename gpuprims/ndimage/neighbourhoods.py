@@ -17,7 +17,7 @@ _MOST_NEIGHBOURS = 2**24
 
 
 class Neighbourhood(NamedTuple):
-    """Axes in order, the lengths of a box along them, the offset of its first element, and which of them count.
+    """Axes in order, the lengths of a box along them, its first element's offset, and which elements count.
 
     ``places`` is None for all elements of the box.
     """

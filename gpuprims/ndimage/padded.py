@@ -1,4 +1,4 @@
-"""Neighbours along more axes than kernels reach: in an array with elements beyond its borders, seen as one row."""
+"""Neighbours along more axes than kernels reach: pad the array, and find them at distances in one row."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gpuprims.primitives.take import take
 
 # Most neighbours that a kernel finds by their places in a row.
 _MOST = 512
-# Elements of an array that CPUs look up in less time than they copy it in parts (stencil's rows: cpu_long_rows-padded).
+# Most elements that CPUs look up faster than they copy the array in parts (stencil's rows: cpu_long_rows-padded).
 _FEW = 2**15
 _SAME = trace(lambda element: element, 1)
 
@@ -55,7 +55,7 @@ def in_row(
 
 
 def padded(call: Call, axes: Sequence[int], reach: Sequence[tuple[int, int]], border: Border) -> Any:
-    """Return the array of a call with elements beyond its borders; see :func:`on_device`."""
+    """Return the padded array of a call; see :func:`on_device`."""
     array = call.operands.natives[0]
     if array.size > _FEW and len(axes) == 1 and call.operands.driver.capabilities.kind == "cpu":
         return _in_parts(call, axes[0], *reach[0], border)
@@ -63,7 +63,7 @@ def padded(call: Call, axes: Sequence[int], reach: Sequence[tuple[int, int]], bo
 
 
 def _in_parts(call: Call, axis: int, low: int, high: int, border: Border) -> Any:
-    """Copy an array between the elements beyond its borders along an axis, which alone are looked up."""
+    """Copy an array and pad it along an axis; only the padding is looked up."""
     array, device, length = call.operands.natives[0], call.operands.device, call.shape[axis]
     result = call.operands.empty((*call.shape[:axis], low + length + high, *call.shape[axis + 1 :]), array.dtype)
 

@@ -115,7 +115,7 @@ def percentile_filter(
     input, size, footprint, output, mode, cval, origin, axes, device
         As :func:`rank_filter` takes them.
     percentile : float
-        From 0 to 100, or below 0 to count from 100. The rank is this part of the number of neighbours, cut.
+        From 0 to 100, or below 0 to count from 100. The rank is this part of the number of neighbours, rounded down.
 
     Returns
     -------

@@ -54,7 +54,7 @@ def _of_rank(call: Call, offsets: Sequence[Index], rank: int, count: int, places
 
 
 def spread(offset: Index, count: int, places: tuple[int, ...]) -> Index:
-    """Return an offset along ``count`` axes of a neighbourhood, given which of them its own are."""
+    """Return an offset along ``count`` axes of a neighbourhood, given which of them it has components along."""
     found = [0] * count
     for place, at in zip(places, offset, strict=True):
         found[place] = at
@@ -62,7 +62,7 @@ def spread(offset: Index, count: int, places: tuple[int, ...]) -> Index:
 
 
 def _extreme_of_many(call: Call, near: Neighbourhood, border: Border, *, larger: bool) -> Any:
-    """Compare some neighbours after the other, and then what was found of them."""
+    """Compare the neighbours in parts, and then the results of the parts."""
     if 0 in call.shape:
         return Bound(call, ())
     there, found, offsets = on_device(call)._replace(result=call.element), list[Any](), near.offsets
@@ -83,7 +83,7 @@ def _extreme_of_many(call: Call, near: Neighbourhood, border: Border, *, larger:
 
 
 def _selected(call: Call, near: Neighbourhood, rank: int, border: Border) -> Any:
-    """Gather the neighbours of some rows after the other, and select among them."""
+    """Gather the neighbours of some rows at a time, and select among them."""
     if 0 in call.shape:
         return Bound(call, ())
     offsets, device = near.offsets, call.operands.device
@@ -150,7 +150,7 @@ def _request(call: Call, lines: Sequence[Line], cval: Any, element: np.dtype[Any
 
 
 def _extreme_of_long(call: Call, lines: Sequence[Line], cval: Any, *, larger: bool) -> Any:
-    """Return extremes of boxes longer than kernels reach: of neighbours beside each other, then of some apart."""
+    """Return extremes of boxes longer than kernels reach: of adjacent neighbours, then of distant results."""
     if 0 in call.shape:
         return Bound(call, ())
     there = on_device(call)
@@ -172,11 +172,11 @@ def _extreme_of_long(call: Call, lines: Sequence[Line], cval: Any, *, larger: bo
 
 
 def spans_of(low: int, length: int) -> list[Span]:
-    """Return offsets of a few neighbours to compare at a time, whose sums are ``length`` ones from ``low`` on."""
+    """Return the offsets to compare in each pass; their sums are the ``length`` offsets from ``low`` on."""
     passes, most = 1, 1
     while _LONGEST**passes < length:
         passes += 1
-    while most**passes < length:  # as many in each pass (stencil's row extremes-long)
+    while most**passes < length:  # equally many in each pass (stencil's row extremes-long)
         most += 1
     spans, step = list[Span](), 1  # results so far are of ``step`` neighbours, from their own place on
     while step < length:

@@ -22,17 +22,17 @@ class Several(NamedTuple):
     combine: Expr
 
     def run(self, key: Any) -> Any:
-        """Apply the filters; a later call with the same key does no more than that."""
+        """Apply the filters, and keep their plans for later calls with the same key."""
         return run_several(self.call, self.parts, self.combine, key)
 
 
 def summed(call: Call, lines: Sequence[Sequence[Line]], cval: Any) -> Any:
-    """Return what sums several filters of the same array."""
+    """Return the function that sums several filters of the same array."""
     return _several(call, lines, cval, of_squares=False)
 
 
 def length(call: Call, lines: Sequence[Sequence[Line]], cval: Any) -> Any:
-    """Return what takes the square root of the sum of the squares of several filters of the same array."""
+    """Return the function for the root of the summed squares of several filters of the same array."""
     return _several(call, lines, cval, of_squares=True)
 
 
@@ -45,7 +45,7 @@ def _several(call: Call, lines: Sequence[Sequence[Line]], cval: Any, *, of_squar
 
 
 def sum_of(call: Call, parts: Sequence[Any]) -> Any:
-    """Return the sum of arrays; the array itself for none, as SciPy."""
+    """Return the sum of arrays; the array itself if there are none, as in SciPy."""
     return _combined(call, parts, of_squares=False)
 
 
@@ -64,7 +64,7 @@ def _combined(call: Call, parts: Sequence[Any], *, of_squares: bool) -> Any:
 
 @lru_cache(maxsize=256)
 def _combining(arrays: int, result: np.dtype[Any], *, of_squares: bool) -> Expr:
-    """Return the function of so many results of filters, of a dtype."""
+    """Return the function of ``arrays`` results of filters, of a dtype."""
     each: Callable[[Any], Any] = (lambda v: v * v) if of_squares else (lambda v: v)
 
     def combine(first: Any, *others: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The launches of a scan: what each group takes, and the scratch memory by which groups tell each other of values."""
+"""The launches of a scan: what each group takes, and the scratch memory through which groups pass values on."""
 
 from __future__ import annotations
 
@@ -140,5 +140,5 @@ class ScanWork(NamedTuple):
         return kind.of(self.folding, self.layout, packed=self.packed, **how)
 
     def _with_statuses(self, launch: Launch, values: int) -> Launch:
-        """Return the launch with memory for the statuses of so many values."""
+        """Return the launch with memory for the statuses of ``values`` values."""
         return with_statuses(self.device, launch, 1 + values * value_words(self.folding.values))

@@ -91,7 +91,7 @@ def test_functions_of_neighbours(
         (lambda x: ndimage.binary_erosion(x, np.zeros((3, 3))), "with an element that counts"),
         (lambda x: ndimage.binary_erosion(x, iterations=True), "iterations= a whole number; got True"),
         (lambda x: ndimage.binary_dilation(x, mask=np.ones(5)), r"mask= of the array's shape, \(4, 5\); got \(5,\)"),
-        (lambda x: ndimage.binary_erosion(x, [[1, 0, 1]], iterations=0), "which may never come to rest; got 0"),
+        (lambda x: ndimage.binary_erosion(x, [[1, 0, 1]], iterations=0), "which may never stop changing; got 0"),
         (
             lambda x: ndimage.generic_filter(x, lambda v: v[9], 3),
             r"a row of neighbours, .* got index 9 is out of bounds",

@@ -143,7 +143,7 @@ class Lines(NamedTuple):
         return _of_all(self.operands, segments, self.rows, self.n)
 
     def shaped(self, one: Any, each: int, *, places: bool) -> Any:
-        """Return results, ``each`` of a row, with the axes of the array; ``places`` count from the start of each row."""
+        """Return results, ``each`` of a row, with the axes of the array; ``places`` count from the start of a row."""
         operands = self.operands
         if places and one.size:
             there = operands.cut(one, 0, (self.rows, each))

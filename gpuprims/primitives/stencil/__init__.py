@@ -30,7 +30,7 @@ PRIMITIVE = Primitive(
     plans={"blur": planner("blur", bind_blur, plan_call), "convolve": f"{__name__}.convolve"},
 )
 _WARM = WarmCalls()
-# Weights whose bytes are compared at each call.
+# Up to this many weights are compared by their bytes in each call.
 _FEW = 4096
 
 
@@ -105,9 +105,9 @@ def stencil(
 
     Notes
     -----
-    Sums are cut to integers towards zero, as in SciPy. Out of range, 8 and 16 bits keep the low bits of the sum, and
-    unsigned integers keep the low bits of a negative sum, as in SciPy. Other sums of 32 and 64 bits saturate; SciPy's
-    results differ between platforms there. NaN becomes the smallest number. All devices return the same.
+    Integer results are truncated towards zero, as in SciPy. Out of range, 8 and 16 bits keep the low bits of the sum,
+    and unsigned integers keep the low bits of a negative sum, as in SciPy. Other sums of 32 and 64 bits saturate;
+    SciPy's results differ between platforms there. NaN becomes the smallest number. All devices return the same.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def stencil(
 
 
 def _told(weights: Any) -> Hashable:
-    """Return what tells weights apart; None if this is not known."""
+    """Return a key that distinguishes weights; None if there is none."""
     if type(weights) is np.ndarray:
         return (weights.dtype, weights.shape, weights.tobytes()) if weights.size <= _FEW else None
     if type(weights) in (list, tuple):  # nested ones cannot be hashed

@@ -16,11 +16,11 @@ MOST_LOCAL = 48 * 1024 - 64
 _MOST_HELD = 88
 # Weights of a column that a work-item applies at once, at most.
 _MOST_CHUNK = 32
-# Results that take as long as a work-item's loads, whatever it computes of them, if there are at most so many weights.
+# A work-item's loads take as long as this many results, and do so for at most this many weights.
 _READ, _FEW_TAPS = 8, 512  # rows: dense-few
-# How long a lone group waits for planes, in parts of its work, and the groups that registers leave room for.
+# How long a lone group waits for planes, relative to its work, and the groups that registers leave room for.
 _WAITS, _MOST_RESIDENT = 2, 4  # rows: dense-waits
-# Bytes of the place of a column in an array's rows.
+# Bytes of a column's position in the array's rows.
 _PLACE = 4
 # Groups may load this many times the elements that narrower groups would.
 IDLE = 1.2
@@ -103,7 +103,7 @@ def _tiles(block: Block, group: int, lengths: Sequence[int]) -> int:
 
 
 def _narrowed(best: Block, reads: Neighbourhood, value: np.dtype[Any], group: int, length: int) -> Block:
-    """Return the block with fewer lanes in a row, if tiles then cover much fewer columns."""
+    """Return the block with fewer lanes in a row, if tiles then cover far fewer columns."""
     columns, narrow = _covered(best, length), best
     while narrow.lanes > _LEAST_LANES:
         narrow = narrow._replace(lanes=narrow.lanes // 2)

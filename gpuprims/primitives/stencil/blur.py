@@ -93,11 +93,11 @@ def blur(
     Returns
     -------
     array
-        An array of the shape and dtype of ``image``. Means of integers are cut towards zero, once, at the end. Means of
-        a cross or a box are exact for all integers. Gaussian means of 8 bits are exact, except that a mean within 1/256
-        of the next integer becomes that integer. Gaussian means of 16 bits (in float32) and of 32 bits (in float64) are
-        off by 1 at most; of 64 bits (in float64) they keep 53 bits. A Gaussian mean saturates if rounding takes it
-        beyond the dtype's range.
+        An array of the shape and dtype of ``image``. Means of integers are truncated towards zero, once, at the end.
+        Means of a cross or a box are exact for all integers. Gaussian means of 8 bits are exact, except that a mean
+        within 1/256 of the next integer becomes that integer. Gaussian means of 16 bits (in float32) and of 32 bits (in
+        float64) are off by 1 at most; of 64 bits (in float64) they keep 53 bits. A Gaussian mean saturates if rounding
+        takes it beyond the dtype's range.
 
     Raises
     ------

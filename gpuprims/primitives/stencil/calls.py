@@ -135,14 +135,14 @@ def _run_whole(
 def _compile_ahead(
     request: StencilRequest, form: Form, alignment: int, device: Device, variant: str | Variant | None
 ) -> None:
-    """Let a thread compile what applies a stencil to a contiguous copy, while the copy is made."""
+    """Let a thread compile the kernels for a contiguous copy while the copy is made."""
     copy = contiguous(form.dtype, form.shape, 16)
     ahead(device, plan_call(request, (copy,), None, alignment, device, variant, REGISTRY.generation).compiled)
 
 
 @lru_cache(maxsize=1024)
 def _is_together(form: Form, grid: Grid, *, whole: bool) -> bool:
-    """Return True if the axes before the neighbourhoods have one stride and, with ``whole``, rows lie side by side.
+    """Return True if the axes before the neighbourhoods have one stride and, with ``whole``, rows are contiguous.
 
     Other arrays are copied, which takes less time than kernels that load elements one by one.
     """

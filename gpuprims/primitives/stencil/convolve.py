@@ -1,4 +1,4 @@
-"""convolve: the sums of products of two rows of numbers, as numpy.convolve."""
+"""convolve: the convolution of two sequences, as numpy.convolve."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from gpuprims.primitives.steps import steps_planner
 
 _LABEL = "convolve"
 _INT64 = np.dtype(np.int64)
-# Bytes of weights that tell a warm call, and elements of the host that are copied in less time than a launch takes.
+# Most bytes of weights in the key of a warm call, and host elements that are copied faster than a kernel launches.
 _FEW, _SHORT = 1 << 12, 1 << 16
 _WARM = WarmCalls()
 Ends = Literal["full", "same", "valid"]
@@ -108,7 +108,7 @@ def convolve(
 
 
 def _convolved(long: Operands, weights: np.ndarray, mode: Ends, out: Out | None, key: Key | None) -> Any:
-    """Return the sums of the longer array; keep how, by a key."""
+    """Return the sums of the longer array, and keep their plan by a key."""
     result = _dtype(long.natives[0].dtype, weights)
     if mode == "same":
         request = _request(long, weights, (len(weights) - 1) // 2, result)
@@ -150,14 +150,14 @@ def _hint(mode: Any) -> str:
 
 
 def _valid(long: Operands, weights: np.ndarray, result: Dtype) -> Any:
-    """Return the sums that all weights take part in, a part of a longer array."""
+    """Return the sums in which all weights take part, as a view of a longer array."""
     there, count = _there(long), len(weights)
     sums = run(there, _request(there, weights, 0, result), None, None)
     return there.cut(sums, count - 1, (there.natives[0].size - count + 1,))
 
 
 def _full(long: Operands, weights: np.ndarray, result: Dtype, key: Key | None) -> Any:
-    """Return all sums: one for each element, and those behind the last one, in which the last elements take part."""
+    """Return all sums: one for each element, and those beyond the end, in which the last elements take part."""
     there, beyond = _there(long), len(weights) - 1
     (array,) = there.natives
     size = int(array.size)
@@ -177,7 +177,7 @@ def _full(long: Operands, weights: np.ndarray, result: Dtype, key: Key | None) -
 
 
 def _again(runs: Sequence[Run], operands: Operands, size: int, beyond: int, result: Dtype) -> Run:
-    """Return what convolves another array of a device with the same weights."""
+    """Return the function that convolves another array on the device with the same weights."""
     empty, cut = operands.driver.empty, operands.driver.cut
 
     def convolved(arrays: Sequence[Any]) -> Any:
@@ -192,7 +192,7 @@ def _again(runs: Sequence[Run], operands: Operands, size: int, beyond: int, resu
 
 
 def _full_of_few(long: Operands, weights: np.ndarray, result: Dtype, out: Out | None, key: Key | None) -> Any:
-    """Return all sums of few elements of the host by one launch, of these with zeros behind them."""
+    """Return all sums of few host elements by one launch on the elements padded with zeros."""
     (array,) = long.natives
     zeros = np.zeros(len(weights) - 1, array.dtype)
 
@@ -207,7 +207,7 @@ def _full_of_few(long: Operands, weights: np.ndarray, result: Dtype, out: Out | 
 
 
 def _there(long: Operands) -> Operands:
-    """Return the array where kernels read it, with its elements beside each other."""
+    """Return the array, contiguous, where kernels read it."""
     return as_operands(_LABEL, (flat(long, long.natives[0]),), long.device)
 
 
@@ -242,7 +242,7 @@ def _stencil(given: bytes, dtype: Dtype, first: int, element: Dtype, result: Dty
 
 
 class _Weights(NamedTuple):
-    """What a plan keeps: the second array, and the mode."""
+    """The arguments that a plan keeps: the second array and the mode."""
 
     v: np.ndarray
     mode: Ends
@@ -258,7 +258,7 @@ def _kept(v: Any = None, mode: Ends = "full") -> _Weights:
 
 
 def _first(kept: _Weights, forms: tuple[Form, ...], alignment: int, device: Device, generation: int) -> LaunchPlan:
-    """Return the plan of the stencil that adds most sums."""
+    """Return the plan of the stencil that computes most of the sums."""
     (form,) = forms
     _check(form.shape, form.dtype)
     if form.shape[0] < len(kept.v):

@@ -19,7 +19,7 @@ _DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 # Weights that differ by less are the same to SciPy, and smaller ones among weights of several axes are zero.
 _EPSILON = float(np.finfo(np.float64).eps)
 _AXES = 3
-# Whole weights below this are summed as integers.
+# Sums with integral weights below this are computed in integers.
 _WHOLE = 2**31
 
 Index = tuple[int, ...]
@@ -68,7 +68,7 @@ class Filter(NamedTuple):
 
     @property
     def centred(self) -> np.ndarray:
-        """The weights with zeros around them, so that the middle one is that of the element itself."""
+        """The weights, padded with zeros so that the middle one is the element's own."""
         ends = [(one, one + n - 1) for one, n in zip(self.first, self.shape, strict=True)]
         reach = [max(abs(low), abs(high)) for low, high in ends]
         return np.pad(self.weights, [(r + low, r - high) for r, (low, high) in zip(reach, ends, strict=True)])
@@ -118,7 +118,7 @@ def of_factors(factors: tuple[Numbers, ...], element: Dtype, result: Dtype) -> S
 
 
 def _rounded(chosen: Filter, element: Dtype, finish: Any) -> Stencil:
-    """Return a sum that takes SciPy's operations in SciPy's order: only then are integers cut at the same numbers."""
+    """Return a sum with SciPy's operations in SciPy's order: only then do integers truncate as SciPy's do."""
     value, weights = finish.nodes[0].dtype, chosen.weights
     if np.count_nonzero(weights) > LONGEST_WRITTEN:
         centred = chosen.centred.astype(value)
@@ -152,7 +152,7 @@ def _terms(chosen: Filter, neighbour: Callable[[Index], Any], value: Dtype) -> l
 
 
 def _of_line(indices: list[Index], weights: np.ndarray, neighbour: Callable[[Index], Any], value: Dtype) -> list[Any]:
-    """Return the terms of one axis: the middle and the pairs beside it, or the last and then the others."""
+    """Return the terms of one axis: the middle and then pairs around it, or the last and then the others."""
     count, middle = len(indices), len(indices) // 2
     sign = 0 if count % 2 == 0 else next((s for s in (1, -1) if _is_symmetric(weights, s)), 0)
     if sign == 0:
@@ -167,6 +167,6 @@ def _of_line(indices: list[Index], weights: np.ndarray, neighbour: Callable[[Ind
 
 
 def _is_symmetric(weights: np.ndarray, sign: int) -> bool:
-    """Return True if weights on both sides of the middle are the same, or of opposite sign."""
+    """Return True if the weights are symmetric or antisymmetric about the middle."""
     half = len(weights) // 2
     return bool((np.abs(weights[:half] - sign * weights[::-1][:half]) <= _EPSILON).all())

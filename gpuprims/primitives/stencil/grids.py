@@ -17,7 +17,7 @@ from gpuprims.expressions.masks import plain_array
 from gpuprims.expressions.narrow import kind_of
 from gpuprims.primitives.stencil.spec import Mode
 
-# Most axes of neighbourhoods, counted together where none has neighbours.
+# Most axes of neighbourhoods; axes without neighbours are counted together.
 _MOST_SPACE = 3
 
 
@@ -41,7 +41,7 @@ class Border(NamedTuple):
 
 def border_of(label: str, mode: Any, cval: Any, element: np.dtype[Any]) -> Border:
     """Check the mode and the element beyond the borders."""
-    # Not -0.0 and NaN: Python finds one equal to 0, and the other to nothing.
+    # Not -0.0 and NaN: in Python -0.0 equals 0, and NaN equals nothing.
     kept = type(mode) is str and (type(cval) is int or (type(cval) is float and cval == cval != 0))
     check = _border if kept else _border.__wrapped__
     return check(label, mode, cval, element)
@@ -79,9 +79,9 @@ Axes = tuple[int, ...]
 
 
 class Grid(NamedTuple):
-    """The axes of an array: batches (``lead``), one to three of neighbourhoods (``space``), perhaps those of channels.
+    """The axes of an array: batches (``lead``), one to three of neighbourhoods (``space``), and any of channels.
 
-    Each of ``space`` is one axis, or several of which none has neighbours.
+    Each entry of ``space`` is one axis, or several axes without neighbours that are counted together.
     """
 
     shape: tuple[int, ...]
@@ -126,7 +126,7 @@ class Grid(NamedTuple):
         return Grid((batches, planes, math.prod(others)), (0,), ((1,), (2,)))
 
     def lines(self, forms: Sequence[Form]) -> Layout | None:
-        """Return the layout in batches, planes, rows and elements; None unless those of a row lie side by side.
+        """Return the layout in batches, planes, rows and elements; None unless rows are contiguous.
 
         The forms are those of the array, of tables of weights, and of the result.
         """
@@ -182,7 +182,7 @@ def reaches(axes: tuple[int, ...]) -> bool:
 
 @lru_cache(maxsize=1024)
 def grid_along(label: str, shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[Grid, tuple[int, ...]]:
-    """Return the grid for neighbours along some axes, in order, and which of its space each of them is."""
+    """Return the grid for neighbours along some axes, in order, and the entry of ``space`` for each axis."""
     if not axes:  # each element alone
         return grid_along(label, shape, (len(shape) - 1,))[0], ()
     space, last = _space(axes), axes[-1]
@@ -195,7 +195,7 @@ def grid_along(label: str, shape: tuple[int, ...], axes: tuple[int, ...]) -> tup
 
 
 def _space(axes: tuple[int, ...]) -> list[Axes]:
-    """Return the axes from the first to the last, with those between together."""
+    """Return the axes from the first to the last; those between them count together."""
     space: list[Axes] = []
     for axis in range(axes[0], axes[-1] + 1):
         if axis not in axes and space and space[-1][0] not in axes:

@@ -58,7 +58,7 @@ def joining_sums(result: Dtype) -> Join:
 
 
 def joining_means(count: int, result: Dtype) -> Join:
-    """Return the function from sums of halves to a mean, cut towards zero, by a long division."""
+    """Return the function from sums of halves to a mean, truncated towards zero, by a long division."""
     whole = np.int64(count)
 
     def join(high: Any, low: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Stencils of large host arrays, slab by slab: a slab comes with the rows beside it, which its results need."""
+"""Stencils of large host arrays, slab by slab. A slab includes the neighbouring rows that its results need."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def run_in_slabs(operands: Operands, request: StencilRequest, out: Out | None, a
     def compute(slab: Slab, there: Operands, memory: Callable[[], Out]) -> Sequence[Any]:
         (part,), (target,) = slab.arrays, slab.targets
         result = apply(there, request._replace(grid=grid._replace(shape=part.shape)))
-        # A slab with rows beside it has one row or batch along all axes before, so its results lie side by side.
+        # A slab with neighbouring rows has length 1 along all axes before, so its results are contiguous.
         return [there.cut(result, unread.pop(0) * math.prod(part.shape[along + 1 :]), target.shape)]
 
     compute_slabs(request.label, operands.device, slabs(), compute, new=out is None)
@@ -60,14 +60,14 @@ def _cut(part: np.ndarray, along: int, request: StencilRequest, most: int) -> It
     """Cut an array along the first axis of neighbourhoods if it has more than ``most`` elements.
 
     A result of the last iteration needs rows as far away as all iterations reach, or the same rows inside of a border.
-    Rows at the cuts have no true neighbours; their results are wrong, and are left out.
+    Rows at the edges of a slab lack their true neighbours. Their results are wrong and are left out.
     """
     count = part.shape[along]
     if part.size <= most:
         yield _Rows(0, count, 0, count)
         return
     beside = reach_of(request)
-    # Slabs of fewer rows than come with them would be read more often than once.
+    # Slabs with fewer rows of their own than neighbouring rows would read most rows more than once.
     step = max(most * count // part.size - 2 * beside, 2 * beside, 1)
     for first, end in pairwise([*range(0, count, step), count]):
         lowest, highest = first - beside, end + beside

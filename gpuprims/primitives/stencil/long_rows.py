@@ -1,4 +1,4 @@
-"""Weights of one long row: the calls that kernels for them take, and what a work-item computes."""
+"""Weights in one long row: the calls that their kernels take, and the block of a work-item."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from gpuprims.core.traits import CallTraits
 from gpuprims.primitives.stencil.blocks import IDLE, Block, taps_across
 from gpuprims.primitives.stencil.traits import Neighbourhood, neighbourhood_of
 
-# Weights of a row alone for which the registers of a window do not spill on GPUs, and those up to which a CPU's kernel
-# contains them.
+# Most weights of a single row for which a window does not spill registers on GPUs, and most that a CPU's kernel
+# contains.
 MOST_BESIDE, MOST_ON_CPUS = 40, 27
-# Elements beside one from which these kernels are faster for an array of one row. They read the weights, so that others
-# need no other kernel.
+# For an array of one row, these kernels are faster from this many neighbours on. They read the weights from memory,
+# so that other weights need no new kernel.
 _LEAST_ALONE = 8  # rows: long_rows
 # Results of a row that a work-item computes together, of 4 bytes each, and fewest weights in local memory at once.
 _ITEMS, _LEAST_PIECE = 16, 128  # rows: long_rows
@@ -27,9 +27,9 @@ _CPU_VECTOR_BYTES = 64
 
 
 def one_long_row(least: int) -> Refusal:
-    """Refuse other weights than those of one row, of pixels without channels, and rows of up to ``least``.
+    """Refuse all weights but those of one row of more than ``least``, without channels.
 
-    An array of one row leaves most lanes of other kernels idle, so that fewer weights do.
+    An array of one row leaves most lanes of other kernels idle, so fewer weights suffice there.
     """
 
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:

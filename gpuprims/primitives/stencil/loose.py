@@ -1,4 +1,4 @@
-"""Rows that begin anywhere, so that a work-item's own elements are no vectors."""
+"""Rows that begin at any address, so that a work-item cannot load its elements as a vector."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from gpuprims.primitives.stencil.traits import Neighbourhood
 
 # Bytes of a word that a lane loads or stores.
 _WORD = 4
-# Most numbers of a window beside which registers hold words that are loaded.
+# Most numbers of a window that leave registers for the words being loaded.
 _MOST_HELD = 80  # rows: loose
 
 
 def begins_anywhere(lines: Layout, forms: Sequence[Form]) -> bool:
-    """Return True if rows of narrow elements, or of results, begin where words do not."""
+    """Return True if rows of narrow elements or results begin between words."""
     return any(lines.width_of(k) * form.dtype.itemsize < _WORD for k, form in enumerate(forms))
 
 
@@ -32,7 +32,7 @@ def moved_by_words(
     reads: Neighbourhood,
     able: Capabilities,
 ) -> dict[str, bool]:
-    """Return whether a group of stencil/rolling loads words of its row, and stores words of its results, together.
+    """Return if a group of stencil/rolling loads its row, and stores its results, as words that its lanes share.
 
     ``vectors``: the elements, and the results, that a work-item could move at once.
     """

@@ -108,7 +108,7 @@ def _summed(
 
 
 def finished(recorder: Recorder, returned: Any, offsets: tuple[Offset, ...]) -> Neighbours:
-    """Return what a recorder has traced, from the neighbours at some offsets."""
+    """Return the traced function, whose arguments are the neighbours at the recorder's offsets."""
     return Neighbours(recorder.finish([f"n{k}" for k in range(len(offsets))], returned), offsets)
 
 
@@ -130,13 +130,13 @@ def separated(weights: np.ndarray, rounding: float) -> tuple[np.ndarray, ...] | 
 def _factors(weights: np.ndarray, rounding: float) -> tuple[np.ndarray, np.ndarray]:
     """Return a line along the first axis, and weights along the others, whose products are closest to the weights.
 
-    A row of the weights itself is better than the closest product, if it is close enough: it may be whole numbers.
+    A row of the weights themselves, if close enough, is better than the closest product: it may be integral.
     """
     table = weights.reshape(len(weights), -1)
     first, second = np.unravel_index(np.argmax(np.abs(table)), table.shape)
     row, column = table[first], table[:, second] / table[first, second]
     far = np.abs(np.outer(column, row) - table).max() > rounding * np.abs(table).max()
-    if far and not asks_for_device():  # another LAPACK finds other bits
+    if far and not asks_for_device():  # the bits depend on the LAPACK
         left, sizes, right = np.linalg.svd(table, full_matrices=False)
         column = left[:, 0] * sizes[0] * table.any(axis=1)
         row = right[0] * table.any(axis=0)  # zeros stay zeros, which keep NaN out

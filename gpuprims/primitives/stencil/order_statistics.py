@@ -40,7 +40,7 @@ def of_rank(offsets: tuple[Index, ...], rank: int, element: Dtype, result: Dtype
     """Return the stencil of the element of a rank among neighbours."""
     if rank in (0, len(offsets) - 1):
         return _of(_extreme(offsets, larger=rank > 0), element, result)
-    # Neighbours of a column first: the results beside share the sorted column.
+    # Neighbours of a column first: neighbouring results share the sorted column.
     order = sorted(range(len(offsets)), key=lambda k: offsets[k][::-1])
     columns = [list(same) for _, same in groupby(order, key=lambda k: offsets[k][-1])]
 
@@ -60,7 +60,7 @@ def of_rank(offsets: tuple[Index, ...], rank: int, element: Dtype, result: Dtype
 @lru_cache(maxsize=256)
 def of_box(spans: tuple[Span, ...], element: Dtype, result: Dtype, *, larger: bool) -> Stencil:
     """Return the stencil of the smallest or the largest element of a box, given its offsets along one to three axes."""
-    # Callers split long lines in passes of as many neighbours each (rows: extremes-long).
+    # Callers split long lines into passes of equally many neighbours (rows: extremes-long).
     lengths = list(map(len, spans))
     if lengths.count(1) >= len(spans) - 1 or (len(spans) == _MOST and math.prod(lengths) <= _MOST_IN_SPACE):
         return _of(_extreme(tuple(product(*spans)), larger=larger), element, result)
@@ -92,7 +92,7 @@ def of_raised(
     larger: bool,
     double: bool,
 ) -> Stencil:
-    """Return the stencil of the smallest neighbour less its height, or of the largest and its height."""
+    """Return the stencil of the smallest neighbour minus its height, or of the largest plus its height."""
     # SciPy cuts heights, and wraps sums, to the dtype of integers, but keeps the fraction of the first one.
     whole, fraction = element.kind in "biu", not heights[0].is_integer()
     cut = np.dtype(np.uint8) if element.kind == "b" else element
@@ -122,7 +122,7 @@ def _extreme(offsets: tuple[Index, ...], *, larger: bool) -> Neighbours:
 
 def _best(values: Sequence[Any], *, larger: bool) -> Any:
     found = list(values)
-    while len(found) > 1:  # pairs of neighbours, which results beside share
+    while len(found) > 1:  # pairs of neighbours, which neighbouring results share
         pairs = [found[k : k + 2] for k in range(0, len(found), 2)]
         found = [_better(*pair, larger=larger) if len(pair) == 2 else pair[0] for pair in pairs]
     return found[0]
@@ -160,7 +160,7 @@ def _merged(one: Sequence[Any], other: Sequence[Any]) -> list[Any]:
 
 
 def _joined(lists: Sequence[list[Any]]) -> list[Any]:
-    """Return the wires of several sorted lists in order; pairs are merged first, which results beside share."""
+    """Return the wires of several sorted lists in order; pairs that neighbouring results share are merged first."""
     while len(lists) > 1:
         pairs = [lists[k : k + 2] for k in range(0, len(lists), 2)]
         lists = [_merged(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
@@ -168,7 +168,7 @@ def _joined(lists: Sequence[list[Any]]) -> list[Any]:
 
 
 def _ranked(one: Sequence[Any], other: Sequence[Any], rank: int) -> Any:
-    """Return the wire of a rank among two sorted lists: it is the smallest of the largest of each way to take them."""
+    """Return the wire of a rank among two sorted lists: take the larger wire of each split, and the least of these."""
     found = []
     for taken in range(len(other) + 1):
         if -1 <= rank - taken < len(one):
@@ -181,7 +181,7 @@ def _ranked(one: Sequence[Any], other: Sequence[Any], rank: int) -> Any:
 
 
 def _value(wire: Any, known: dict[int, Any]) -> Any:
-    """Record the comparisons that a wire needs, and no others."""
+    """Record only the comparisons that a wire needs."""
     if not isinstance(wire, Compared):
         return wire
     found = known.get(id(wire))

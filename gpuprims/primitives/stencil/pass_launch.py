@@ -31,9 +31,9 @@ from gpuprims.primitives.stencil.variants import StencilVariant
 # A strip has at least this many rows for each row that it loads beyond its end, unless a compute unit then has fewer
 # groups than this.
 _LEAST_DEPTH, _FEWEST_GROUPS = 4, 2
-# Strips of more columns than there are groups have so many rows for each that they load beyond their ends, at most.
+# If there are more columns of strips than groups, a strip has at most this many rows for each row beyond its end.
 _SPANS = 16  # rows: rolling-volumes
-# Up to this many neighbours a byte of an element, memory sets the pace.
+# Up to this many neighbours for each byte of an element, memory limits the speed.
 _FEW_TAPS = 2  # rows: rolling
 # Up to this many numbers of 32 bits in planes, larger groups are faster.
 _FEW_NUMBERS = 64  # rows: planes
@@ -138,7 +138,7 @@ class PassWork(NamedTuple):
     ) -> Launch:
         """Return the launch of strips of the rows whose neighbours all lie inside; other rows come alone.
 
-        Where memory sets the pace, strips are short: a cache still holds their rows when the next strip loads them.
+        Where memory limits the speed, strips are short: a cache still holds their rows when the next strip loads them.
         """
         depth, least, wanted = depths
         around, times, rows = self.traits.neighbourhood, self.request.iterations, layout.reduced[2]

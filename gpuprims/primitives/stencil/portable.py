@@ -11,11 +11,11 @@ from gpuprims.primitives.stencil.stencils import Stencil
 
 @lru_cache(maxsize=256)
 def as_portable_stencil(stencil: Stencil) -> Stencil:
-    """Return a stencil whose results have the same bits on each device, those of NaN among them.
+    """Return a stencil whose results have the same bits on each device, NaN included.
 
-    Products and sums are rounded one by one, in the order of the weights. Sums of floats that kernels contain begin
-    with the first product, those of kernels that read weights with zero, and these differ in zeros with a sign. So a
-    stencil keeps one of both.
+    Products and sums are rounded one by one, in the order of the weights. Kernels that contain the weights begin
+    a sum with the first product, and kernels that read them begin with zero. The sums then differ in the signs of
+    zeros, so a stencil keeps only one of the two.
     """
     written = stencil.function is not None
     rounded = written and stencil.value.kind == "f"

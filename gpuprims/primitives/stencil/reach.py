@@ -1,4 +1,4 @@
-"""How far the elements lie away that a result of a stencil depends on."""
+"""How far away the elements are on which a result of a stencil depends."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def reach_of(request: StencilRequest, space: int = 0) -> int:
 
 
 def _reach(stencil: Stencil, place: int) -> int:
-    """Return how far neighbours lie away, along an axis of the last three."""
+    """Return how far away neighbours lie along one of the last three axes."""
     if stencil.halves is not None:
         return _reach(stencil.halves.high, place)
     if stencil.passes:

@@ -27,15 +27,15 @@ from gpuprims.primitives.stencil.traits import Neighbourhood, neighbourhood_of
 
 # Most 32-bit numbers of a window that a work-item keeps in registers.
 _MOST_NUMBERS = 128
-# The same for all rows of a strip, beyond which compilers keep some of them in memory.
+# The same for all rows of a strip; compilers keep some of more numbers in memory.
 _MOST_IN_STRIPS = 96
 # The same for neighbourhoods in several planes.
 _MOST_IN_PLANES = 128
 # Fewest elements of a row that a work-item computes.
 _LEAST_ITEMS = 4
-# Filters in local memory take less time than windows in registers for neighbourhoods of so many rows: by the bytes of
-# an element, of large arrays and of those with at most _FEW elements; of several channels, since a column's elements
-# are then read one by one; of narrow elements in rows that begin anywhere.
+# From this many rows of a neighbourhood on, filters in local memory take less time than windows in registers: by the
+# bytes of an element, for large arrays and for those of at most _FEW elements; for several channels, since a column's
+# elements are then read one by one; for narrow elements in rows that begin anywhere.
 _LEAST_SPAN, _FEW = {1: 23, 2: 23, 4: 23, 8: 7}, 2**22  # rows: separable-rows
 _LEAST_OF_FEW = {1: 9, 2: 9, 4: 13, 8: 7}  # rows: separable-rows
 _LEAST_OF_CHANNELS, _LEAST_LOOSE = 7, 3  # rows: separable-rows
@@ -72,7 +72,7 @@ def along_lines(capabilities: Capabilities, call: CallTraits) -> str | None:
 
 
 def written_out(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Refuse weights that no kernel contains."""
+    """Refuse weights that are too many for a kernel to contain."""
     return None if neighbourhood_of(call).written else "contains all weights; this call has too many"
 
 
@@ -83,7 +83,7 @@ def one_plane(capabilities: Capabilities, call: CallTraits) -> str | None:
 
 
 def weights_read(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Refuse functions of neighbours, and a few weights."""
+    """Refuse functions of neighbours, and weights that are few."""
     return None if neighbourhood_of(call).table else "reads weights from memory; this call has a function"
 
 
@@ -120,7 +120,7 @@ def lines_in_strip(at: Geometry) -> Refusal:
 
 
 def rolled_well(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Refuse windows that registers hold well, and filters along one axis that other kernels apply in one go."""
+    """Refuse windows that registers hold well, and filters along one axis, which other kernels apply in one pass."""
     reads, itemsize = neighbourhood_of(call), call.dtypes[0].itemsize
     if not reads.across:
         long = reads.beside >= MOST_BESIDE * reads.channels or reads.span > _MOST_IN_COLUMNS
@@ -133,7 +133,7 @@ def rolled_well(capabilities: Capabilities, call: CallTraits) -> str | None:
 
 
 def along_columns(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Refuse neighbours beside an element."""
+    """Refuse neighbours in the element's own row."""
     reads = neighbourhood_of(call)
     return None if reads.beside == 0 and reads.deep == 1 else "is for neighbours above and below; this call has others"
 

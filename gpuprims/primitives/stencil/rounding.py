@@ -1,4 +1,4 @@
-"""Convert a sum or a mean to the result's dtype: cut towards zero, and saturate at the ends of its range.
+"""Convert a sum or a mean to the result's dtype: truncate towards zero, and saturate at the ends of its range.
 
 SciPy computes in double precision and converts by a C cast, which is undefined for numbers out of range. Here all
 devices agree: see :func:`summed` for sums, and :func:`averaged` for means.
@@ -51,9 +51,9 @@ def finishing(value: Dtype, result: Dtype) -> TypedExpr:
 def summed(value: Dtype, result: Dtype, ends: Ends | None) -> TypedExpr:
     """Return the function from a sum to a result, with SciPy's meaning where that is defined.
 
-    Integer results are cut towards zero. Out of range, 8 and 16 bits keep the low bits of a sum, and unsigned integers
-    keep the low bits of a negative sum, as in SciPy; all others saturate. NaN becomes the smallest number. ``ends`` is
-    the range of the sum, None if unknown.
+    Integer results are truncated towards zero. Out of range, 8 and 16 bits keep the low bits of a sum, and unsigned
+    integers keep the low bits of a negative sum, as in SciPy; all others saturate. NaN becomes the smallest number.
+    ``ends`` is the range of the sum, None if unknown.
     """
     if result.kind not in "iu":
         return finishing(value, result)
@@ -62,13 +62,13 @@ def summed(value: Dtype, result: Dtype, ends: Ends | None) -> TypedExpr:
 
 
 def averaged(value: Dtype, result: Dtype, ends: Ends) -> TypedExpr:
-    """Return the function from a float mean to an integer: correct rounding errors, cut towards zero, and saturate."""
+    """Return the function from a float mean to an integer: correct rounding errors, truncate, and saturate."""
     little = value.type(_ROUNDING)
     return _finish(value, result, lambda v: _saturated(v + np.where(v < 0, -little, little), value, result, ends))
 
 
 def averaging(value: Dtype, count: int, result: Dtype) -> TypedExpr:
-    """Return the function from a sum to a mean, exact for integers and cut towards zero."""
+    """Return the function from a sum to a mean, exact for integers and truncated towards zero."""
     if value.kind == "f":
         factor = value.type(1 / count)
         return _finish(value, result, lambda v: v * factor)
@@ -76,13 +76,13 @@ def averaging(value: Dtype, count: int, result: Dtype) -> TypedExpr:
 
 
 def mean_of_whole(value: Dtype, count: int, result: Dtype) -> Callable[[Any], Any]:
-    """Return the function from a sum of integers to their mean, cut towards zero."""
+    """Return the function from a sum of integers to their mean, truncated towards zero."""
     unsigned = np.dtype(f"u{value.itemsize}")
     whole, none = unsigned.type(count), unsigned.type(0)
     if result.kind == "u":
         return lambda v: v.astype(unsigned) // whole
 
-    def convert(v: Any) -> Any:  # quotients without a sign take the fewest instructions
+    def convert(v: Any) -> Any:  # unsigned division takes the fewest instructions
         bits = v.astype(unsigned)
         mean = np.where(v < 0, none - bits, bits) // whole
         return np.where(v < 0, none - mean, mean).astype(value)
@@ -91,14 +91,14 @@ def mean_of_whole(value: Dtype, count: int, result: Dtype) -> Callable[[Any], An
 
 
 def divided(value: Dtype, count: int, result: Dtype) -> TypedExpr:
-    """Return the function from a float sum to a mean, cut as :func:`summed` cuts sums."""
+    """Return the function from a float sum to a mean, converted as :func:`summed` converts sums."""
     if result.kind == "b":
         return _finish(value, result, lambda v: _is_whole(v / value.type(count), value))
     return _finish(value, result, lambda v: _cut(v / value.type(count), value, result, None))
 
 
 def nonzero(value: Dtype) -> TypedExpr:
-    """Return the function from a sum to a bool: False if the sum, cut towards zero, is 0."""
+    """Return the function from a sum to a bool: False if the sum truncates to 0."""
     return _finish(value, np.dtype(bool), lambda v: _is_whole(v, value))
 
 

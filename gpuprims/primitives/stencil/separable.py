@@ -15,12 +15,12 @@ from gpuprims.primitives.stencil.traits import Neighbourhood
 
 # Results of a line that a work-item computes together, by the bytes of a sum, and the weights that it applies at once.
 _ITEMS, _CHUNK = {4: 16, 8: 8}, 8
-# Rows of a step.
+# Rows that a group takes at once.
 _STEP = 32
 # Columns of a strip, and numbers of a line, at most.
 _WIDEST, _LONGEST = 192, 768
 # Local memory of a compute unit, the groups that registers leave room for, and how long a lone group waits for loads
-# and for its other work-items, in parts of its work.
+# and for its other work-items, relative to its work.
 _UNIT_BYTES, _MOST_RESIDENT, _WAITS = 220 * 1024, {4: 5, 8: 4}, 2
 # Instructions to load a word, to make sums of the elements that share it, and to store a result. A weight takes one or
 # two.
@@ -34,7 +34,7 @@ _MOST_STRIPS = 64
 
 
 class Numbers(NamedTuple):
-    """The bytes of an element in memory and of a sum."""
+    """Bytes of an element in memory, and of a sum."""
 
     element: int
     value: int
@@ -130,7 +130,7 @@ def _resident(block: Block, reads: Neighbourhood, numbers: Numbers) -> int:
 
 
 def _depths(rows: int, lag: int) -> Iterator[int]:
-    """Yield rows of a strip, by which the strips of a column take whole steps."""
+    """Yield the depths at which the strips of a column take whole steps."""
     for strips in range(1, _MOST_STRIPS + 1):
         depth = -(-(-(-rows // strips) + lag) // _STEP) * _STEP - lag
         if strips == 1 or depth >= lag // 2:
@@ -138,7 +138,7 @@ def _depths(rows: int, lag: int) -> Iterator[int]:
 
 
 def _lag(reads: Neighbourhood, block: Block) -> int:
-    """Return the rows by which results lag behind those that are loaded."""
+    """Return the rows by which results lag behind loads."""
     return -(-(reads.span - 1) // block.items) * block.items
 
 

@@ -66,12 +66,12 @@ class StencilSpec(KernelSpec):
     # The elements that a work-item computes, and whether weights are zero, for kernels that read them from memory.
     block: Block = _ALONE
     some_zero: bool = False
-    # True if lanes load or store neighbouring words of rows, which begin anywhere.
+    # True if lanes load or store neighbouring words of rows that begin at any address.
     loose_in: bool = False
     loose_out: bool = False
-    # True if a kernel adds integers as float32, which holds all sums; results are made of integers.
+    # True if a kernel adds integers as float32, which holds all sums exactly, and converts sums to integers.
     summed_in_floats: bool = False
-    # True if 32 bits do not count the elements between the rows of a plane.
+    # True if 32 bits cannot count the elements between rows of a plane.
     far: bool = False
     # How many times one launch applies the stencil.
     times: int = 1
@@ -79,7 +79,7 @@ class StencilSpec(KernelSpec):
     paired: tuple[TypedExpr, TypedExpr | None] | None = None
     # ``map`` written another way, for every second element of a row.
     beside: TypedExpr | None = None
-    # True if stencils that differ in weights alone share a kernel, whose arguments the weights are.
+    # True if the weights are arguments, so that stencils that differ only in weights share a kernel.
     shares_weights: bool = False
 
     maps: ClassVar[bool] = False
@@ -159,12 +159,12 @@ class StencilSpec(KernelSpec):
         }
 
     def lifted(self) -> tuple[Self, np.ndarray]:
-        """See :class:`KernelSpec`; weights become arguments where that costs no instructions, other constants never."""
+        """See :class:`KernelSpec`; weights become arguments if that costs no instructions; other constants never do."""
         (function,), dtypes, words = lift(self.map if self.shares_weights else None)
         return (self if function is None else replace(self, map=function, constants=dtypes)), words
 
     def _unpacked(self) -> str:
-        """Return a C expression for the sum of element ``k`` of a word alone.
+        """Return a C expression for element ``k`` of a word as a sum of one term.
 
         Integers become the low bits of a float that is a power of two, which is then subtracted: GPUs convert integers
         a few times slower.
@@ -175,14 +175,14 @@ class StencilSpec(KernelSpec):
         bits = 8 * element.itemsize
         if element.kind not in "iu" or summed.kind != "f":
             return f"(sum_t){number_of(f'((stored_t)((word) >> (k) * {bits}))', element)}"
-        below = 2 ** (bits - 1) if element.kind == "i" else 0  # is added, so that no sign is left
+        below = 2 ** (bits - 1) if element.kind == "i" else 0  # added to make all numbers positive
         low = f"((word) >> (k) * {bits} & {2**bits - 1}u{f' ^ {below}u' if below else ''})"
         if summed.itemsize == 4:
             return f"(gp_from_bits_f32(0x4B000000u | {low}) - {2**23 + below}.0f)"
         return f"(gp_from_bits_f64((u64)0x43300000u << 32 | {low}) - {2**52 + below}.0)"
 
     def _applied(self) -> str:
-        """Return a C expression for the function of the window of element ``k``, which compilers know."""
+        """Return a C expression for the function of the window of element ``k``, a constant for the compiler."""
         if self.beside is None:
             return "gp_apply(window, first)"
         return "((k) & 1 ? gp_apply_beside(window, first) : gp_apply(window, first))"

@@ -49,9 +49,9 @@ class Stencil:
     passes: tuple[Stencil, ...] = ()
     # ``function`` and ``across`` of two bytes in the halves of a uint32, if their sums fit in 16 bits.
     paired: tuple[TypedExpr, TypedExpr | None] | None = None
-    # The stencils of both halves of 64-bit integers, if they have too many neighbours for one function.
+    # The stencils of both halves of 64-bit integers, if one function cannot take all neighbours.
     halves: Halves | None = None
-    # False if each product and each sum is rounded, as on SciPy's host: integers are cut at the same numbers.
+    # False if each product and each sum is rounded, as in SciPy: integers then truncate as SciPy's do.
     contracted: bool = True
     # True if results have the same bits on each device; see :mod:`.portable`.
     portable: bool = False
@@ -103,10 +103,10 @@ class Stencil:
     def shares_weights(self, window: str) -> bool:
         """Return True if a kernel takes as few instructions with weights as arguments as with weights in its code.
 
-        In the loop over rows or planes, for sm_90 (NVRTC 12.9, 2026-11-23): in planes, 3x3x3 weights of float32 253 in
-        place of 254, of float64 241 of 278; rolling, 5x5 weights of float64 507 of 573, since an instruction holds no
-        number of 64 bits. But rolling, 5x5 weights of float32 682 of 637, 9x9 2,032 of 1,610; 1x5 of float64
-        214 of 205.
+        Instructions of the loop over rows or planes, as arguments and in the code, for sm_90 (NVRTC 12.9, 2026-11-23).
+        Fewer: planes, 3x3x3 weights of float32 253 and 254, of float64 241 and 278; rolling, 5x5 weights of float64
+        507 and 573, since no instruction holds a number of 64 bits. More: rolling, 5x5 weights of float32 682 and
+        637, 9x9 2,032 and 1,610; 1x5 of float64 214 and 205.
         """
         if self.table is None or self.function is None:
             return False
@@ -124,7 +124,7 @@ class Stencil:
         return weight * max(-int(np.iinfo(element).min), int(np.iinfo(element).max)) <= _EXACT
 
     def of_constant(self, element: Any) -> Any:
-        """Return the value of neighbours that are all alike."""
+        """Return the value if all neighbours are equal."""
         given = np.asarray(element)
         for one in self.passes:
             given = one.of_constant(given)

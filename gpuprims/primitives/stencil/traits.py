@@ -61,7 +61,7 @@ class StencilTraits(CallTraits):
         return {"around": self.neighbourhood}
 
     def resembles(self, measured: Mapping[str, Any]) -> bool:
-        """Return True for no more neighbours than measured, read in the same way."""
+        """Return True if the call has no more neighbours than the measured one, and reads them in the same way."""
         kept = measured.get("around", ())
         if len(kept) != len(Neighbourhood._fields):
             return False

@@ -27,7 +27,7 @@ LONGEST_WRITTEN = 513
 MOST_IN_SPACE = 64
 # One function sums the halves of up to this many neighbours; for more, the halves become arrays.
 _MOST_IN_HALVES = 49  # rows: halves
-# Relative error of products of a column and a row, for elements that float32 holds and for others.
+# Allowed relative error of products of a column and a row, for elements that float32 holds exactly and for others.
 _ROUNDED_SINGLE, _ROUNDED_DOUBLE = 1e-7, 1e-15
 # Standard deviations from the middle to the end of Gaussian weights.
 _TRUNCATE = 4.0
@@ -98,7 +98,7 @@ def normal_weights(sigma: float) -> np.ndarray:
 
 
 def exponential(x: np.ndarray) -> np.ndarray:
-    """Return ``exp(x)``; NumPy's has other bits on other machines."""
+    """Return ``exp(x)``; the bits of NumPy's depend on the machine."""
     found: np.ndarray = _PORTABLE_EXP(x) if asks_for_device() else np.exp(x)
     return found
 
