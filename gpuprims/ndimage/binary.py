@@ -12,7 +12,7 @@ from gpuprims.errors import ArgumentError, ShapeError, quoted
 from gpuprims.ndimage.arguments import axes_of, number
 from gpuprims.ndimage.binary_by_numpy import Shifted, takes
 from gpuprims.ndimage.calls import Bound, Call, begin, copied, filtering, on_device, run_bound
-from gpuprims.ndimage.neighbourhoods import neighbourhood_of
+from gpuprims.ndimage.neighbourhoods import Neighbourhood, neighbourhood_of
 from gpuprims.ndimage.ranks import ranked
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.reduce import reduce
@@ -200,6 +200,11 @@ def _binary(
         alone = ranked(call, near, rank, "constant", beyond)
         if isinstance(alone, Bound) and len(alone.requests) == 1:
             return alone._replace(requests=(alone.requests[0]._replace(iterations=int(iterations)),))
+    return _repeated(call, near, rank, mask, int(iterations), beyond=beyond)
+
+
+def _repeated(call: Call, near: Neighbourhood, rank: int, mask: Any, iterations: int, *, beyond: bool) -> Any:
+    """Filter where the mask allows it; below one iteration, until nothing changes."""
     there = on_device(call)
     array = there.operands.natives[0]
     if call.element != _BOOL:
@@ -207,7 +212,7 @@ def _binary(
     allowed = None if mask is None else _mask(call, there, mask)
 
     def once(array: Any) -> Any:
-        one = there._replace(operands=as_operands(label, (array,), call.operands.device), result=_BOOL)
+        one = there._replace(operands=as_operands(call.label, (array,), call.operands.device), result=_BOOL)
         return ranked(one, near, rank, "constant", beyond)
 
     def step(array: Any, times: int) -> Any:
@@ -222,7 +227,7 @@ def _binary(
         return array
 
     if iterations >= 1:
-        return copied(call, step(array, int(iterations)))
+        return copied(call, step(array, iterations))
     while True:
         before = step(array, _BATCH)
         array = step(before, 1)
