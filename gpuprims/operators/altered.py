@@ -1,4 +1,4 @@
-"""Operators with ``where=`` and ``initial=``: those of folds under a mask, and of folds that begin with a value."""
+"""Operators with ``where=`` and ``initial=``: operators of masked folds, and of folds that begin with a value."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Initial = tuple[Instruction, ...]
 
 @lru_cache(maxsize=1024)
 def masked(label: str, op: Op) -> Op:
-    """Return the operator of elements and a mask beside them, which leaves out those where the mask is False."""
+    """Return the operator of elements and a mask, which leaves out the elements where the mask is False."""
 
     def skips(*parts: Any) -> Any:
         *own, kept = parts

@@ -22,16 +22,16 @@ from gpuprims.operators.folding import Folding, arguments_of, through
 from gpuprims.operators.portable import rounds
 
 _UINT32, _UINT64 = np.dtype(np.uint32), np.dtype(np.uint64)
-# The parts of complex numbers, which add up each by itself.
+# The parts of complex numbers, which add up separately.
 _PARTS = {np.dtype(np.complex64): (FLOAT32,) * 2, np.dtype(np.complex128): (FLOAT64,) * 2}
 
 
 @lru_cache(maxsize=1024)
 def exactly(folding: Folding, window: Window | None = None) -> Folding:
-    """Return a folding with exact sums; the same one if its operator does more than add floats component by component.
+    """Return a folding with exact sums; unchanged if its operator does more than add floats component by component.
 
-    Components that are integers stay as they are, and the parts of complex numbers are apart. If a ``window`` is given,
-    all elements are finite and lie in it.
+    Components that are integers stay as they are, and the parts of complex numbers are separate components. If a
+    ``window`` is given, all elements are finite and lie in it.
     """
     if not adds_floats(folding):
         return folding
@@ -127,7 +127,7 @@ def _elements_of(folding: Folding, given: tuple[Any, ...]) -> list[Any]:
 
 
 def adds_floats(folding: Folding) -> bool:
-    """Return True if a fold does no more than add float32, float64, integers and complex numbers, and rounds."""
+    """Return True if a fold only adds float32, float64, integers and complex numbers, and rounds."""
     if not rounds(folding) or not _adds_components(folding.op, folding.values):
         return False
     return all(dtype in (FLOAT32, FLOAT64) or dtype.kind in "biu" for dtype in _numbers_in(folding.values))

@@ -1,11 +1,11 @@
 """Exact sums in a few integers of 64 bits, for floats whose bits lie in a wide window.
 
 If all elements are multiples of 2^q and below 2^t in magnitude, a sum is an integer of t - q bits, and a few more for
-carries. Limbs hold it: signed integers with 32 bits between their units, which add up each by itself and have room for
-all carries. So a fold is as fast as one of a few integers on every device. An element is cut by adding 1.5 * 2^52 units
+carries. Limbs hold it: signed integers with 32 bits between their units, which add up separately and have room for all
+carries. So a fold is as fast as one of a few integers on every device. An element is split by adding 1.5 * 2^52 units
 of a limb and subtracting them again: then the bits of the float are the integer (J. Demmel and H. D. Nguyen, "Fast
-Reproducible Floating-Point Summation", ARITH 2013, cut floats so too). A sum is rounded once, so results have the bits
-of those by words (:mod:`.exact_words`).
+Reproducible Floating-Point Summation", ARITH 2013, also split floats so). A sum is rounded once, so results have the
+bits of those by words (:mod:`.exact_words`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gpuprims.operators.rounding import can_turn, to_odd, turn_at, two_sum
 
 # Bits of the integer that an element leaves in the last limb, at most, and of the sums of a limb.
 _HELD, _SUMMED = 50, 62
-# Most limbs: more take as long as words.
+# Most limbs; more would take as long as words.
 _MOST = 4
 # Bits between the units of limbs.
 _BITS = 32
@@ -40,7 +40,7 @@ class Limbs(NamedTuple):
         return (INT64,) * self.limbs
 
     def load(self, element: Any) -> tuple[Any, ...]:
-        """Cut a float into limbs."""
+        """Split a float into limbs."""
         rest, limbs = element.astype(np.float64), list[Any]()
         for limb in reversed(range(self.limbs)):
             turn = turn_at(self.first + _BITS * limb)
@@ -64,7 +64,7 @@ class Limbs(NamedTuple):
             digits.append(own.astype(np.int32).astype(np.float64))
             carry = own + (1 << _BITS - 1) >> _BITS
         digits.append(carry.astype(np.int32).astype(np.float64))
-        # The sum of digits from the lowest one on, and what its roundings lost.
+        # The sum of digits from the lowest one on, and its rounding errors.
         total, lost = digits[0], list[Any]()
         for k, digit in enumerate(digits[1:], 1):
             scaled = digit * 2.0 ** (_BITS * k)

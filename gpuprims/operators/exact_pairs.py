@@ -1,6 +1,6 @@
 """Exact sums in two float64, for floats whose bits lie in a window.
 
-An element is cut in two by adding 1.5 * 2^52 units of the upper part and subtracting them again (T. J. Dekker, "A
+An element is split in two by adding 1.5 * 2^52 units of the upper part and subtracting them again (T. J. Dekker, "A
 floating-point technique for extending the available precision", Numerische Mathematik 18, 1971; S. M. Rump, T. Ogita
 and S. Oishi, "Accurate Floating-Point Summation Part I", SIAM Journal on Scientific Computing 31, 2008). Both parts are
 integers of their units, and a float64 has 53 bits for the sums of all elements. If the lower part needs more, a fold
@@ -48,7 +48,7 @@ class Pair(NamedTuple):
         return (number + turn) - turn
 
     def load(self, element: Any) -> tuple[Any, ...]:
-        """Cut a float in two."""
+        """Split a float in two."""
         whole = element.astype(np.float64)
         upper = self._upper(whole)
         return upper, whole - upper

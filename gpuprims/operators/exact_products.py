@@ -43,7 +43,7 @@ def multiplies(folding: Folding) -> bool:
 
 @lru_cache(maxsize=256)
 def multiplied_exactly(folding: Folding) -> Folding:
-    """Return a folding that adds logarithms; the same one if its operator is not the product of floats."""
+    """Return a folding that adds logarithms; unchanged if its operator is not the product of floats."""
     if not multiplies(folding):
         return folding
     (value,) = folding.values
@@ -63,7 +63,7 @@ def multiplied_exactly(folding: Folding) -> Folding:
 
 
 def _parts_of(x: Any) -> tuple[Any, Any, Any, Any]:
-    """Return the words of the logarithm of a float64, what is special about it, and its sign."""
+    """Return the words of the logarithm of a float64, a code for special values, and its sign."""
     bits = bits_of(x)
     small = bits << 1 >> 53 == 0  # zero, or subnormal
     normal = bits_of(np.where(small, x * 2.0**54, x))
@@ -110,7 +110,7 @@ def _rounded(x: Any) -> tuple[Any, Any]:
 
 
 def _product(a: Any, b: Any) -> tuple[Any, Any]:
-    """Return a product of floats, and what its rounding lost."""
+    """Return a product of floats, and its rounding error."""
     whole = a * b
     (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
     return whole, ((a_high * b_high - whole) + a_high * b_low + a_low * b_high) + a_low * b_low
@@ -123,7 +123,7 @@ def _halves(a: Any) -> tuple[Any, Any]:
 
 
 def _power_of_two(low: Any, high: Any, special: Any, sign: Any) -> Any:
-    """Return 2 to the power of a logarithm as a float64, with a sign; or what is special."""
+    """Return 2 to the power of a logarithm as a float64, with a sign; or a special value."""
     whole = high.astype(np.int64) >> _ABOVE
     fraction = (high & 2**_ABOVE - 1) << 40 | low >> 24
     near = np.exp2(fraction.astype(np.int64).astype(np.float64) * 2.0**-52)

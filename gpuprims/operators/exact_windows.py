@@ -18,7 +18,7 @@ from gpuprims.operators.exact_words import Format, format_of
 _UINT32 = np.dtype(np.uint32)
 # All bits of a float's upper word but the sign.
 _MAGNITUDE = 0x7FFFFFFF
-# Windows begin at multiples of so many bits if they may: each begin has a launch plan of its own.
+# Windows begin at multiples of this many bits where possible, because each beginning has its own launch plan.
 _STEP = 16
 # A guess ends so many bits, and at most _GUESSED more, above the largest float of a sample. Guesses end at multiples of
 # _GUESSED. If the sample spans more than _NARROW powers of two, its floats seem to have a density at zero, and the
@@ -47,7 +47,7 @@ def magnitudes_of(element: Any, dtype: Dtype) -> tuple[Any, Any]:
 def packed_exponents(largest: Any, smallest: Any, dtype: Dtype) -> Any:
     """Return two exponents as one integer, for the maxima of both numbers of :func:`magnitudes_of`.
 
-    That of the largest float as it is stored, and how far that of the smallest is below ``_ABOVE``; 0 if all are zero.
+    The largest float's as it is stored, and the distance of the smallest float's from ``_ABOVE``; 0 if all are zero.
     """
     mantissa = format_of(dtype).mantissa % 32
     exponent = (~smallest + 1) >> mantissa
@@ -56,7 +56,7 @@ def packed_exponents(largest: Any, smallest: Any, dtype: Dtype) -> Any:
 
 
 def unpacked_exponents(packed: int) -> tuple[int, int]:
-    """Return what :func:`packed_exponents` packed."""
+    """Unpack the two numbers of :func:`packed_exponents`."""
     return packed >> 32, packed & 0xFFFFFFFF
 
 

@@ -42,7 +42,7 @@ _FORMATS = {FLOAT32: Format(23, 8, 5), FLOAT64: Format(52, 11, 34)}
 
 
 def format_of(dtype: Dtype) -> Format:
-    """Return what sums of a dtype need to know."""
+    """Return the facts about a dtype that sums need."""
     return _FORMATS[dtype]
 
 
@@ -117,7 +117,7 @@ def rounded_words(words: Sequence[Any], special: Any, form: Format, first: int =
     zero, one = np.uint64(0), np.uint64(1)
     negative = words[-1] >> 63 != 0
     size = _negated(words, negative)
-    # The highest word that is not zero, the one below, whether more lies below these, and the place of its first bit.
+    # The highest nonzero word, the word below, if any bit below these is set, and the place of the first bit.
     top, below, more, place = size[0], size[0] & zero, size[0] != size[0], size[0] & zero
     sticky = more
     for k in range(1, len(size)):

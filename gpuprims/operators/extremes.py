@@ -1,4 +1,4 @@
-"""min, max, argmin, argmax, minmax and ptp: extreme elements, or their indices; and those that leave NaN out."""
+"""min, max, argmin, argmax, minmax and ptp: extreme elements, or their indices; also without NaN."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def beats(better: str) -> Callable[[Any, Any], Any]:
 
 
 def beats_nan(better: str) -> Callable[[Any, Any], Any]:
-    """Return the function that is true if its first argument is better, as any number is than NaN."""
+    """Return the function that is true if its first argument is better, where any number is better than NaN."""
     return lambda a, b: (a == a) & ~((a <= b) if better == ">" else (a >= b))
 
 

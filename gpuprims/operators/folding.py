@@ -90,7 +90,7 @@ def make_folding(op: Op, mapped: Expr, arrays: Dtypes, dtype: Dtype | None, labe
     # The count has the dtype of the values, so that mean divides a float32 by a float32.
     count = values[0] if values[0].kind in "fc" else INT64
     finish = trace(op.finish or _finish(op, values), op.components + 1)
-    # A value that is left out has no place, so a search for the first of equal values may not meet it.
+    # A value that is left out has no index, so a search for the first of equal values must not find it.
     better = None if op.skips is not None and op.components > 1 else op.better
     folding = Folding(
         values,
@@ -105,7 +105,7 @@ def make_folding(op: Op, mapped: Expr, arrays: Dtypes, dtype: Dtype | None, labe
 
 
 def _finish(op: Op, values: Dtypes) -> Callable[..., Any]:
-    """Return the function from a folded value to the results of an operator without one: with what folds begin with."""
+    """Return the ``finish`` of an operator without one; it joins the initial value to the folded one."""
     if op.initial is None:
         return lambda *folded: folded[:-1]
     first = op.held(values, op.initial, "initial=")
@@ -142,9 +142,9 @@ def through(
     identity: tuple[Any, ...] | None = None,
     exact: bool = False,
 ) -> Folding:
-    """Return a folding of the same arguments and results, whose values between have other dtypes.
+    """Return a folding of the same arguments and results, whose folded values have other dtypes.
 
-    ``given`` are the dtypes of the arguments where ``load`` reads more of them than the folding's map; values begin as
+    ``given`` are the dtypes of the arguments if ``load`` reads more of them than the folding's map; values begin as
     zeros, or as ``identity``. The new fold is ``exact`` if it never rounds.
     """
     given, count = given or arguments_of(folding.map), arguments_of(folding.finish)[-1]
@@ -161,7 +161,7 @@ def through(
 
 
 def arguments_of(function: TypedExpr) -> Dtypes:
-    """Return the dtypes of a function's arguments; of those that it does not read, int64."""
+    """Return the dtypes of a function's arguments; int64 for those that it does not read."""
     read = {int(node.value): node.dtype for node in function.nodes if node.name == "argument"}
     return tuple(read.get(k, INT64) for k in range(function.arity))
 
@@ -187,7 +187,7 @@ def make_stages(whole: Folding, arrays: Dtypes) -> Stages:
 
 
 def from_index(whole: Folding, arrays: Dtypes) -> Folding:
-    """Return the folding of elements with one array more, the index of the first element."""
+    """Return the folding of elements with one further array, the index of the first element."""
     n = len(arrays)
     shifted = trace(lambda *given: whole.map(*given[:n], given[n] + given[n + 1]), n + 2)
     return replace(whole, map=typed(shifted, (*arrays, INT64, INT64), whole.values))
@@ -195,7 +195,7 @@ def from_index(whole: Folding, arrays: Dtypes) -> Folding:
 
 @lru_cache(maxsize=1024)
 def carried(whole: Folding, arrays: Dtypes) -> Folding:
-    """Return the folding of elements that come after others, with two kinds of arrays more.
+    """Return the folding of elements that come after others, with two further kinds of arrays.
 
     The first of them is the index of the first element, the others are the components of the value of all elements
     before it. The value joins the first element.

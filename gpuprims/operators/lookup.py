@@ -81,7 +81,7 @@ def as_op(op: object) -> str | Op:
             called = getattr(op, "__name__", None)
     if isinstance(called, str) and called in _OTHER_CALLS:
         hint = f" (write gpuprims.{_OTHER_CALLS[called]})"
-    elif callable(op):  # a function is meant as it is called, so only other libraries' names tell an operator
+    elif callable(op):  # a function means what it does, so only names of other libraries suggest an operator
         hint = did_you_mean(op, (), INSTEAD | {known: known for known in OPERATORS})
         hint = hint or " (make an operator of an associative function: gpuprims.Op(fn, identity=...))"
     elif isinstance(op, list | tuple):

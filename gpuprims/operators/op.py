@@ -149,7 +149,7 @@ class Op:
         self.better = None if better is None else trace(better, 2)
         self.skips = skips
         self.masked = False  # the last component of an element is True where it is not left out
-        self.initial: tuple[Any, ...] | None = None  # what folds begin with, a number for each component
+        self.initial: tuple[Any, ...] | None = None  # the initial value of folds, a number for each component
         self.components = components or (len(identity) if isinstance(identity, tuple) else 1)
         self.elements = self.components if prepare is None else 1
         refuse_masked("Op: identity=", identity)
@@ -252,5 +252,5 @@ def _made(kind: type[Op], arguments: dict[str, Any], changes: dict[str, Any]) ->
 
 
 def for_integers(op: Op) -> Callable[[Dtypes, Dtypes], Op | None]:
-    """Return an operator's ``instead`` if another one folds integers and bools: none of these is NaN."""
+    """Return an operator's ``instead`` if another one folds integers and bools, which are never NaN."""
     return lambda elements, values: op if elements[0].kind in "biu" else None

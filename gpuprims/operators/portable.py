@@ -79,7 +79,7 @@ def settled(folding: Folding) -> Folding:
 
     nodes = folding.finish.nodes
     arguments = {int(node.value): node.dtype for node in nodes if node.name == "argument"}
-    # Functions with places take the elements, too.
+    # Functions that compute indices take the elements, too.
     given = (*folding.values, *[INT64] * (folding.finish.arity - len(folding.values)))
     dtypes = tuple(arguments.get(k, dtype) for k, dtype in enumerate(given))
     finished = typed(trace(finish, len(dtypes)), dtypes, folding.outputs)

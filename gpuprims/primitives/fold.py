@@ -135,10 +135,10 @@ def plan_scan(
     """Return the launch plan of a scan of arrays that broadcast to ``shape``, along ``axes``, the last one fastest.
 
     ``targets`` are the results with the axes of the arrays. ``place`` gives the index of each result, by default its
-    element's; ``packed`` says that indices of the first result rise one by one. A work-item holds ``item_words`` words
-    for each element in vectors of so many, by default the value's. ``count`` replaces the product of the scanned axes,
-    and ``counted`` the number of elements that ``STORE`` is given for the first result: 1 if inclusive, else 0. Values
-    are ``grouped`` in segments if the operator only leaves them apart.
+    element's; ``packed`` says that indices of the first result rise one by one. ``item_words`` gives the words that a
+    work-item holds for each element, by the length of a vector; by default those of the value. ``count`` replaces the
+    product of the scanned axes, and ``counted`` the number of elements that ``STORE`` is given for the first result: 1
+    if inclusive, else 0. Values are ``grouped`` if the operator only keeps segments apart.
     """
     outputs = math.prod(n for k, n in enumerate(shape) if k not in axes)
     size = math.prod(shape[k] for k in axes) if count is None else count

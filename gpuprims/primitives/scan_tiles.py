@@ -72,7 +72,7 @@ class ScanTraits(CallTraits):
 
     @classmethod
     def of(cls, call: CallTraits) -> ScanTraits:
-        """Return the traits of a scan; facts that know no operands say of none that bulk copies can move them."""
+        """Return the traits of a scan; without facts about the operands, bulk copies cannot move them."""
         if isinstance(call, cls):
             return call
         return cls(**{one.name: getattr(call, one.name) for one in fields(CallTraits)})

@@ -29,7 +29,7 @@ _PARTS = 8
 _ENTRY, _NARROW, _WAVES = 8, 2, 4
 # Bytes of a line of memory.
 _LINE = 128
-# Time of a byte of statuses, in that of a byte of a tile. Bytes by which a strip's row seems longer, since short rows
+# Time of a byte of statuses, relative to a byte of a tile. Bytes by which a strip's row seems longer, since short rows
 # are slow to read: if rows begin at whole sectors of memory, and if not.
 _STATUS_TIME, _EDGE, _RAGGED_EDGE = 0.8, 16, 64  # rows: columns-across
 # Time that groups of a strip wait for each other, for each one, up to a number, and time of a group that has a strip.
@@ -93,12 +93,12 @@ class Strips(NamedTuple):
     groups: int
     tiles: int  # of all strips
     turns: int  # tiles that a group takes
-    cost: float  # time, in that of an element of a compute unit's work-items
+    cost: float  # time, relative to an element of a compute unit's work-items
     prefetches: bool  # the kernel asks for a tile before it loads it
 
     @property
     def statuses(self) -> int:
-        """Columns of all tiles that groups tell each other of."""
+        """Columns of all tiles whose statuses groups exchange."""
         return self.tiles * self.width * self.across if self.parts > 1 else 0
 
 
@@ -200,15 +200,15 @@ class Runs(NamedTuple):
 
     @property
     def statuses(self) -> int:
-        """Columns of all parts that groups tell each other of."""
+        """Columns of all parts whose statuses groups exchange."""
         return self.groups * self.width * self.across if self.parts > 1 else 0
 
 
 def runs_of(variant: ScanVariant, able: Capabilities, call: ScanTraits) -> Runs:
     """Return the launch for a call, by a variant that is fitted to it.
 
-    Each strip has a warp of its own if there are enough strips. Otherwise groups share strips, as many as leave the
-    fewest idle at the end.
+    Each strip has a warp of its own if there are enough strips. Otherwise groups share strips, in the number
+    that leaves the fewest idle at the end.
     """
     (warps, width), outputs, items = _side_by_side(variant.block, able, call), call.outputs, variant.items
     lanes, resident, columns = variant.block // warps, variant.groups_per_unit or 1, -(-outputs // width)

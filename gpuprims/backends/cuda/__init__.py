@@ -53,7 +53,7 @@ class CudaBackend(Backend):
 
     @property
     def facts_of(self) -> Callable[[Any], Hashable]:
-        """Tell of a ``cupy.ndarray`` what a launch plan depends on."""
+        """Return the facts of a ``cupy.ndarray`` that a launch plan depends on."""
         from gpuprims.backends.cuda.compiled import CUDA_CALLS, facts_of
 
         tell: Callable[[Any], Hashable] = CUDA_CALLS.calls.facts_of if CUDA_CALLS.calls else facts_of

@@ -1,4 +1,4 @@
-"""When a GPU runs kernels, by CUDA's events."""
+"""The times at which a GPU runs kernels, by CUDA's events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tells the facts of CuPy's arrays, and the functions in C for warm calls on them, where this machine has them."""
+"""The facts of CuPy's arrays, and the C functions for warm calls on them, where this machine can compile C."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpuprims.core.registry import REGISTRY
 
 
 def facts_of(array: Any) -> tuple[Hashable, ...]:
-    """Tell of a ``cupy.ndarray`` what a launch plan depends on."""
+    """Return the facts of a ``cupy.ndarray`` that a launch plan depends on."""
     data = array.data
     # Strides along axes of one element, which contiguous arrays may have, change nothing.
     strides = None if array._c_contiguous else array.strides  # no public name is as fast

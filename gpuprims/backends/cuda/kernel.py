@@ -71,8 +71,8 @@ class CudaKernel:
         """Fix a launch on CuPy's current stream.
 
         Only the pointers change. CuPy's own call converts all arguments each time: 4.1 us for a reduce, against 3.3
-        (H200, CuPy 14.2, 2026-11-21). The launch's ``with_beside`` returns one that takes two memories more of a
-        function, the same for all launches in a stream.
+        (H200, CuPy 14.2, 2026-11-21). The launch's ``with_beside`` returns one that takes two further memories from
+        a function, the same for all launches in a stream.
         """
         arguments = [*[0] * self._pointers, *layout.tolist(), *numbers]
         if (calls := CUDA_CALLS.calls) is not None:
@@ -137,7 +137,7 @@ def _launch(
 def _addresses(
     beside: Callable[[], tuple[cupy.ndarray, cupy.ndarray]], stream: int, kept: dict[int, tuple[int, int]]
 ) -> tuple[int, int]:
-    """Return where the memories beside a call's lie; they stay there."""
+    """Return the addresses of the memories beside a call's own; these never move."""
     first, second = beside()
     addresses = first.data.ptr, second.data.ptr
     if stream != PER_THREAD:  # the handle of a stream for each thread
@@ -146,5 +146,5 @@ def _addresses(
 
 
 def _launch_together(*arguments: int) -> None:
-    """Launch as ``launchKernel``, which takes one argument more."""
+    """Launch like ``launchKernel``, which takes one more argument."""
     launchCooperativeKernel(*arguments[:-1])

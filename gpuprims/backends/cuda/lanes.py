@@ -1,4 +1,4 @@
-"""Lanes between host memory and a GPU's: pinned buffers, each with a stream and a thread, in C where that is there."""
+"""Lanes between host memory and a GPU's: pinned buffers, each with a stream and a thread, in C if possible."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _finish_receiving(received: Moves[None]) -> None:
 
 
 class _Threads:
-    """Threads in C, their lanes, and jobs that no copy uses."""
+    """Threads in C, their lanes, and jobs that are free."""
 
     def __init__(self, device: cupy.cuda.Device, count: int, *, up: bool) -> None:
         self._device, self._jobs = device, list[Any]()

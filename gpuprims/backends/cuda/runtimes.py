@@ -1,4 +1,4 @@
-"""Why CUDA cannot be used, and the command that solves the problem."""
+"""The reason why CUDA cannot be used, and the command that solves the problem."""
 
 from __future__ import annotations
 

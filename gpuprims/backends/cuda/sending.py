@@ -9,7 +9,7 @@ import numpy as np
 
 # Bytes of a copy. CuPy's own takes 21 us (H200), and waits for the work before it in the default stream.
 MOST = 1 << 12
-# Copies on their way; the next one waits for the first of them.
+# Most copies in flight; the next one waits for the first of them.
 _ON_THEIR_WAY = 64
 _TO_DEVICE = cupy.cuda.runtime.memcpyHostToDevice
 

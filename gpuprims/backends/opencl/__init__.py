@@ -36,12 +36,12 @@ class OpenCLBackend(Backend):
 
     @property
     def facts_of(self) -> Callable[[Any], Hashable]:
-        """Tell of a ``pyopencl.array.Array`` what a launch plan depends on."""
+        """Return the facts of a ``pyopencl.array.Array`` that a launch plan depends on."""
         return _facts_of
 
 
 def _facts_of(array: Any) -> tuple[Hashable, ...]:
-    queue = array.queue  # an array without one is none that an earlier call had
+    queue = array.queue  # an array without one cannot be known from an earlier call
     return (array.dtype, array.shape, array.strides, array.offset, queue and queue.int_ptr)
 
 

@@ -85,7 +85,7 @@ class Arrays:
             if nbytes + nbytes // 16 > self._able.largest_allocation:
                 return ImmediateAllocator(self._queue)(nbytes)
             return self.pool.allocate(nbytes)
-        except (cl.MemoryError, cl.LogicError) as error:  # INVALID_BUFFER_SIZE; OpenCL does not tell what is free
+        except (cl.MemoryError, cl.LogicError) as error:  # INVALID_BUFFER_SIZE; OpenCL does not report free memory
             raise DeviceMemoryError(self._able.name, nbytes, None) from error
 
     def check(self, nbytes: int) -> None:
@@ -107,7 +107,7 @@ class Arrays:
         return self.allocate(nbytes) if self._in_order else self.make((nbytes,), _BYTES)
 
     def kept_zeros(self, count: int, dtype: np.dtype[Any]) -> Any:
-        """Return zeros for launches in order; on devices that take pointers, some for these and some for buffers."""
+        """Return zeros for launches in order; separate ones for pointers and buffers if the device takes both."""
 
         def zeros() -> Any:
             return self.clear(self.make((count,), dtype))
@@ -157,7 +157,7 @@ class Arrays:
 
 
 def _writeable(host: np.ndarray) -> np.ndarray:
-    """Return a C-contiguous array, or its bytes if it is read-only: pyopencl asks for more even to read."""
+    """Return a C-contiguous array, or its bytes if it is read-only: pyopencl needs writable memory even to read."""
     return host if host.flags.writeable else host_memory(host)[0]
 
 

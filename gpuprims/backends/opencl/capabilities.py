@@ -78,7 +78,7 @@ def subgroup_sizes(device: cl.Device) -> tuple[int, ...]:
 
 
 def subgroup_size(device: cl.Device, sizes: tuple[int, ...]) -> int:
-    """Return the sub-group size to compile kernels for; 0 if the driver tells none.
+    """Return the sub-group size to compile kernels for; 0 if the driver reports none.
 
     Of several sizes it takes 16, by which groups of 256 work-items fold in two passes, or else the nearest.
     """

@@ -1,4 +1,4 @@
-"""When OpenCL devices run kernels, by the events of a queue that keeps times."""
+"""The times at which OpenCL devices run kernels, by the events of a profiling queue."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpuprims.backends.opencl.kernel import MOST_HELD, Launches, OpenCLKernel
 from gpuprims.backends.opencl.queues import turn_of
 from gpuprims.core.clock import Span, TimedLaunch
 
-# Sizes of this machine's caches; runtimes for CPUs tell that of one core's or none.
+# Sizes of this machine's caches; CPU runtimes report one core's cache, or none.
 _HOST_CACHES = "devices/system/cpu/cpu0/cache/index*/size"
 
 
@@ -54,7 +54,7 @@ class OpenCLClock:
             with self._turn:
                 _make_beside(memories)
                 cl.enqueue_barrier(self._timed, wait_for=[cl.enqueue_marker(self._queue)])
-                self._queue.flush()  # or the other queue might wait for ever
+                self._queue.flush()  # or the other queue might wait forever
                 launch(memories)
                 event = self._on_timed.last
                 self._timed.flush()
@@ -99,7 +99,7 @@ def _make_beside(memories: Sequence[Any]) -> None:
 
 
 def _host_cache() -> int:
-    """Return the bytes of this machine's largest cache, where Linux tells."""
+    """Return the bytes of this machine's largest cache, where Linux reports it."""
     units = {"K": 1 << 10, "M": 1 << 20}
     told = [path.read_text().strip() for path in Path("/sys").glob(_HOST_CACHES)]
     return max([int(size[:-1]) * units[size[-1]] for size in told if size[-1:] in units], default=0)

@@ -1,4 +1,4 @@
-"""Whether edges on a device ascend, found there."""
+"""Check on a device that its edges ascend."""
 
 from __future__ import annotations
 
