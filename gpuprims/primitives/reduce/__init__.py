@@ -11,19 +11,15 @@ from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.lazy import call_by_chunks
-from gpuprims.core.operands import Operands
-from gpuprims.core.outputs import Out as Written
 from gpuprims.core.plans import planner
 from gpuprims.core.primitive import Planner, Primitive
-from gpuprims.core.variant import Variant
-from gpuprims.core.warm_calls import AS_GIVEN, BEGINS, Key, WarmCalls, by_value
+from gpuprims.core.warm_calls import AS_GIVEN, BEGINS, WarmCalls, by_value
 from gpuprims.errors import LazyArrayError
 from gpuprims.expressions import expression
 from gpuprims.operators import Op
 from gpuprims.primitives.found import must_find
 from gpuprims.primitives.reduce.exact_spread import spread_exactly, spreads_exactly
 from gpuprims.primitives.reduce.plan import (
-    ReduceRequest,
     bind,
     bind_count_nonzero,
     plan_call,
@@ -226,27 +222,15 @@ def reduce(
         how = {"op": op, "map": map, "axis": axis, "keepdims": keepdims, "dtype": dtype, "out": out, "ddof": ddof}
         how |= {"compensated": compensated, "where": where, "initial": initial, "device": device, "variant": variant}
         return call_by_chunks(found, "reduce", *arrays, **how)
-    return _run(operands, request, result, chosen, segments, key)
-
-
-def _run(
-    operands: Operands,
-    request: ReduceRequest,
-    out: Written | None,
-    variant: str | Variant | None,
-    segments: Any,
-    key: Key | None,
-) -> Any:
-    """Run a bound call, and keep its plan under the key of later calls like it."""
     back = must_find("reduce", request.operator, operands)
     if segments is not None:
-        refuse_keepdims(request.keepdims)
+        refuse_keepdims(keepdims)
         keep = None if key is None else partial(_WARM.keep, key, back=back)
-        results = reduce_segments(operands, out, segments, request, variant, keep)
+        results = reduce_segments(operands, result, segments, request, chosen, keep)
     elif operands.on_host and operands.exceed_room:
-        results = run_in_slabs(request, operands, out, variant)
+        results = run_in_slabs(request, operands, result, chosen)
     else:
-        plan = find_plan(plan_call, operands, request, out, variant)
-        _WARM.keep(key, plan, operands, out=out, back=back)
-        results = plan.run(operands, out)
+        plan = find_plan(plan_call, operands, request, result, chosen)
+        _WARM.keep(key, plan, operands, out=result, back=back)
+        results = plan.run(operands, result)
     return results if back is None else back(results)
