@@ -79,6 +79,13 @@ def _scan_all(rng: np.random.Generator, how: How) -> None:
         np.testing.assert_array_equal(got, expected)
 
 
+def _reduce_fixed_few(rng: np.random.Generator, how: How) -> None:
+    for size in (3, 33, 200, 512):
+        x = rng.standard_normal((1030, size)).astype(np.float32)
+        got = gpuprims.reduce(x, axis=1, determinism="device", **how)
+        assert_equal(got, gpuprims.reduce(x, axis=1, determinism="device", device="reference"))
+
+
 def _scan_fixed(rng: np.random.Generator, how: How) -> None:
     x = rng.standard_normal(70_001).astype(np.float32)
     got = gpuprims.scan(x, determinism="device", **how)
@@ -222,6 +229,7 @@ CALLS: dict[str, tuple[Callable[[np.random.Generator, How], None], int]] = {
     "reduce_warp": (_reduce_all, 16),
     "reduce_rows": (_reduce_rows, 16),
     "reduce_staged": (_reduce_short_rows, 16),
+    "reduce_fixed_few": (_reduce_fixed_few, 16),
     "scan_columns": (_scan_columns, 4),
     "scan_column_runs": (_scan_columns, 4),
     "scan_rows": (_scan_rows, 16),
