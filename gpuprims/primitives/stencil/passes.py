@@ -46,7 +46,7 @@ class Pass(NamedTuple):
             paired=stencil.paired is not None,
             times=times,
             written=stencil.function is not None,
-            planes=lines is not None and lines.reduced[1] > 1,
+            planes=lines is not None and (lines.reduced[1] > 1 or (front, back) != (0, 0)),
             deep=back - front + 1,
             channels=grid.channels,
             loose=lines is not None and begins_anywhere(lines, self.forms),

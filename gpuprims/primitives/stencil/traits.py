@@ -15,9 +15,9 @@ class Neighbourhood(NamedTuple):
     ``lines``: the elements of a row lie side by side. ``across``: the stencil takes two passes. ``table``: weights can
     be read from memory. ``span``: rows. ``beside``: elements of a row beside the one computed. ``taps``: neighbours.
     ``paired``: two elements may share a register. ``times``: applications in one launch. ``written``: a kernel can
-    contain all weights. ``planes``: the array has planes. ``deep``: planes of the neighbourhood. ``channels``:
-    elements of a pixel. ``loose``: rows of narrow elements begin where words of 32 bits do not. ``alone``: the array is
-    one row.
+    contain all weights. ``planes``: the array has several planes, or neighbours lie in others. ``deep``: planes of the
+    neighbourhood. ``channels``: elements of a pixel. ``loose``: rows of narrow elements begin where words of 32 bits do
+    not. ``alone``: the array is one row.
     """
 
     lines: bool

@@ -13,9 +13,10 @@ from gpuprims.core.geometry import Geometry
 from gpuprims.core.registry import REGISTRY
 from gpuprims.primitives import fixed_scans, fold_variants
 
-RUN, TILE = 2, 128
+RUN, TILE = 2, 256
 SUPERTILE = TILE * TILE  # has as many tiles as a tile has elements
-SMALL = Geometry(64, 2 * RUN, 3)  # two tiles at once, and two runs of one for each work-item
+# Two tiles at once, and two runs of one for each work-item; a turn of all groups has fewer tiles than two supertiles.
+SMALL = Geometry(128, 2 * RUN, 1)
 
 
 @pytest.fixture

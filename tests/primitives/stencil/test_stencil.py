@@ -82,6 +82,16 @@ def test_weights_of_one_axis_and_of_three(stencil_kernel: Kernel, rng: np.random
         assert_equal(stencil(stencil_kernel, x, weights, mode="mirror"), scipys(x, weights, mode="mirror"))
 
 
+def test_neighbours_beyond_an_axis_of_one_element(stencil_kernel: Kernel, rng: np.random.Generator) -> None:
+    """Kernels for one plane at a time know no neighbours in others, though the array has one plane."""
+    for shape in ((1, 5, 2), (1, 9, 37), (4, 1, 9), (4, 9, 1)):
+        x = pixels(rng, np.int32, shape)
+        for weights in (rng.integers(1, 5, (3, 3, 3)), rng.integers(1, 5, (3, 1, 1))):
+            for mode in ("constant", "nearest"):
+                got = stencil(stencil_kernel, x, weights, mode=mode, cval=7)
+                assert_equal(got, scipys(x, weights, mode=mode, cval=7))
+
+
 def test_wide_and_many_weights(device: gpuprims.Device, rng: np.random.Generator) -> None:
     x = pixels(rng, np.float32, (45, 60))
     for weights in (rng.standard_normal((31, 31)), rng.standard_normal((1, 31)), rng.standard_normal((17, 9))):
