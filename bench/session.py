@@ -44,11 +44,16 @@ class Options:
     commit: str | None = None
 
 
+# What a report says of its rows.
+_OF_ROWS = ("commit", "date", "full")
+
+
 class Session:
     """The state that all benchmarks of a run share."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
+        self._of_rows: dict[str, Any] = {}
         self.user_device = pick_device(None, device_asked_for(options.device))
         self.report = results.new_report(self.user_device, full=options.full, commit=options.commit)
         self.path = options.out and options.out / f"{results.slug(self.report)}.json"
@@ -57,7 +62,9 @@ class Session:
             # An old report's series are those of its date.
             dates = dict.fromkeys(old["series"], old["date"]) | old.get("series_dates", {})
             self.report |= {key: old[key] for key in ("rows", "series", "limits", "absent")} | {"series_dates": dates}
-
+            # Until a row is measured, the report says when its rows were; series have dates of their own.
+            self._of_rows = {key: self.report[key] for key in _OF_ROWS}
+            self.report |= {key: old[key] for key in _OF_ROWS}
         self._last: tuple[str, Measured] | None = None
         self._limits: dict[str, Any] = {}
         self._fresh: set[Any] = set()  # keys of the rows of this run
@@ -167,6 +174,7 @@ class Session:
             "limit": limit,
             "fraction": rate / limits[limit]["bytes_per_s"] if rate and limit else None,
         }
+        self.report |= self._of_rows
         self._fresh.add(results.row_key(row))
         self.report["rows"] = results.merge_rows(self.report["rows"], [row])
 

@@ -53,7 +53,7 @@ def checked_model_path(label: str, path: str | PathLike[str]) -> Path:
     """Return a model's path; raise ArgumentError unless it ends in ``.npz``, which ``load`` requires."""
     named = isinstance(path, str | PathLike)
     if not named or Path(path).suffix != _SUFFIX:
-        raise ArgumentError(f"{label}: a path that ends in {_SUFFIX}; got {quoted(str(path) if named else path)}")
+        raise ArgumentError(f"{label}: a path that ends in {_SUFFIX}; got {quoted(Path(path).name if named else path)}")
     return Path(path)
 
 

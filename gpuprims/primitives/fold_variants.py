@@ -136,9 +136,13 @@ class ScanVariant(Variant):
 
     @property
     def most_groups(self) -> int:
-        """The most groups whose aggregates a group can read at once, from one of its turns to the next."""
+        """The most groups whose aggregates a group can read at once, from one of its turns to the next.
+
+        In stretches a group also keeps the folds of two supertiles (fixed_tiles.h), so a turn has no more tiles than
+        one.
+        """
         most = self.looks * self.block
-        return (most - self.run) // self.told if self.in_stretches else most
+        return (min(most, self.tile_runs * self.run) - self.run) // self.told if self.in_stretches else most
 
     def taking(self, size: int) -> Self:
         """Return the variant for outputs of ``size`` elements."""

@@ -15,7 +15,7 @@ from gpuprims.primitives import fixed_scans, fold_variants
 
 RUN, TILE = 2, 256
 SUPERTILE = TILE * TILE  # has as many tiles as a tile has elements
-# Two tiles at once, and two runs of one for each work-item; a turn of all groups has fewer tiles than two supertiles.
+# Two tiles at once, and two runs of one for each work-item.
 SMALL = Geometry(128, 2 * RUN, 1)
 
 

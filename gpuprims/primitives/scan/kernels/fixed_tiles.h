@@ -2,7 +2,7 @@
  * chain runs through the groups.
  *
  * host    RUN_ITEMS, TILE_RUNS, HALVES, OP(a, b), IDENTITY
- * launch  groups with fewer tiles in a turn than two supertiles have: `folds` holds the runs of these
+ * launch  groups with no more tiles in a turn than a supertile has: `folds` holds the runs of two
  *
  *     elements   |------| a run of RUN_ITEMS, by a work-item
  *     runs       |------|------| ... a tile of TILE_RUNS, by halves
