@@ -16,7 +16,8 @@ from kernel_cases import Kernel
 from gpuprims.core.geometry import Geometry, Refusal, first_refusal
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
-from gpuprims.primitives.queues import ordered_queue_of, queueable
+from gpuprims.primitives.queues import queueable
+from gpuprims.primitives.scan.refusals import ordered_queue_fits
 from gpuprims.primitives.stencil.long_rows import MOST_ON_CPUS, one_long_row
 from gpuprims.primitives.stencil.refusals import along_lines, one_pass, weights_read
 
@@ -75,8 +76,7 @@ def small(variant: Variant) -> Variant:
         few_runs = Geometry(160, 4, 1)
         return dataclasses.replace(variant, refuse=queueable(few_runs), geometry=few_runs)
     if variant.entry == "scan_fixed_queues":  # whose order says how many runs a tile has
-        at = variant.geometry
-        return dataclasses.replace(variant, refuse=queueable(at, ordered_queue_of))
+        return dataclasses.replace(variant, refuse=ordered_queue_fits(variant.geometry))
     narrow, units = narrowed(variant), variant.groups_per_unit
     several = variant.together or variant.entry == "scan_column_runs"  # whose strips have as many parts as groups run
     if several or (units and variant.block == 1):

@@ -38,19 +38,27 @@ def queue_pays(at: Geometry) -> Refusal:
     return first_refusal(queueable(at), few_outputs, refuse)
 
 
-def ordered_queue_pays(at: Geometry) -> Refusal:
-    """Refuse calls that other variants of the same order run faster."""
+def ordered_queue_fits(at: Geometry) -> Refusal:
+    """Refuse calls that a queue in the fixed order cannot run."""
 
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
-        traits = ScanTraits.of(call)
+        rows = ScanTraits.of(call).rows
         if call.value_bytes > MOST_BYTES:
             return f"is for values of at most {MOST_BYTES} bytes; this call's have {call.value_bytes}"
         if call.size > MOST_IN_ORDER:
             return f"is for outputs of at most 2^36 elements; this call's have {call.size}"
-        if traits.rows > 1:
-            return f"is for outputs of one row; this call's have {traits.rows}"
+        return None if rows == 1 else f"is for outputs of one row; this call's have {rows}"
+
+    return first_refusal(queueable(at, ordered_queue_of), few_outputs, refuse)
+
+
+def ordered_queue_pays(at: Geometry) -> Refusal:
+    """Refuse those, and calls that other variants of the same order run faster."""
+
+    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
+        traits = ScanTraits.of(call)
         queue = ordered_queue_of(at, capabilities, traits)
         wanted, tiles = _QUEUED * capabilities.compute_units, traits.tiles(queue.tile)
         return None if tiles >= wanted else f"is for {wanted} or more tiles of {queue.tile}; this call has {tiles}"
 
-    return first_refusal(queueable(at, ordered_queue_of), few_outputs, refuse)
+    return first_refusal(ordered_queue_fits(at), refuse)

@@ -172,6 +172,13 @@ def test_a_fixed_tree_in_one_part_and_in_two(kernel: Kernel, rng: np.random.Gene
         assert_equal(kernel.reduce(x, **how), gpuprims.reduce(x, device="reference", **how))
 
 
+@each([variant for variant in FIXED if variant.name == "fixed_few"])
+def test_a_fixed_tree_of_few_elements(kernel: Kernel, rng: np.random.Generator) -> None:
+    for shape, axis in (((1030, 37), 1), ((1030, 6), 1), ((9, 1030), 0)):
+        x, how = rng.standard_normal(shape).astype(np.float32), {"determinism": "device", "axis": axis}
+        assert_equal(kernel.reduce(x, **how), gpuprims.reduce(x, device="reference", **how))
+
+
 @each(EXACT)
 def test_exact_sums_in_one_part_and_in_two(kernel: Kernel, rng: np.random.Generator) -> None:
     for dtype, size in (("float64", 300), ("float32", 9000)):

@@ -18,11 +18,11 @@ from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import NoVariantError
 from gpuprims.primitives.fixed_scans import RUN, TILE
 from gpuprims.primitives.queue_spec import FixedQueueSpec
-from gpuprims.primitives.queues import ordered_queue_of, queueable
+from gpuprims.primitives.scan.refusals import ordered_queue_fits
 
 GPU = usual_device("gpu", 32)
 (QUEUES,) = (one for one in REGISTRY.variants("scan", "cuda") if one.name == "fixed_queues")
-ANY_SIZE = replace(QUEUES, refuse=queueable(QUEUES.geometry, ordered_queue_of))
+ANY_SIZE = replace(QUEUES, refuse=ordered_queue_fits(QUEUES.geometry))
 LONG = 1 << 25
 
 
