@@ -29,7 +29,7 @@ _SAMPLED, _LEAST = 1 << 16, 1 << 25
 
 
 class GuessedPlan(WindowedPlan):
-    """A call with one result for each element, of which that at ``last`` is the sum of all elements."""
+    """A call with one result for each element; the result at ``last`` is the sum of all elements."""
 
     __slots__ = ("guesses", "last", "sample", "sampled")
     sample: LaunchPlan  # finds the exponents of some elements

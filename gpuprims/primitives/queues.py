@@ -18,7 +18,7 @@ from gpuprims.primitives.scan_tiles import APART, BULK_BYTES, ScanTraits
 # 32-bit words of the values of a run, which a work-item keeps in registers; fewer where an element is a byte:
 # NVRTC 12.9 then spills 48 bytes of them on sm_90.
 _WORDS, _WORDS_OF_BYTES = 60, 47
-# Words of a value of which a run stays in registers.
+# The largest value, in words, whose runs stay in registers.
 _HELD_WORDS = 2
 # If results take this many times the bytes of their elements, tiles are larger by a factor (row queues).
 _WIDENED, _MORE = 4, 36 / 28

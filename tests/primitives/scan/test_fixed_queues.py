@@ -4,33 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
-from kernel_calls import CompilingDriver, resident
+import queue_cases
+from kernel_calls import resident
 from kernel_cases import AFFINE, bits, need
+from queue_cases import GPU, LONG, with_bulk_copies
 from scan_cases import affine_pair
 
 import gpuprims
-from gpuprims.cli.text_driver import usual_device
 from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import NoVariantError
 from gpuprims.primitives.fixed_scans import RUN, TILE
 from gpuprims.primitives.queue_spec import FixedQueueSpec
 from gpuprims.primitives.scan.refusals import ordered_queue_fits
 
-GPU = usual_device("gpu", 32)
 (QUEUES,) = (one for one in REGISTRY.variants("scan", "cuda") if one.name == "fixed_queues")
 ANY_SIZE = replace(QUEUES, refuse=ordered_queue_fits(QUEUES.geometry))
-LONG = 1 << 25
 
 
-def asked(*arrays: np.ndarray, gpu: Any = GPU, **how: Any) -> tuple[Any, Any]:
-    """Return the variant and the spec of a scan on a GPU that only compiles."""
-    driver = CompilingDriver("cuda", gpu)
-    gpuprims.scan(*arrays, device=gpuprims.Device._of(driver), determinism="device", **how)
-    return driver.asked[-1]
+asked = partial(queue_cases.asked, determinism="device")
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "float64"])
@@ -76,10 +72,7 @@ def test_a_gpu_without_bulk_copies_takes_another_kernel_of_the_same_order() -> N
 @pytest.fixture
 def able() -> gpuprims.Device:
     """Give a GPU with bulk copies; skip where there is none."""
-    found = [one for one in gpuprims.devices() if one.backend == "cuda" and one.capabilities.bulk_copies]
-    if not found:
-        pytest.skip("no CUDA GPU has bulk copies")
-    return found[0]
+    return with_bulk_copies()
 
 
 def assert_same_bits(able: gpuprims.Device, *arrays: np.ndarray, there: Any = None, **how: Any) -> None:

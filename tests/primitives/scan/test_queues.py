@@ -8,30 +8,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_calls import CompilingDriver, resident
+from kernel_calls import resident
 from kernel_cases import AFFINE, FLAT, affine_scan, need
+from queue_cases import GPU, LONG, asked, with_bulk_copies
 from scan_cases import affine_pair
 
 import gpuprims
-from gpuprims.cli.text_driver import usual_device
 from gpuprims.core.geometry import Geometry
 from gpuprims.core.registry import REGISTRY
-from gpuprims.core.variant import Variant
 from gpuprims.errors import NoVariantError
 from gpuprims.primitives.queue_spec import QueueSpec
 from gpuprims.primitives.queues import queueable
 
-GPU = usual_device("gpu", 32)
 (QUEUES,) = (one for one in REGISTRY.variants("scan", "cuda") if one.name == "queues")
 ANY_SIZE = replace(QUEUES, refuse=queueable(QUEUES.geometry))
-LONG = 1 << 25
-
-
-def asked(*arrays: np.ndarray, gpu: Any = GPU, **how: Any) -> tuple[Variant, Any]:
-    """Return the variant and the spec of a scan on a GPU that only compiles."""
-    driver = CompilingDriver("cuda", gpu)
-    gpuprims.scan(*arrays, device=gpuprims.Device._of(driver), **how)
-    return driver.asked[-1]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "uint8", "bool", "int32", "complex128"])
@@ -122,10 +112,7 @@ def test_copies_begin_and_end_at_whole_16_bytes(geometry: Geometry, dtypes: tupl
 @pytest.fixture
 def able() -> gpuprims.Device:
     """Give a GPU with bulk copies; skip where there is none."""
-    found = [one for one in gpuprims.devices() if one.backend == "cuda" and one.capabilities.bulk_copies]
-    if not found:
-        pytest.skip("no CUDA GPU has bulk copies")
-    return found[0]
+    return with_bulk_copies()
 
 
 @pytest.mark.parametrize("size", [2, 7167, 7168, 7169, 300_001, (1 << 25) + 4321])
