@@ -16,6 +16,7 @@ import numpy as np
 from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.expressions.bits import complex_of
 from gpuprims.operators.dtypes import FLOAT32, FLOAT64, INT64, Dtype, Dtypes
+from gpuprims.operators.exact_pairs import Guess, Pair
 from gpuprims.operators.exact_windows import Window, magnitudes_of, packed_exponents
 from gpuprims.operators.exact_words import Words
 from gpuprims.operators.folding import Folding, arguments_of, through
@@ -53,12 +54,17 @@ def exactly(folding: Folding, window: Window | None = None) -> Folding:
         pairs = zip(split(both[: len(dtypes)]), split(both[len(dtypes) :]), strict=True)
         return tuple(part for (one, a), (_, b) in pairs for part in one.fold(a, b))
 
+    def add(*both: Any) -> Any:
+        pairs = zip(split(both[: len(dtypes)]), split(both[len(dtypes) :]), strict=True)
+        return tuple(part for (one, a), (_, b) in pairs for part in one.add(a, b))
+
     def finish(*given: Any) -> Any:
         left = iter([one.finish(own) for one, own in split(given[:-1])])
         whole = [complex_of(next(left), next(left)) if dtype in _PARTS else next(left) for dtype in values]
         return folding.finish(*whole, given[-1])
 
-    return through(folding, dtypes, load, fold, finish, exact=True)
+    in_run = add if all(isinstance(one, Pair | Guess) and one.defers for one in sums) else None
+    return through(folding, dtypes, load, fold, finish, exact=True, in_run=in_run)
 
 
 @lru_cache(maxsize=1024)

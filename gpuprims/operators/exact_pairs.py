@@ -18,19 +18,23 @@ import numpy as np
 from gpuprims.operators.dtypes import FLOAT64, Dtype, Dtypes
 from gpuprims.operators.rounding import can_turn, fast_two_sum, to_odd, turn_at, two_sum
 
-# Bits that an upper part may have; a lower part that is not carried has one more for its sums.
-_UPPER, _SUMMED = 52, 53
+# Bits that an upper part may have; a lower part that is not carried has one more for its sums. Elements that leave
+# _DEFERRED bits may add up IN_RUN at a time before a fold carries.
+_UPPER, _SUMMED, _DEFERRED = 52, 53, 47
+IN_RUN = 1 << _SUMMED - _DEFERRED - 1
 
 
 class Pair(NamedTuple):
     """How floats of a dtype add up that are multiples of 2^first; see :class:`gpuprims.operators.exact_words.Words`.
 
-    An element leaves ``lower`` bits and a sign in the lower part.
+    An element leaves ``lower`` bits and a sign in the lower part. If it ``carries``, folds carry from the lower part to
+    the upper one.
     """
 
     dtype: Dtype
     first: int
     lower: int
+    carries: bool
 
     @property
     def dtypes(self) -> Dtypes:
@@ -38,9 +42,9 @@ class Pair(NamedTuple):
         return FLOAT64, FLOAT64
 
     @property
-    def carries(self) -> bool:
-        """True if folds carry from the lower part to the upper one."""
-        return self.lower == _SUMMED
+    def defers(self) -> bool:
+        """True if up to IN_RUN values may add up without carries before they fold."""
+        return self.carries and self.lower <= _DEFERRED
 
     def _upper(self, number: Any) -> Any:
         """Return the multiple of the upper part's unit that is nearest to a number."""
@@ -53,9 +57,13 @@ class Pair(NamedTuple):
         upper = self._upper(whole)
         return upper, whole - upper
 
+    def add(self, a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
+        """Add two sums without carries."""
+        return [a[0] + b[0], a[1] + b[1]]
+
     def fold(self, a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
         """Add two sums."""
-        upper, lower = a[0] + b[0], a[1] + b[1]
+        upper, lower = self.add(a, b)
         if not self.carries:
             return [upper, lower]
         carry = self._upper(lower)
@@ -65,6 +73,7 @@ class Pair(NamedTuple):
         """Return the float nearest to a sum; of two, the even one."""
         if self.dtype == FLOAT64:
             return parts[0] + parts[1]
+        # A lower part of fewer than 2^53 units has no bit below the upper part's, however large it is.
         add = fast_two_sum if self.carries else two_sum
         return to_odd(*add(*parts)).astype(np.float32)
 
@@ -85,12 +94,21 @@ class Guess(NamedTuple):
         """The dtypes of a sum."""
         return self.pair.dtypes
 
+    @property
+    def defers(self) -> bool:
+        """See :class:`Pair`."""
+        return self.pair.defers
+
     def load(self, element: Any) -> tuple[Any, ...]:
         """Cut a float in two, or return NaN twice."""
         least, end, nan = (self.pair.dtype.type(one) for one in (2.0**self.least, 2.0**self.end, np.nan))
         size = np.abs(element)
         inside = (size < end) & ((size >= least) | (size == 0))
         return self.pair.load(np.where(inside, element, nan))
+
+    def add(self, a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
+        """See :class:`Pair`."""
+        return self.pair.add(a, b)
 
     def fold(self, a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
         """Add two sums."""
@@ -103,21 +121,26 @@ class Guess(NamedTuple):
 
 def free_pair(dtype: Dtype, first: int, end: int, carries: int) -> Pair | None:
     """Return the pair without carries for sums of 2^carries multiples of 2^first below 2^end; None if there is none."""
-    return _pair(dtype, first, end + carries, _SUMMED - carries)
+    return _pair(dtype, first, end + carries, _SUMMED - carries, carries=False)
+
+
+def deferring_pair(dtype: Dtype, first: int, end: int, carries: int) -> Pair | None:
+    """Return the pair that may carry later for the same sums; None if there is none."""
+    return _pair(dtype, first, end + carries, _DEFERRED, carries=True)
 
 
 def carrying_pair(dtype: Dtype, first: int, end: int, carries: int) -> Pair | None:
-    """Return the pair that carries for the same sums; None if there is none."""
-    return _pair(dtype, first, end + carries, _SUMMED)
+    """Return the pair that carries in each fold for the same sums; None if there is none."""
+    return _pair(dtype, first, end + carries, _SUMMED, carries=True)
 
 
 def widest_pairs(dtype: Dtype, end: int, carries: int) -> list[Pair]:
-    """Return the pairs that take the lowest bits, for sums of 2^carries floats below 2^end; without carries first."""
-    whole = end + carries
-    found = [_pair(dtype, whole - lower - _UPPER, whole, lower) for lower in (_SUMMED - carries, _SUMMED)]
+    """Return the pairs that take the lowest bits, for sums of 2^carries floats below 2^end in order of cost."""
+    whole, lowers = end + carries, (_SUMMED - carries, _DEFERRED, _SUMMED)
+    found = [_pair(dtype, whole - lower - _UPPER, whole, lower, carries=k > 0) for k, lower in enumerate(lowers)]
     return [one for one in found if one is not None]
 
 
-def _pair(dtype: Dtype, first: int, end: int, lower: int) -> Pair | None:
+def _pair(dtype: Dtype, first: int, end: int, lower: int, *, carries: bool) -> Pair | None:
     fits = lower > 0 and end - first - lower <= _UPPER and can_turn(first + lower)
-    return Pair(dtype, first, lower) if fits else None
+    return Pair(dtype, first, lower, carries) if fits else None

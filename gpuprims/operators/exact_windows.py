@@ -12,7 +12,7 @@ import numpy as np
 from gpuprims.expressions.bits import bits_of
 from gpuprims.operators.dtypes import FLOAT32, Dtype
 from gpuprims.operators.exact_limbs import Limbs, limbs_of
-from gpuprims.operators.exact_pairs import Guess, Pair, carrying_pair, free_pair, widest_pairs
+from gpuprims.operators.exact_pairs import Guess, Pair, carrying_pair, deferring_pair, free_pair, widest_pairs
 from gpuprims.operators.exact_words import Format, format_of
 
 _UINT32 = np.dtype(np.uint32)
@@ -78,8 +78,9 @@ def window_of(exponent: int, below: int, count: int, dtype: Dtype) -> Window | N
     first = lowest + max(_ABOVE - below - 1, 0) if below else lowest
     end = lowest + form.mantissa + max(exponent, 1)
     starts = first - (first - lowest) % _STEP, first
-    ways = (way(dtype, start, end, carries) for way in (free_pair, carrying_pair, limbs_of) for start in starts)
-    return next((way for way in ways if way is not None), None)
+    ways = free_pair, deferring_pair, carrying_pair, limbs_of
+    found = (way(dtype, start, end, carries) for way in ways for start in starts)
+    return next((window for window in found if window is not None), None)
 
 
 def guess_of(exponent: int, below: int, sampled: int, count: int, dtype: Dtype) -> Guess | None:

@@ -32,6 +32,9 @@ class Folding:
     contracted: bool = True
     # No operation of the fold rounds, though its values are floats.
     exact: bool = False
+    # For runs of up to IN_RUN values (exact_pairs.py) in scans: as ``op``, in fewer operations. What comes out has the
+    # same result, and ``op`` folds it with others.
+    in_run: TypedExpr | None = None
 
     @property
     def counts(self) -> bool:
@@ -141,6 +144,7 @@ def through(
     given: Dtypes | None = None,
     identity: tuple[Any, ...] | None = None,
     exact: bool = False,
+    in_run: Callable[..., Any] | None = None,
 ) -> Folding:
     """Return a folding of the same arguments and results, whose folded values have other dtypes.
 
@@ -157,6 +161,7 @@ def through(
         identity=identity or tuple(dtype.type(0) for dtype in values),
         better=None,
         exact=exact,
+        in_run=None if in_run is None else typed(trace(in_run, 2 * len(values)), values * 2, values),
     )
 
 

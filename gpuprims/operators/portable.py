@@ -68,6 +68,7 @@ def settled(folding: Folding) -> Folding:
         contracted=False,
         map=as_portable(folding.map, settled=False),
         op=as_portable(folding.op, settled=False, chooses=False),
+        in_run=folding.in_run and as_portable(folding.in_run, settled=False, chooses=False),
     )
     if not any(output.kind == "f" for output in folding.outputs):
         return replace(folding, finish=as_portable(folding.finish, settled=False))

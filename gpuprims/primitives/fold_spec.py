@@ -116,12 +116,11 @@ class FoldSpec(KernelSpec):
 
     def text(self) -> list[str]:
         """Write the functions of these macros."""
-        arguments = [f"{side}{field}" for side in "ab" for field in fields_of(self.values)]
         identity = return_value(*map(constant, self.identity))
         components = ", ".join(f"const {c_type(dtype)} c{k}" for k, dtype in enumerate(self.values))
         packed = return_value(*(f"c{k}" for k in range(len(self.values))))
         functions = [
-            emit_function("DEVICE value_t gp_fold(const value_t a, const value_t b)", self.op, arguments, return_value),
+            self.fold_text("gp_fold", self.op),
             f"DEVICE value_t gp_identity(void)\n{{\n    {identity}\n}}",
             f"DEVICE value_t gp_pack({components})\n{{\n    {packed}\n}}",
         ]
@@ -131,6 +130,11 @@ class FoldSpec(KernelSpec):
             functions.append(f"typedef {lead} lead_t;")
             functions.append(emit_function(head, self.better, ["a", "b"], lambda result: f"return {result};"))
         return functions
+
+    def fold_text(self, name: str, op: TypedExpr) -> str:
+        """Write a function of two values."""
+        arguments = [f"{side}{field}" for side in "ab" for field in fields_of(self.values)]
+        return emit_function(f"DEVICE value_t {name}(const value_t a, const value_t b)", op, arguments, return_value)
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 from gpuprims.core.codegen.functions import vector_addresses
 from gpuprims.core.codegen.operands import load, names_of, stored, times
@@ -14,7 +14,9 @@ from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import Access
 from gpuprims.core.launch_plan import with_statuses
 from gpuprims.core.layout import Layout
-from gpuprims.expressions import part
+from gpuprims.expressions import TypedExpr, part
+from gpuprims.operators import Folding
+from gpuprims.operators.exact_pairs import IN_RUN
 from gpuprims.primitives.fixed_scans import FIXED_TILES, RUN, TILE
 from gpuprims.primitives.fold_spec import ScanSpec
 from gpuprims.primitives.fold_variants import ScanVariant
@@ -35,6 +37,18 @@ class QueueSpec(ScanSpec):
     late: bool  # values of a run are loaded one vector after the other
     phased: bool  # operands may begin between multiples of 16 bytes
     one_scan: bool  # the outputs of the layout are rows of one scan
+    in_run: TypedExpr | None  # see :class:`Folding`; None if a run has too many elements
+
+    @classmethod
+    def of(cls, folding: Folding, layout: Layout, **more: Any) -> Self:
+        """See :class:`FoldSpec`."""
+        in_run = folding.in_run if more.pop("items") <= IN_RUN else None
+        return super().of(folding, layout, in_run=in_run, **more)
+
+    @property
+    def functions(self) -> tuple[TypedExpr | None, ...]:
+        """See :class:`KernelSpec`."""
+        return (*super().functions, self.in_run)
 
     def macros(self) -> dict[str, int | str]:
         """Define the queue's numbers, steps for each operand in it, and loads and stores of vectors there."""
@@ -50,6 +64,7 @@ class QueueSpec(ScanSpec):
             "LATE": int(self.late),
             "PHASED": int(self.phased),
             "ONE_SCAN": int(self.one_scan),
+            "OP_IN_RUN(a, b)": "gp_fold_in_run(a, b)" if self.in_run else "OP(a, b)",
             "SLOT_BYTES": begins[-1],
             "PLACE_BYTES": results[-1],
             "EACH_QUEUED(STEP, o, j)": " ".join(brought),
@@ -60,7 +75,8 @@ class QueueSpec(ScanSpec):
 
     def text(self) -> list[str]:
         """Write the functions of these macros."""
-        return [*super().text(), *self._queued_vector(), *self._result_vector()]
+        fold = [] if self.in_run is None else [self.fold_text("gp_fold_in_run", self.in_run)]
+        return [*super().text(), *fold, *self._queued_vector(), *self._result_vector()]
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""
@@ -183,7 +199,8 @@ def plan_queue(
     able = device.capabilities
     queue = (ordered_queue_of if variant.in_fixed_order else queue_of)(variant.geometry, able, call)
     queued, tiles, rows = variant.resized(items=queue.items), call.tiles(queue.tile), call.outputs * call.rows
-    spec = spec_of(vector=call.vector, phased=call.phased, one_scan=call.rows > 1, **queue.numbers)
+    how = {"vector": call.vector, "phased": call.phased, "one_scan": call.rows > 1, "items": queue.items}
+    spec = spec_of(**how, **queue.numbers)
     kernel, groups = device.kernel(queued, spec), queued.groups(tiles, able)
     launch = kernel.prepare(groups, layout.pack(last), rows, call.row, tiles // rows, local=queue.local)
     return with_statuses(device, launch, 1 + tiles * queued.told * call.words)

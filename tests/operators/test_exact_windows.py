@@ -13,7 +13,7 @@ import pytest
 from kernel_cases import bits
 
 from gpuprims.operators.exact_limbs import Limbs, limbs_of
-from gpuprims.operators.exact_pairs import Guess, Pair, carrying_pair, free_pair
+from gpuprims.operators.exact_pairs import IN_RUN, Guess, Pair, carrying_pair, deferring_pair, free_pair
 from gpuprims.operators.exact_windows import Window, magnitudes_of, packed_exponents, unpacked_exponents, window_of
 from gpuprims.operators.exact_words import Words
 
@@ -35,12 +35,20 @@ def kind_of(window: Window | None) -> str:
     if isinstance(window, Limbs):
         return f"{window.limbs} limbs"
     assert not isinstance(window, Guess)
-    return "words" if window is None else "carrying pair" if window.carries else "free pair"
+    if window is None:
+        return "words"
+    return "deferring pair" if window.defers else "carrying pair" if window.carries else "free pair"
 
 
 def sums_by(way: Window | Words, x: np.ndarray) -> np.ndarray:
-    """Return the sums of the elements so far, folded one after the other."""
-    folded = itertools.accumulate(zip(*way.load(x), strict=True), lambda a, b: tuple(way.fold(a, b)))
+    """Return the sums of the elements so far, folded one after the other; as runs do, if they may carry later."""
+    numbers = itertools.cycle(range(IN_RUN))
+
+    def fold(a: Any, b: Any) -> tuple[Any, ...]:
+        in_run = isinstance(way, Pair) and way.defers and next(numbers) > 0
+        return tuple(way.add(a, b) if isinstance(way, Pair) and in_run else way.fold(a, b))
+
+    folded = itertools.accumulate(zip(*way.load(x), strict=True), fold)
     with np.errstate(all="ignore"):
         sums: np.ndarray = way.finish([np.array(part, dtype) for part, dtype in zip(zip(*folded), way.dtypes)])  # noqa: B905
     return sums
@@ -70,12 +78,13 @@ def test_sums_have_the_bits_of_words(rng: np.random.Generator, dtype: np.dtype[A
         x[6] = -0.0
         for count in (None, 2**20, 2**30):
             seen.add(assert_alike(x, count))
-    assert seen == {"free pair", "carrying pair", "3 limbs", "4 limbs", "words"}
+    assert seen == {"free pair", "deferring pair", "carrying pair", "3 limbs", "4 limbs", "words"}
 
 
 # How windows are chosen, and how many bits they have for 2^carries elements.
 WAYS: dict[str, tuple[Callable[..., Window | None], Callable[[int], int]]] = {
     "free pair": (free_pair, lambda carries: 52 + 53 - 2 * carries),
+    "deferring pair": (deferring_pair, lambda carries: 52 + 47 - carries),
     "carrying pair": (carrying_pair, lambda carries: 52 + 53 - carries),
     "1 limbs": (limbs_of, lambda carries: min(50, 62 - carries)),
     "2 limbs": (limbs_of, lambda carries: 32 + min(50, 62 - carries)),
@@ -137,7 +146,7 @@ def test_ties_and_halves(count: int | None) -> None:
                 key=lambda value: (abs(Fraction(float(value)) - exact), int(value.view(np.uint32)) & 1),
             )
             assert got[-1] == near
-    assert kinds == ({"free pair", "carrying pair", "3 limbs"} if count else {"free pair"})
+    assert kinds == ({"free pair", "deferring pair", "carrying pair", "3 limbs"} if count else {"free pair"})
 
 
 def test_float64_against_fsum(rng: np.random.Generator) -> None:
@@ -150,10 +159,12 @@ def test_float64_against_fsum(rng: np.random.Generator) -> None:
 
 
 def test_windows_of_nothing_and_of_specials() -> None:
-    assert window_for(np.zeros(3, np.float32)) == Pair(np.dtype(np.float32), -149, 51)
+    assert window_for(np.zeros(3, np.float32)) == Pair(np.dtype(np.float32), -149, 51, carries=False)
     for special in (np.inf, -np.inf, np.nan):
         assert window_for(np.array([1, special, 2], np.float32)) is None
     assert window_for(np.array([1, 2.0**60], np.float32), 2**31) is None
     zeros = np.array([0.0, -0.0, 1.0, -1.0], np.float32)
-    for window in (Limbs(zeros.dtype, -32, 2), Pair(zeros.dtype, -32, 40), Pair(zeros.dtype, -32, 53)):
+    pairs = [Pair(zeros.dtype, -32, lower, carries=carries) for lower, carries in ((40, False), (47, True), (53, True))]
+    windows: list[Window] = [Limbs(zeros.dtype, -32, 2), *pairs]
+    for window in windows:
         assert bits(sums_by(window, zeros)) == bits(np.array([0, 0, 1, 0], np.float32))

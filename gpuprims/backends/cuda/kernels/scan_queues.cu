@@ -7,7 +7,8 @@
  * scratch statuses (scanning.h): one for each tile
  * launch  at most LOOKUPS x LANES groups of BLOCK, all running at the same time
  * host    RUNS, DEPTH, PLACES, LOOKUPS, LATE, PHASED, SLOT_BYTES, PLACE_BYTES, EACH_QUEUED, EACH_RESULT, QUEUED_VECTOR and
- *         RESULT_VECTOR; queue.h; gp_write_status, gp_read_entries and gp_status_of (scanning.h), OP(a, b), IDENTITY
+ *         RESULT_VECTOR; queue.h; gp_write_status, gp_read_entries and gp_status_of (scanning.h), OP(a, b),
+ *         OP_IN_RUN(a, b) for values of a run, IDENTITY
  * order   operands in index order, but a commutative operator folds aggregates of tiles lane by lane; only the tiles and
  *         the number of groups decide how operands are associated
  * needs   cp.async.bulk and mbarrier (compute capability 9.0)
@@ -58,7 +59,7 @@ DEVICE value_t fold_run(INPUTS, const layout_t layout, LOCAL const u8 *queue, co
 #pragma unroll
         for (int k = 0; k < VECTOR; k++) {
             if (ONE_SCAN && item + k >= live) values[k] = IDENTITY;
-            whole = item + k ? OP(whole, values[k]) : values[k];
+            whole = item + k ? OP_IN_RUN(whole, values[k]) : values[k];
         }
     }
     return whole;
@@ -198,7 +199,7 @@ void scan_queues(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, c
 #pragma unroll
                 for (int k = 0; k < VECTOR; k++) {
                     const value_t earlier = whole;
-                    whole = OP(whole, own[k]);
+                    whole = OP_IN_RUN(whole, own[k]);
                     own[k] = INCLUSIVE ? whole : earlier;
                 }
                 RESULT_VECTOR(results, lane * ITEMS + item, o, first, own);
