@@ -10,18 +10,11 @@ from kernel_cases import AFFINE
 
 import gpuprims
 
-MANY_OUTPUTS: dict[str, Callable[..., Any]] = {
+COLUMNS: dict[str, Callable[..., Any]] = {
     "sum of columns": lambda **where: gpuprims.reduce(resident(5000, 300), axis=0, **where),
-    "sum of short rows": lambda **where: gpuprims.reduce(resident(5000, 16), axis=1, **where),
-    "mean of short rows of float16": lambda **where: gpuprims.reduce(
-        resident(5000, 16, dtype="f2"), op="mean", axis=1, **where
-    ),
     "sum of columns of complex64": lambda **where: gpuprims.reduce(resident(5000, 300, dtype="c8"), axis=0, **where),
     "var of neighbouring columns at once": lambda **where: gpuprims.reduce(
         resident(5000, 64), op="var", axis=0, **where
-    ),
-    "places in an array in Fortran order": lambda **where: gpuprims.reduce(
-        resident(70, 60, 50).T[:, :, 1:], op="argmax", axis=0, **where
     ),
     "argmax of columns of float64": lambda **where: gpuprims.reduce(
         resident(5000, 300, dtype="f8"), op="argmax", axis=0, **where
@@ -29,6 +22,19 @@ MANY_OUTPUTS: dict[str, Callable[..., Any]] = {
     "columns under an operator that does not commute": lambda **where: gpuprims.reduce(
         resident(5000, 300, dtype="i8"), resident(5000, 300, dtype="i8"), op=AFFINE, axis=0, **where
     ),
+}
+MANY_OUTPUTS: dict[str, Callable[..., Any]] = COLUMNS | {
+    "sum of short rows": lambda **where: gpuprims.reduce(resident(5000, 16), axis=1, **where),
+    "mean of short rows of float16": lambda **where: gpuprims.reduce(
+        resident(5000, 16, dtype="f2"), op="mean", axis=1, **where
+    ),
+    "places in an array in Fortran order": lambda **where: gpuprims.reduce(
+        resident(70, 60, 50).T[:, :, 1:], op="argmax", axis=0, **where
+    ),
+}
+# Columns of the fixed tree, whose lanes have one element or several.
+FIXED_COLUMNS: dict[str, Callable[..., Any]] = COLUMNS | {
+    "sum of short columns": lambda **where: gpuprims.reduce(resident(100, 3000), axis=0, **where),
 }
 ROWS: dict[str, Callable[..., Any]] = {
     "sum of rows of one vector a lane": lambda **where: gpuprims.reduce(resident(5000, 16), axis=1, **where),
@@ -56,10 +62,11 @@ TOGETHER: dict[str, Callable[..., Any]] = {
 # Outputs of few elements, of which a lane or a few fold each in the order of fixed_trees.py.
 FEW_OF_MANY: dict[str, Callable[..., Any]] = {
     "sum of rows": lambda **where: gpuprims.reduce(resident(2000, 100), axis=1, **where),
+    "sum of longer rows": lambda **where: gpuprims.reduce(resident(2000, 3000), axis=1, **where),
     "variance of rows of float64": lambda **where: gpuprims.reduce(
         resident(1024, 21, dtype="f8"), op="var", axis=1, **where
     ),
-    "sum of short columns": lambda **where: gpuprims.reduce(resident(17, 5000), axis=0, **where),
+    "sum of short columns": lambda **where: gpuprims.reduce(resident(15, 5000), axis=0, **where),
     "prod of rows of complex64 in reverse": lambda **where: gpuprims.reduce(
         resident(3000, 9, dtype="c8")[:, ::-1], op="prod", axis=1, **where
     ),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import selection_calls
 import sort_calls
-from axes_calls import FEW_OF_MANY, MANY_OUTPUTS, ROWS, TOGETHER
+from axes_calls import FEW_OF_MANY, FIXED_COLUMNS, MANY_OUTPUTS, ROWS, TOGETHER
 from histogram_calls import BYTES, HISTOGRAMS, LOCAL, MANY_BINS
 from idle_arrays import ones, resident
 from kernel_cases import AFFINE, DTYPES, STORED
@@ -383,6 +383,6 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
     if variant.primitive == "histogram":
         own = {"bytes": BYTES, "local_atomic": LOCAL, "partitioned": MANY_BINS}
         return own.get(variant.name, HISTOGRAMS)
-    return {"each": MANY_OUTPUTS, "rows": ROWS, "fixed_few": FEW_OF_MANY, "staged": TOGETHER}.get(
-        variant.name, REDUCTIONS
-    )
+    alone = {"each": MANY_OUTPUTS, "rows": ROWS, "staged": TOGETHER}
+    alone |= {"fixed_few": FEW_OF_MANY, "fixed_columns": FIXED_COLUMNS}
+    return alone.get(variant.name, REDUCTIONS)

@@ -40,6 +40,7 @@ CALLS = {
         ("reduce/each", "reduce/cpu_columns", "reduce/cpu_fixed_columns", "reduce/cpu_exact_columns"),
         "reduce({dtype}[16, {rows}], op={op}, axis=0)",
     ),
+    "reduce/fixed_columns": "reduce({dtype}[100, {rows}], op={op}, axis=0, determinism=device)",
     "reduce/fixed_few": "reduce({dtype}[{rows}, 16], op={op}, axis=1, determinism=device)",
     "reduce/cpu_best": "reduce({dtype}[{size}], op=argmax)",
     "scan": "scan({dtype}[{size}], op={op})",

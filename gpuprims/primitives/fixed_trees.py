@@ -43,6 +43,10 @@ MOST_LOADED = 4
 # that a lane holds alone if outputs lie side by side.
 _IN_FLIGHT, _MOST_ROWS, _ALONE = 16, 4, 32
 
+# Bytes of neighbouring outputs that a group takes at least, and elements of an output that a work-item takes before
+# others share it (rows: fixed_columns).
+_LINE, _FEWEST = 128, 32
+
 Values = list[np.ndarray]
 Fold = Callable[..., Sequence[np.ndarray]]
 
@@ -69,10 +73,27 @@ class FewSpec(FixedSpec):
     row_lanes: int  # that share an output
     pieces: int  # vectors of a lane
     rows: int  # outputs that a lane takes at once
+    several_each: bool  # lanes of the tree have more than one element
 
     def macros(self) -> dict[str, int | str]:
         """See :class:`KernelSpec`."""
-        return super().macros() | {"ROW_LANES": self.row_lanes, "PIECES": self.pieces, "ROWS": self.rows}
+        taken = {"ROW_LANES": self.row_lanes, "PIECES": self.pieces, "ROWS": self.rows}
+        return super().macros() | taken | {"SEVERAL_EACH": int(self.several_each)}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ColumnsSpec(FixedSpec):
+    """The macros of such a fold of outputs side by side."""
+
+    width: int  # outputs of a group
+    batch: int  # lanes of the tree that a work-item folds at once
+    lane_loads: int  # elements of such a lane that it loads at once
+    levels: int  # of the binary counter of a work-item's batches
+
+    def macros(self) -> dict[str, int | str]:
+        """See :class:`KernelSpec`."""
+        batch = {"BATCH": self.batch, "BATCH_BITS": self.batch.bit_length() - 1, "BATCH_LEVELS": self.levels}
+        return super().macros() | batch | {"STRIP_WIDTH": self.width, "LANE_LOADS": self.lane_loads}
 
 
 def lanes_of(nbytes: int) -> int:
@@ -95,6 +116,8 @@ def launch_fixed(
     able = device.capabilities
     if not chosen.shares_outputs:
         return _launch_few(device, chosen, folding, layout, outputs, count, counted)
+    if chosen.narrows:
+        return _launch_columns(device, chosen, folding, layout, outputs, count, counted, commutative)
     vector = min(layout.vector_width(), MOST_LOADED) if chosen.vectors and commutative else 1
     tiles = max(-(-count // (chosen.block * chosen.items)), 1)
     groups = chosen.groups(min(outputs * tiles, MOST_GROUPS), able)
@@ -119,17 +142,50 @@ def _launch_few(
     words = value_words(folding.values)
     alone = layout.side_by_side(len(layout.forms) - len(folding.outputs)) and count * words <= _ALONE
     vector = 1 if alone else min(layout.vector_width(), MOST_LOADED)
-    vectors = -(-count // vector)
+    if count > lanes_of(value_bytes(folding.values)) and count % vector:
+        vector = 1  # the kernel has no part of a vector there
+    held = min(count, lanes_of(value_bytes(folding.values)))  # lanes of the tree that have elements
+    vectors = -(-held // vector)
     lanes = 1 if alone else min(_power(vectors), device.capabilities.warp)
     pieces = _power(-(-vectors // lanes))
-    rows = max(_IN_FLIGHT // (pieces * vector * words), 1)
-    spec = FewSpec.of(
-        folding, layout, commutative=True, vector=vector, row_lanes=lanes, pieces=pieces, rows=min(rows, _MOST_ROWS)
-    )
+    rows = min(max(_IN_FLIGHT // (pieces * vector * words), 1), _MOST_ROWS)
+    how = {"commutative": True, "vector": vector, "several_each": count > held}
+    spec = FewSpec.of(folding, layout, row_lanes=lanes, pieces=pieces, rows=rows, **how)
     tiles = -(-outputs * lanes // (spec.rows * chosen.block))
     groups = chosen.groups(min(tiles, MOST_GROUPS), device.capabilities)
     launch = device.kernel(chosen, spec).prepare(groups, layout.pack(counted), outputs, count)
     return with_counters(device, launch, 1, 0, unread=0, one_kernel=True)
+
+
+def _launch_columns(
+    device: Device,
+    chosen: FoldVariant,
+    folding: Folding,
+    layout: Layout,
+    outputs: int,
+    count: int,
+    counted: int,
+    commutative: bool,
+) -> Launch:
+    """Return the launch of a fold of outputs side by side: few a group, if many groups would have nothing to do."""
+    nbytes, words = value_bytes(folding.values), value_words(folding.values)
+    lanes, most = lanes_of(nbytes), (chosen.groups_per_unit or 1) * device.capabilities.compute_units
+    blocks, width = max(-(-count // (lanes * RUN)), 1), chosen.outputs_per_group
+    item = max(form.item for form in layout.forms[: len(layout.forms) - len(folding.outputs)])
+    least = min(max(_LINE // item, 1), _power(layout.kept[-1]))
+    while width > least and -(-outputs // width) * blocks < most and count * width >= _FEWEST * chosen.block:
+        width //= 2
+    lane_loads = 1 if commutative and count <= lanes else 4
+    batch = 1 << (max(_IN_FLIGHT // (lane_loads * words), 1).bit_length() - 1)
+    levels = max((lanes * width // (chosen.block * batch)).bit_length() - 1, 1)
+    how = {"commutative": commutative, "batch": batch, "lane_loads": lane_loads, "levels": levels}
+    spec = ColumnsSpec.of(folding, layout, width=width, **how)
+    strips = -(-outputs // width)
+    parts, shift = shares(count, most // strips, lanes)
+    groups = chosen.groups(strips * parts, device.capabilities)
+    launch = device.kernel(chosen, spec).prepare(groups, layout.pack(counted), outputs, count, parts, shift)
+    counters, scratch = (strips, outputs * parts * nbytes) if parts > 1 else (1, 0)
+    return with_counters(device, launch, counters, scratch, unread=0 if count else len(spec.inputs), one_kernel=True)
 
 
 def _power(number: int) -> int:

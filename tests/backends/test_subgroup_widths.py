@@ -80,7 +80,7 @@ def _scan_all(rng: np.random.Generator, how: How) -> None:
 
 
 def _reduce_fixed_few(rng: np.random.Generator, how: How) -> None:
-    for size in (3, 33, 200, 512):
+    for size in (3, 33, 200, 512, 1024, 1500, 4096):
         x = rng.standard_normal((1030, size)).astype(np.float32)
         got = gpuprims.reduce(x, axis=1, determinism="device", **how)
         assert_equal(got, gpuprims.reduce(x, axis=1, determinism="device", device="reference"))

@@ -22,6 +22,7 @@ from gpuprims.core.plans import planned_call
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.shapes import broadcast_shapes
+from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, EmptyReductionError, quoted
@@ -168,18 +169,20 @@ def plan_call(
     plan = plan_fold(device, forms, targets, folding, shape, axes, variant, commutative=operator.commutative)
     if request == ReduceRequest(request.op, axis=request.axis, keepdims=keepdims, dtype=request.dtype):
         plan.by_numpy = folds_by_numpy(device, _FEW, request.op, forms[0], axes, keepdims, folding.outputs[0])
-    if variant is None and math.prod(shape[axis] for axis in axes) < _few_exact(device, plain, math.prod(kept)):
+    if variant is None and plan.traits.size < _few_exact(device, plain, plan.traits):
         how = forms, written, alignment, device, variant, generation
         return in_window(plan, plain, forms, plan_call, request, *how, axes=axes)
     return plan
 
 
-def _few_exact(device: Device, folding: Folding, outputs: int) -> int:
-    """Return how many elements of each of so many results are too few for kernels of exact sums."""
+def _few_exact(device: Device, folding: Folding, call: CallTraits) -> int:
+    """Return how many elements of each result are too few for kernels of exact sums."""
     wide = folding.values == (FLOAT64,)
     if device.capabilities.kind == "cpu":
         return _FEW_WIDE_EXACT if wide else _FEW_EXACT
-    if outputs < _MANY:
+    if call.side_by_side:  # which these kernels read one after the other
+        return call.size + 1
+    if call.outputs < _MANY:
         return _FEW_EXACT
     return _FEW_WIDE_OF_MANY if wide else _FEW_OF_MANY
 

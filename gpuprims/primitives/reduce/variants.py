@@ -57,7 +57,11 @@ def few_elements(capabilities: Capabilities, call: CallTraits) -> str | None:
     """Refuse outputs with more elements than a few lanes hold, or that a group each is soon done with."""
     if not call.commutative:
         return "folds elements that lie apart first; this operator does not commute"
-    most = (_HELD if call.side_by_side else _HELD_BY_LANES) // max(call.value_bytes, 4)
+    each, most = max(call.value_bytes, 4), _BLOCK
+    if call.side_by_side:
+        most = _HELD // each
+    elif lanes_of(call.value_bytes) * each > _HELD_BY_LANES:
+        most = _HELD_BY_LANES // each
     if call.outputs >= _MANY and 0 < call.size <= most:
         return None
     return f"is for {_MANY} or more outputs of at most {most} elements; this call has {call.outputs} of {call.size}"
@@ -84,8 +88,9 @@ def one_atomic(capabilities: Capabilities, call: CallTraits) -> str | None:
     return None
 
 
-# Bytes of an output's values that a lane holds, and some lanes together; outputs that fill a device. rows: fixed_few
-_HELD, _HELD_BY_LANES, _MANY = 128, 2048, 1024
+# Bytes of an output's values that a lane holds, and some lanes together; the most elements of an output; outputs that
+# fill a device. rows: fixed_few
+_HELD, _HELD_BY_LANES, _BLOCK, _MANY = 64, 12288, 8192, 1024
 _REDUCE = Catalogue(FoldVariant, "reduce", Path(__file__).parent)
 # An output has a part for each group; a part has at least ``items`` elements.
 _THREADS = Tunable(geometries((1,), tuple(2**k for k in range(10, 19)), THREAD_GROUPS), work_item_fits)
@@ -182,7 +187,7 @@ VARIANTS = (
     _REDUCE.cpu(
         "cpu_fixed_columns",
         by_rows=True,
-        rank=6,
+        rank=9,
         level="device",
         folds="fixed tree",
         geometry=Geometry(1, 32768, 8),  # rows: cpu_parts, cpu_fixed_columns
@@ -193,7 +198,7 @@ VARIANTS = (
     _REDUCE.cpu(
         "cpu_fixed",
         by_rows=True,
-        rank=4,
+        rank=7,
         level="device",
         folds="fixed tree",
         geometry=Geometry(1, 32768, 8),  # rows: cpu_parts, cpu_fixed
@@ -201,7 +206,7 @@ VARIANTS = (
     ),
     *_REDUCE.gpu(
         "fixed_few",
-        rank=7,
+        rank=8,
         level="device",
         folds="fixed tree",
         geometry=Geometry(256, 16, 8),  # rows: fixed_few
@@ -210,6 +215,16 @@ VARIANTS = (
         refuse=lambda at: first_refusal(
             not_for_cpus, few_elements, shuffles(at.block), double_precision, group_fits(at.block)
         ),
+    ),
+    *_REDUCE.gpu(
+        "fixed_columns",
+        rank=6,
+        level="device",
+        folds="fixed tree",
+        geometry=Geometry(512, 16, 4),  # rows: fixed_columns
+        outputs_per_group=512,
+        narrows=True,
+        refuse=lambda at: first_refusal(columns(2), double_precision, group_fits(at.block), values_fit(at.block)),
     ),
     *_REDUCE.gpu(
         "fixed",

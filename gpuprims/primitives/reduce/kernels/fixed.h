@@ -28,3 +28,11 @@ DEVICE value_t gp_fold_levels(const value_t *levels, const i64 count)
         if (count >> level & 1) folded = OP(levels[level], folded);
     return folded;
 }
+
+/* The lowest `bits` bits of a number, the last one first. */
+DEVICE int gp_reversed(const int number, const int bits)
+{
+    int reversed = 0;
+    for (int bit = 0; bit < bits; bit++) reversed |= (number >> bit & 1) << (bits - 1 - bit);
+    return reversed;
+}

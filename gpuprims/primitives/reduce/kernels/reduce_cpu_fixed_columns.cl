@@ -54,14 +54,6 @@
         EACH_COLUMN SET_SLOT((base) + level, SLOT(from));                                                              \
     } while (0)
 
-/* The lowest `bits` bits of a number, the last one first. */
-DEVICE int gp_reversed(const int number, const int bits)
-{
-    int reversed = 0;
-    for (int bit = 0; bit < bits; bit++) reversed |= (number >> bit & 1) << (bits - 1 - bit);
-    return reversed;
-}
-
 __kernel WORK_GROUP(1)
 void reduce_cpu_fixed_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout,
                               const i64 outputs, const i64 n, const i64 parts, const i64 shift)
