@@ -46,6 +46,8 @@ _IN_FLIGHT, _MOST_ROWS, _ALONE = 16, 4, 32
 # Bytes of neighbouring outputs that a group takes at least, and elements of an output that a work-item takes before
 # others share it (rows: fixed_columns).
 _LINE, _FEWEST = 128, 32
+# Elements that such a work-item loads at once; of values of several words fewer, which take registers.
+_IN_BATCH = 16
 
 Values = list[np.ndarray]
 Fold = Callable[..., Sequence[np.ndarray]]
@@ -168,7 +170,7 @@ def _launch_columns(
     commutative: bool,
 ) -> Launch:
     """Return the launch of a fold of outputs side by side: few a group, if many groups would have nothing to do."""
-    nbytes, words = value_bytes(folding.values), value_words(folding.values)
+    nbytes, words = value_bytes(folding.values), _power(value_words(folding.values))
     lanes, most = lanes_of(nbytes), (chosen.groups_per_unit or 1) * device.capabilities.compute_units
     blocks, width = max(-(-count // (lanes * RUN)), 1), chosen.outputs_per_group
     item = max(form.item for form in layout.forms[: len(layout.forms) - len(folding.outputs)])
@@ -176,15 +178,19 @@ def _launch_columns(
     while width > least and -(-outputs // width) * blocks < most and count * width >= _FEWEST * chosen.block:
         width //= 2
     lane_loads = 1 if commutative and count <= lanes else 4
-    batch = 1 << (max(_IN_FLIGHT // (lane_loads * words), 1).bit_length() - 1)
+    batch = max(_IN_BATCH // lane_loads // max(words // 2, 1), 1)
     levels = max((lanes * width // (chosen.block * batch)).bit_length() - 1, 1)
     how = {"commutative": commutative, "batch": batch, "lane_loads": lane_loads, "levels": levels}
     spec = ColumnsSpec.of(folding, layout, width=width, **how)
-    strips = -(-outputs // width)
+    strips, split = -(-outputs // width), 0
     parts, shift = shares(count, most // strips, lanes)
-    groups = chosen.groups(strips * parts, device.capabilities)
-    launch = device.kernel(chosen, spec).prepare(groups, layout.pack(counted), outputs, count, parts, shift)
-    counters, scratch = (strips, outputs * parts * nbytes) if parts > 1 else (1, 0)
+    taken = chosen.block // width * batch  # lanes that a group takes at once
+    while commutative and not shift and strips * parts << split + 1 <= most and taken << split + 1 <= min(count, lanes):
+        split += 1
+    each = parts << split
+    groups = chosen.groups(strips * each, device.capabilities)
+    launch = device.kernel(chosen, spec).prepare(groups, layout.pack(counted), outputs, count, parts, shift, split)
+    counters, scratch = (strips, outputs * each * nbytes) if each > 1 else (1, 0)
     return with_counters(device, launch, counters, scratch, unread=0 if count else len(spec.inputs), one_kernel=True)
 
 

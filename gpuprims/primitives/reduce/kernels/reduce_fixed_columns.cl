@@ -2,50 +2,59 @@
  *
  * in      INPUTS: n elements for each of `outputs` outputs, neighbouring outputs next to each other in memory
  * out     OUTPUTS: one value for each
- * scratch partials: WORDS for each part of each output; counters: one for each STRIP_WIDTH outputs, zero before and after
- * launch  any number of groups of BLOCK; each takes STRIP_WIDTH outputs and a part of 2^shift blocks of their elements
- *         until none are left
+ * scratch partials: WORDS for each share of each part of each output; counters: one for each STRIP_WIDTH outputs, zero before
+ *         and after
+ * launch  any number of groups of BLOCK; each takes STRIP_WIDTH outputs and one of 2^split shares of a part of 2^shift blocks
+ *         of their elements, until none are left. Only operators that commute are split, in parts of one block
  * host    MAP(o, j), OP(a, b), IDENTITY, STORE(o, j, value), COMMUTATIVE, TREE_LANES, TREE_RUN; STRIP_WIDTH,
  *         BATCH = 2^BATCH_BITS and LANE_LOADS (powers of two; LANE_LOADS is 1 if no lane has more than one element, else 4);
  *         BATCH_LEVELS, of the nodes of batches
- * order   of fixed_trees.py, whatever BLOCK, STRIP_WIDTH and `parts` are
+ * order   of fixed_trees.py, whatever BLOCK, STRIP_WIDTH, `parts` and `split` are
  *
  * A work-item takes lanes of the tree that fold with each other first, BATCH at a time: lanes with the same remainder, in
  * the order of their reversed bits; or neighbours, if operands keep their order. The nodes of such batches fold as a binary
- * counter. Then the work-items that share an output fold their nodes in local memory. Of 16 lanes, for four work-items:
+ * counter. Then the work-items that share an output fold their nodes in local memory, and the last group those of all shares.
+ * Of 16 lanes, for two shares and two work-items:
  *
- *     work-item   0           1           2            3
+ *     share       0           1           0            1
+ *     work-item   0           0           1            1
  *     lanes       0 8  4 12   1 9  5 13   2 10  6 14   3 11  7 15
  */
 #define SHARERS (BLOCK / STRIP_WIDTH)
+#define AHEAD 4 /* values of other groups that are read at once */
 #define EACH_NODE _Pragma("unroll") for (int k = 0; k < BATCH; k++)
 #if COMMUTATIVE
 #define LANE_STEP TREE_LANES /* from an element of a lane to the next */
 #define LANES_OF(most) min(most, TREE_LANES)
 #define FIRST_AT(lane) (lane)
 #define ALIKE(most) (LANE_LOADS == 1 || (most) % (LANE_LOADS * TREE_LANES) == 0) /* lanes that have elements have as many */
+#define ROWS_OF(most) (((most) + TREE_LANES - 1) / TREE_LANES)
 #else
 #define LANE_STEP 1
 #define LANES_OF(most) (((most) + TREE_RUN - 1) / TREE_RUN)
 #define FIRST_AT(lane) ((lane)*TREE_RUN)
 #define ALIKE(most) ((most) % TREE_RUN == 0)
+#define ROWS_OF(most) TREE_RUN
 #endif
 
-/* Lane number `at` of those that a sharer takes, 2^bits in all. */
-DEVICE int lane_of(const int sharer, const int at, const int bits)
+/* The lanes of a block that a work-item takes: each `apart`-th one from `sharer` on, 2^bits in all; or 2^bits neighbours. */
+typedef struct { int sharer, apart, bits; } taken_t;
+
+/* Number `at` of the lanes that a work-item takes. */
+DEVICE int lane_of(const taken_t taken, const int at)
 {
 #if COMMUTATIVE
-    return sharer + SHARERS * gp_reversed(at, bits);
+    return taken.sharer + taken.apart * gp_reversed(at, taken.bits);
 #else
-    return (sharer << bits) + at;
+    return (taken.sharer << taken.bits) + at;
 #endif
 }
 
-/* Lane k of a batch whose first one is `first`; the compiler adds a constant. */
-DEVICE int lane_in(const int first, const int k, const int bits)
+/* Lane k of a batch whose first one is `first`. */
+DEVICE int lane_in(const taken_t taken, const int first, const int k)
 {
 #if COMMUTATIVE
-    return first + (SHARERS * gp_reversed(k, BATCH_BITS) << (bits - BATCH_BITS));
+    return first + (taken.apart << (taken.bits - BATCH_BITS)) * gp_reversed(k, BATCH_BITS);
 #else
     return first + k;
 #endif
@@ -54,23 +63,21 @@ DEVICE int lane_in(const int first, const int k, const int bits)
 /* Fold the elements of a batch of lanes, those before place `most` of the block. If the batch is `whole`, all lanes have as
  * many. */
 DEVICE void fold_lanes(INPUTS, const layout_t layout, const i64 o, const i64 base, const int most, const int whole,
-                       const int first, const int bits, value_t *nodes)
+                       const taken_t taken, const int first, value_t *nodes)
 {
     value_t values[BATCH][LANE_LOADS];
-    for (int row = 0; row < (LANE_LOADS > 1 ? TREE_RUN : 1); row += LANE_LOADS) {
-        if (FIRST_AT(first) + row * LANE_STEP >= most) break;
-
+    for (int row = 0; row < (LANE_LOADS > 1 ? ROWS_OF(most) : 1); row += LANE_LOADS) {
         /* What lies past the end is loaded again from the last place, without a branch, and not folded. */
         EACH_NODE
         {
-            const int at = FIRST_AT(lane_in(first, k, bits)) + row * LANE_STEP;
+            const int at = FIRST_AT(lane_in(taken, first, k)) + row * LANE_STEP;
 #pragma unroll
             for (int one = 0; one < LANE_LOADS; one++)
                 values[k][one] = MAP(o, base + (whole ? at + one * LANE_STEP : min(at + one * LANE_STEP, most - 1)));
         }
         EACH_NODE
         {
-            const int at = FIRST_AT(lane_in(first, k, bits)) + row * LANE_STEP;
+            const int at = FIRST_AT(lane_in(taken, first, k)) + row * LANE_STEP;
             value_t *own = values[k];
 #pragma unroll
             for (int apart = 1; apart < LANE_LOADS; apart *= 2) {
@@ -78,51 +85,62 @@ DEVICE void fold_lanes(INPUTS, const layout_t layout, const i64 o, const i64 bas
                 for (int one = 0; one < LANE_LOADS; one += 2 * apart)
                     if (whole || at + (one + apart) * LANE_STEP < most) own[one] = OP(own[one], own[one + apart]);
             }
-            if (whole || at < most) nodes[k] = row ? OP(nodes[k], own[0]) : own[0];
+            if (row == 0) nodes[k] = own[0];
+            else if (whole || at < most) nodes[k] = OP(nodes[k], own[0]);
         }
     }
 }
 
-/* Fold the lanes of a block that a sharer takes. */
-DEVICE value_t fold_block(INPUTS, const layout_t layout, const i64 o, const i64 base, const int most, const int sharer,
-                          const int bits)
+/* Fold number `count` of the nodes of a binary counter, of which `held` tells which exist; those that do not come last. */
+DEVICE value_t carry_node(value_t *waiting, u32 *held, const int count, value_t node, u32 exists)
 {
-    const int lanes = LANES_OF(most);
-    const int whole = lanes == SHARERS << bits && ALIKE(most);
-    value_t waiting[BATCH_LEVELS], node = IDENTITY;
-    for (int batch = 0; batch < 1 << (bits - BATCH_BITS); batch++) {
-        const int first = lane_of(sharer, batch * BATCH, bits);
-        value_t nodes[BATCH];
-        EACH_NODE nodes[k] = IDENTITY;
-        if (whole) {
-            fold_lanes(INPUT_NAMES, layout, o, base, most, 1, first, bits, nodes);
-        } else {
-            fold_lanes(INPUT_NAMES, layout, o, base, most, 0, first, bits, nodes);
+    int carries = 1;
+#pragma unroll
+    for (int level = 0; level < BATCH_LEVELS; level++) {
+        const value_t before = waiting[level];
+        const u32 bit = (u32)1 << level;
+        if (carries && !(count & bit)) {
+            waiting[level] = node;
+            *held = exists ? *held | bit : *held & ~bit;
         }
-#pragma unroll
-        for (int apart = 1; apart < BATCH; apart *= 2) {
-#pragma unroll
-            for (int k = 0; k < BATCH; k += 2 * apart)
-                if (whole || lane_in(first, k + apart, bits) < lanes) nodes[k] = OP(nodes[k], nodes[k + apart]);
-        }
-        node = nodes[0];
-        int carries = 1;
-#pragma unroll
-        for (int level = 0; level < BATCH_LEVELS; level++) {
-            const int begins = whole ? 0 : lane_of(sharer, (batch >> level << level) * BATCH, bits);
-            const value_t before = waiting[level];
-            if (carries && !(batch >> level & 1)) waiting[level] = node;
-            carries &= batch >> level & 1;
-            if (carries) node = begins < lanes ? OP(before, node) : before;
+        carries = carries && count & bit;
+        if (carries) {
+            node = exists ? OP(before, node) : before;
+            exists = *held & bit;
         }
     }
     return node;
 }
 
-/* Fold the nodes of the work-items that share an output; the first of them gets the fold. Those that share a block have 2^bits
- * of its lanes each, of which `lanes` have elements; parts are neighbours, one each. */
-DEVICE value_t fold_nodes(const value_t node, LOCAL value_t *partial, const int tid, const int commutes, const int bits,
-                            const int lanes)
+/* Fold the lanes of a block that a work-item takes. */
+DEVICE value_t fold_block(INPUTS, const layout_t layout, const i64 o, const i64 base, const int most, const taken_t taken)
+{
+    const int lanes = LANES_OF(most), whole = lanes == taken.apart << taken.bits && ALIKE(most);
+    value_t waiting[BATCH_LEVELS], node = IDENTITY;
+    u32 held = 0;
+    for (int batch = 0; batch < 1 << (taken.bits - BATCH_BITS); batch++) {
+        const int first = lane_of(taken, batch * BATCH);
+        value_t nodes[BATCH];
+        if (whole) {
+            fold_lanes(INPUT_NAMES, layout, o, base, most, 1, taken, first, nodes);
+        } else {
+            fold_lanes(INPUT_NAMES, layout, o, base, most, 0, taken, first, nodes);
+        }
+#pragma unroll
+        for (int apart = 1; apart < BATCH; apart *= 2) {
+#pragma unroll
+            for (int k = 0; k < BATCH; k += 2 * apart)
+                if (whole || lane_in(taken, first, k + apart) < lanes) nodes[k] = OP(nodes[k], nodes[k + apart]);
+        }
+        node = carry_node(waiting, &held, batch, nodes[0], first < lanes);
+    }
+    return node;
+}
+
+/* Fold the nodes of the work-items that share an output; the first of them gets the fold. Those that share a block have lanes
+ * from (sharer << bits) + from on, and `lanes` have elements; parts are neighbours, one each. */
+DEVICE value_t fold_nodes(const value_t node, LOCAL value_t *partial, const int tid, const int commutes, const int from,
+                          const int bits, const int lanes)
 {
     const int sharer = tid / STRIP_WIDTH;
     if (SHARERS == 1) return node;
@@ -131,7 +149,7 @@ DEVICE value_t fold_nodes(const value_t node, LOCAL value_t *partial, const int 
         const int stride = commutes ? SHARERS / 2 / level : level;
         const int folds = commutes ? sharer < stride : sharer % (2 * stride) == 0;
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (folds && (sharer + stride) << bits < lanes) partial[tid] = OP(partial[tid], partial[tid + stride * STRIP_WIDTH]);
+        if (folds && (sharer + stride << bits) + from < lanes) partial[tid] = OP(partial[tid], partial[tid + stride * STRIP_WIDTH]);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     const value_t folded = partial[tid % STRIP_WIDTH];
@@ -139,18 +157,34 @@ DEVICE value_t fold_nodes(const value_t node, LOCAL value_t *partial, const int 
     return folded;
 }
 
-__kernel WORK_GROUP(BLOCK)
+/* Fold the shares of a part of an output, `have` of them, which other groups left from place `at` on. */
+DEVICE value_t fold_shares(GLOBAL u32 *partials, const i64 at, const int have, const int split)
+{
+    value_t waiting[BATCH_LEVELS], shares[AHEAD], node = IDENTITY;
+    u32 held = 0;
+    for (int share = 0; share < 1 << split; share += AHEAD) {
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) shares[k] = gp_collect(partials, at + min(gp_reversed(share + k, split), have - 1));
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++)
+            if (share + k < 1 << split) node = carry_node(waiting, &held, share + k, shares[k], gp_reversed(share + k, split) < have);
+    }
+    return node;
+}
+
+__kernel WORK_GROUP_RESIDENT(BLOCK, WORDS <= 2 ? 2 : 1)
 void reduce_fixed_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout,
-                          const i64 outputs, const i64 n, const i64 parts, const i64 shift)
+                          const i64 outputs, const i64 n, const i64 parts, const i64 shift, const i64 split)
 {
     __local value_t partial[BLOCK];
     __local int last;
-    const int tid = get_local_id(0), sharer = tid / STRIP_WIDTH;
-    const i64 strips = (outputs + STRIP_WIDTH - 1) / STRIP_WIDTH;
+    const int tid = get_local_id(0), sharer = tid / STRIP_WIDTH, shares = 1 << split;
+    const i64 strips = (outputs + STRIP_WIDTH - 1) / STRIP_WIDTH, each = parts << split; /* values of an output */
     value_t levels[FIXED_LEVELS];
 
-    for (i64 task = get_group_id(0); task < strips * parts; task += get_num_groups(0)) {
-        const i64 strip = task / parts, part = task % parts, o = min(strip * STRIP_WIDTH + tid % STRIP_WIDTH, outputs - 1);
+    for (i64 task = get_group_id(0); task < strips * each; task += get_num_groups(0)) {
+        const i64 strip = task / each, part = task % each >> split, o = min(strip * STRIP_WIDTH + tid % STRIP_WIDTH, outputs - 1);
+        const int share = (int)(task % shares);
         const int stores = sharer == 0 && strip * STRIP_WIDTH + tid < outputs; /* others past the last output repeat it */
         const i64 first = (part << shift) * FIXED_BLOCK, end = min(first + (FIXED_BLOCK << shift), n);
         i64 blocks = 0;
@@ -159,32 +193,35 @@ void reduce_fixed_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *cou
         /* 1. Fold the part's blocks: lanes by each work-item, then what sharers have. */
         for (i64 base = first; base < end; base += FIXED_BLOCK) {
             const int most = (int)min(end - base, FIXED_BLOCK), lanes = LANES_OF(most);
-            int bits = BATCH_BITS;
-            while (SHARERS << bits < lanes) bits++;
-            folded = fold_block(INPUT_NAMES, layout, o, base, most, sharer, bits);
-            folded = fold_nodes(folded, partial, tid, COMMUTATIVE, COMMUTATIVE ? 0 : bits, lanes);
+            taken_t taken = {share + (sharer << split), SHARERS << split, BATCH_BITS};
+            while (taken.apart << taken.bits < lanes) taken.bits++;
+            folded = fold_block(INPUT_NAMES, layout, o, base, most, taken);
+            folded = fold_nodes(folded, partial, tid, COMMUTATIVE, share, COMMUTATIVE ? (int)split : taken.bits, lanes);
             if (end - first > FIXED_BLOCK) gp_push(levels, blocks, folded);
             blocks++;
         }
         if (blocks > 1) folded = gp_fold_levels(levels, blocks);
 
         /* 2. Store; or leave the value, and the last group folds all parts: each sharer 2^run of them, then neighbours. */
-        if (parts == 1) {
+        if (each == 1) {
             if (stores) STORE(o, 0, folded);
             continue;
         }
-        if (stores) gp_leave(partials, o * parts + part, folded);
+        if (stores) gp_leave(partials, o * each + task % each, folded);
         gp_fence();
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (tid == 0) last = gp_last_done(counters + strip, parts);
+        if (tid == 0) last = gp_last_done(counters + strip, each);
         barrier(CLK_LOCAL_MEM_FENCE);
         if (last) {
             int run = 0;
             while ((parts - 1) >> run >= SHARERS) run++;
             const i64 from = (i64)sharer << run, stop = min(from + ((i64)1 << run), parts);
-            for (i64 at = from; at < stop; at++) gp_push(levels, at - from, gp_collect(partials, o * parts + at));
+            for (i64 at = from; at < stop; at++) {
+                const int have = (int)min(n - at * FIXED_BLOCK, (i64)shares); /* lanes that begin the tree, one in each share */
+                gp_push(levels, at - from, fold_shares(partials, o * each + (at << split), have, (int)split));
+            }
             folded = from < stop ? gp_fold_levels(levels, stop - from) : IDENTITY;
-            folded = fold_nodes(folded, partial, tid, 0, 0, (int)(((parts - 1) >> run) + 1));
+            folded = fold_nodes(folded, partial, tid, 0, 0, 0, (int)(((parts - 1) >> run) + 1));
             if (stores) STORE(o, 0, folded);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
