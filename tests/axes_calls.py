@@ -1,4 +1,4 @@
-"""Calls of reduce with many outputs, for tests that compile kernels and do not run them."""
+"""Calls of reduce and scan with many outputs, for tests that compile kernels and do not run them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MANY_OUTPUTS: dict[str, Callable[..., Any]] = COLUMNS | {
     ),
 }
 # Columns of the fixed tree, whose lanes have one element or several.
-FIXED_COLUMNS: dict[str, Callable[..., Any]] = COLUMNS | {
+TREE_COLUMNS: dict[str, Callable[..., Any]] = COLUMNS | {
     "sum of short columns": lambda **where: gpuprims.reduce(resident(100, 3000), axis=0, **where),
 }
 ROWS: dict[str, Callable[..., Any]] = {
@@ -72,5 +72,36 @@ FEW_OF_MANY: dict[str, Callable[..., Any]] = {
     ),
     "a fused map of two arrays that broadcast": lambda **where: gpuprims.reduce(
         resident(3000, 64), ones(64, dtype="i2"), map="x*y > 1", axis=1, **where
+    ),
+}
+# Scans of short rows, and of columns, in the order of fixed_scans.py.
+FIXED_ROWS: dict[str, Callable[..., Any]] = {
+    "sum of rows of several runs": lambda **where: gpuprims.scan(resident(5000, 256), axis=1, **where),
+    "exclusive max of rows of several pieces, of int8": lambda **where: gpuprims.scan(
+        resident(5000, 1000, dtype="i1"), op="max", axis=1, inclusive=False, **where
+    ),
+    "sum of several rows of a lane": lambda **where: gpuprims.scan(resident(5000, 3), axis=1, **where),
+    "sum of long rows of float64": lambda **where: gpuprims.scan(resident(2000, 4096, dtype="f8"), axis=1, **where),
+    "prod of rows of complex128 in reverse": lambda **where: gpuprims.scan(
+        resident(5000, 30, dtype="c16")[:, ::-1], op="prod", axis=1, **where
+    ),
+    "rows under an operator that does not commute": lambda **where: gpuprims.scan(
+        resident(5000, 100), resident(5000, 100), op=AFFINE, axis=1, **where
+    ),
+}
+FIXED_COLUMNS: dict[str, Callable[..., Any]] = {
+    "sum of columns of several tiles": lambda **where: gpuprims.scan(resident(70_000, 256), axis=0, **where),
+    "sum of short columns": lambda **where: gpuprims.scan(resident(16, 9000), axis=0, **where),
+    "exclusive max of columns of int8": lambda **where: gpuprims.scan(
+        resident(4096, 5000, dtype="i1"), op="max", axis=0, inclusive=False, **where
+    ),
+    "prod of few columns of complex128": lambda **where: gpuprims.scan(
+        resident(5000, 8, dtype="c16"), op="prod", axis=0, **where
+    ),
+    "sum of float64 along a middle axis": lambda **where: gpuprims.scan(
+        resident(9, 2000, 70, dtype="f8"), axis=1, **where
+    ),
+    "columns under an operator that does not commute": lambda **where: gpuprims.scan(
+        resident(300, 5000), resident(300, 5000), op=AFFINE, axis=0, **where
     ),
 }

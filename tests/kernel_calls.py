@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import selection_calls
 import sort_calls
-from axes_calls import FEW_OF_MANY, FIXED_COLUMNS, MANY_OUTPUTS, ROWS, TOGETHER
+from axes_calls import FEW_OF_MANY, FIXED_COLUMNS, FIXED_ROWS, MANY_OUTPUTS, ROWS, TOGETHER, TREE_COLUMNS
 from histogram_calls import BYTES, HISTOGRAMS, LOCAL, MANY_BINS
 from idle_arrays import ones, resident
 from kernel_cases import AFFINE, DTYPES, STORED
@@ -359,6 +359,8 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
             "rows": SCANNED_ROWS,
             "queues": QUEUED_SCANS,
             "fixed_queues": QUEUED_SCANS,
+            "fixed_rows": FIXED_ROWS,
+            "fixed_columns": FIXED_COLUMNS,
         }
         return own.get(variant.name, SCANS)
     if variant.entry == "logistic_fixed_point":
@@ -384,5 +386,5 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
         own = {"bytes": BYTES, "local_atomic": LOCAL, "partitioned": MANY_BINS}
         return own.get(variant.name, HISTOGRAMS)
     alone = {"each": MANY_OUTPUTS, "rows": ROWS, "staged": TOGETHER}
-    alone |= {"fixed_few": FEW_OF_MANY, "fixed_columns": FIXED_COLUMNS}
+    alone |= {"fixed_few": FEW_OF_MANY, "fixed_columns": TREE_COLUMNS}
     return alone.get(variant.name, REDUCTIONS)

@@ -50,6 +50,8 @@ CALLS = {
     **dict.fromkeys(
         ("scan/each", "scan/cpu_columns", "scan/cpu_fixed_columns"), "scan({dtype}[16, {rows}], op={op}, axis=0)"
     ),
+    "scan/fixed_rows": "scan({dtype}[{rows}, 16], op={op}, axis=1, determinism=device)",
+    "scan/fixed_columns": "scan({dtype}[{rows}, 32], op={op}, axis=0, determinism=device)",
     "scan/queues": "scan({dtype}[{long}], op={op})",
     "scan/fixed_queues": "scan({dtype}[{long}], op={op}, determinism=device)",
     "segments": "reduce({dtype}[{size}], op={op}, segments=range(0, {end}, {step}))",

@@ -28,8 +28,9 @@ from gpuprims.expressions import c_type
 from gpuprims.primitives.fold_spec import ScanSpec
 
 RUN, TILE = 16, 4096
-# How kernels find what is before tiles.
-FIXED_TILES = Path(__file__).parent / "scan/kernels/fixed_tiles.h"
+_KERNELS = Path(__file__).parent / "scan/kernels"
+# How kernels find what is before tiles, turn runs in local memory, and fold by halves in registers.
+FIXED_TILES, TURNING, HALVES = (_KERNELS / f"{name}.h" for name in ("fixed_tiles", "turning", "halves"))
 
 Values = list[np.ndarray]
 Fold = Callable[..., Sequence[np.ndarray]]
@@ -58,17 +59,21 @@ class FixedTilesSpec(FixedScanSpec):
     lookups: int  # statuses that a work-item reads
 
     def macros(self) -> dict[str, int | str]:
-        """Define the order, and how values lie in local memory: several of a few bytes are moved at once."""
+        """Define the order, and how values lie in local memory."""
         macros: dict[str, int | str] = {"RUN_ITEMS": self.run, "TILE_RUNS": self.runs, "LOOKUPS": self.lookups}
-        macros |= {"HALVES": self.runs.bit_length() - 1, "SLOT": 1}
-        only = self.values[0]
-        if len(self.values) == 1 and only.kind != "c" and only.itemsize in _MOVED:
-            macros |= {"SLOT": min(VECTOR_BYTES // only.itemsize, self.run), "SLOT_TYPE": c_type(only)}
-        return super().macros() | macros
+        return super().macros() | macros | {"HALVES": self.runs.bit_length() - 1} | slots_of(self.values, self.run)
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""
-        return (*super().headers(), FIXED_TILES)
+        return (*super().headers(), FIXED_TILES, TURNING)
+
+
+def slots_of(values: tuple[np.dtype[Any], ...], run: int) -> dict[str, int | str]:
+    """Return the macros of values that lie side by side in local memory: several of a few bytes are moved at once."""
+    only = values[0]
+    if len(values) == 1 and only.kind != "c" and only.itemsize in _MOVED:
+        return {"SLOT": min(VECTOR_BYTES // only.itemsize, run), "SLOT_TYPE": c_type(only)}
+    return {"SLOT": 1}
 
 
 # Bytes of numbers that move through local memory in vectors.

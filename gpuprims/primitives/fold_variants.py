@@ -90,6 +90,8 @@ class ScanVariant(Variant):
     looks: int = 1
     # A few lanes take each output; compilers know how many.
     few_lanes: bool = False
+    # A group takes runs of several neighbouring outputs at once; compilers know how many.
+    across: bool = False
     # A group takes an output of at most so many elements alone, in one launch.
     alone: int = 0
     # Vectors of elements of stride 2 are loaded with those between.

@@ -15,6 +15,7 @@ from gpuprims.core.layout import Layout
 from gpuprims.core.variant import MOST_GROUPS, Variant
 from gpuprims.expressions import TypedExpr
 from gpuprims.operators import Folding
+from gpuprims.primitives.fixed_outputs import FixedColumns, FixedColumnsSpec, FixedRows, FixedRowsSpec
 from gpuprims.primitives.fixed_scans import FixedScanSpec, FixedTilesSpec
 from gpuprims.primitives.fold_spec import Packed, ScanSpec
 from gpuprims.primitives.fold_variants import ScanVariant
@@ -111,16 +112,16 @@ class ScanWork(NamedTuple):
 
     def _launch_tiles(self, fitted: ScanVariant, paired: int) -> Launch:
         """Return the launch of groups that take tiles of an output, or whole outputs."""
-        able, how, words = self.device.capabilities, self._how(fitted, paired), value_words(self.folding.values)
-        lane_rows = LaneRows.of(self.size, how["vector"], able.warp) if fitted.few_lanes else None
-        kernel = self.device.kernel(fitted, self._spec(fitted, lane_rows, how))
-        layout = self.layout.pack(self.last)
+        able, how = self.device.capabilities, self._how(fitted, paired)
+        if fitted.few_lanes:
+            return self._launch_rows(fitted, how)
+        if fitted.across:
+            return self._launch_columns(fitted, how)
+        kernel, layout = self.device.kernel(fitted, self._spec(fitted, how)), self.layout.pack(self.last)
         if fitted.scratch == "levels":
-            launch, values = prepare_levels(kernel, fitted, able, layout, self.outputs, self.size)
-            return with_scratch(self.device, launch, 4 * words * values)
+            return self._with_levels(prepare_levels(kernel, fitted, able, layout, self.outputs, self.size))
         if fitted.scratch == "none":
-            at_once = lane_rows.outputs(fitted.block) if lane_rows else fitted.outputs_per_group
-            groups = fitted.groups(-(-self.outputs // at_once), able)
+            groups = fitted.groups(-(-self.outputs // fitted.outputs_per_group), able)
             return with_scratch(self.device, kernel.prepare(groups, layout, self.outputs, self.size), 4)
         tiles = -(-self.size // fitted.tile)
         groups = fitted.groups(self.outputs * tiles, able)
@@ -129,15 +130,41 @@ class ScanWork(NamedTuple):
         launch = kernel.prepare(groups, layout, self.outputs, self.size, tiles)
         return self._with_statuses(launch, self.outputs * tiles * fitted.told)
 
-    def _spec(self, fitted: ScanVariant, lane_rows: LaneRows | None, how: dict[str, Any]) -> ScanSpec:
+    def _spec(self, fitted: ScanVariant, how: dict[str, Any]) -> ScanSpec:
         """Return the kernel spec of groups that take tiles."""
-        if lane_rows:
-            return LaneRowsSpec.of(self.folding, self.layout, taken=lane_rows, **how)
         if fitted.in_stretches:
             how = how | {"run": fitted.run, "runs": fitted.tile_runs, "lookups": fitted.looks}
             return FixedTilesSpec.of(self.folding, self.layout, packed=self.packed, **how)
         kind = FixedScanSpec if fitted.in_fixed_order else ScanSpec
         return kind.of(self.folding, self.layout, packed=self.packed, **how)
+
+    def _launch_rows(self, fitted: ScanVariant, how: dict[str, Any]) -> Launch:
+        """Return the launch of groups that give each row a few lanes."""
+        able = self.device.capabilities
+        if fitted.in_fixed_order:
+            fixed = FixedRows.of(fitted, self.size, how["vector"], able)
+            spec: ScanSpec = FixedRowsSpec.of(self.folding, self.layout, run=fitted.run, taken=fixed, **how)
+            at_once = fixed.outputs(fitted)
+        else:
+            lanes = LaneRows.of(self.size, how["vector"], able.warp)
+            spec = LaneRowsSpec.of(self.folding, self.layout, taken=lanes, **how)
+            at_once = lanes.outputs(fitted.block)
+        groups = fitted.groups(-(-self.outputs // at_once), able)
+        launch = self.device.kernel(fitted, spec).prepare(groups, self.layout.pack(self.last), self.outputs, self.size)
+        return with_scratch(self.device, launch, 4)
+
+    def _launch_columns(self, fitted: ScanVariant, how: dict[str, Any]) -> Launch:
+        """Return the launches of groups that take tiles of columns in the fixed order."""
+        able, widest = self.device.capabilities, max(form.item for form in self.layout.forms)
+        taken = FixedColumns.of(fitted, self.outputs, self.size, widest, able)
+        kernel = self.device.kernel(fitted, FixedColumnsSpec.of(self.folding, self.layout, taken=taken, **how))
+        layout, across = self.layout.pack(self.last), taken.outputs(fitted)
+        return self._with_levels(prepare_levels(kernel, fitted, able, layout, self.outputs, self.size, across))
+
+    def _with_levels(self, launches: tuple[Launch, int]) -> Launch:
+        """Return launches over levels with memory for their aggregates."""
+        launch, values = launches
+        return with_scratch(self.device, launch, 4 * value_words(self.folding.values) * values)
 
     def _with_statuses(self, launch: Launch, values: int) -> Launch:
         """Return the launch with memory for the statuses of ``values`` values."""

@@ -146,9 +146,12 @@ def scan_traits(layout: Layout, inputs: int, *, placed: bool, **facts: Any) -> S
 
 
 def prepare_levels(
-    kernel: Kernel, variant: Variant, able: Capabilities, layout: np.ndarray, outputs: int, size: int
+    kernel: Kernel, variant: Variant, able: Capabilities, layout: np.ndarray, outputs: int, size: int, across: int = 1
 ) -> tuple[Launch, int]:
-    """Return launches over aggregates of tiles, aggregates of these, and back; and the number of all aggregates."""
+    """Return launches over aggregates of tiles, aggregates of these, and back; and the number of all aggregates.
+
+    A group takes a tile of ``across`` outputs.
+    """
     sizes, starts, end = [size], [-1], 0  # elements of an output at each level, and the level's first value
     while sizes[-1] > variant.tile:
         sizes.append(-(-sizes[-1] // variant.tile))
@@ -157,8 +160,8 @@ def prepare_levels(
     last = len(sizes) - 1
 
     def launch(level: int, *, folds: bool) -> Launch:
-        tiles, above = (outputs * sizes[level + 1], starts[level + 1]) if level < last else (outputs, -1)
-        groups = variant.groups(tiles, able)
+        tiles, above = (sizes[level + 1], starts[level + 1]) if level < last else (1, -1)
+        groups = variant.groups(-(-outputs // across) * tiles, able)
         return kernel.prepare(groups, layout, outputs, sizes[level], starts[level], above, int(folds))
 
     up = [launch(level, folds=True) for level in range(last)]

@@ -92,6 +92,13 @@ def _scan_fixed(rng: np.random.Generator, how: How) -> None:
     assert_equal(got, gpuprims.scan(x, determinism="device", device="reference"))
 
 
+def _scan_fixed_rows(rng: np.random.Generator, how: How) -> None:
+    for size in (3, 40, 1100):
+        x = rng.standard_normal((1030, size)).astype(np.float32)
+        got = gpuprims.scan(x, axis=1, determinism="device", **how)
+        assert_equal(got, gpuprims.scan(x, axis=1, determinism="device", device="reference"))
+
+
 def _scan_rows(rng: np.random.Generator, how: How) -> None:
     for columns in (3, 130):
         x = random_values(rng, np.int16, (1030, columns))
@@ -233,6 +240,7 @@ CALLS: dict[str, tuple[Callable[[np.random.Generator, How], None], int]] = {
     "scan_columns": (_scan_columns, 4),
     "scan_column_runs": (_scan_columns, 4),
     "scan_rows": (_scan_rows, 16),
+    "scan_fixed_rows": (_scan_fixed_rows, 4),
     "scan_round_robin": (_scan_all, 4),
     "scan_lookback": (_scan_all, 4),
     "scan_fixed_round_robin": (_scan_fixed, 4),

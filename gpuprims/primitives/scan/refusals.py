@@ -1,12 +1,12 @@
-"""Which scans queues of tiles run faster than other variants. Comments name the rows of measurements.md."""
+"""Which scans a variant cannot run, or others run faster. Comments name the rows of measurements.md."""
 
 from __future__ import annotations
 
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.geometry import Geometry, Refusal, first_refusal
-from gpuprims.core.refusals import few_outputs
+from gpuprims.core.refusals import SPARE_LOCAL, few_outputs, lacks_local, warps_of
 from gpuprims.core.traits import CallTraits
-from gpuprims.primitives.fixed_scans import TILE
+from gpuprims.primitives.fixed_scans import RUN, TILE
 from gpuprims.primitives.queues import ordered_queue_of, queue_of, queueable
 from gpuprims.primitives.scan_tiles import ScanTraits
 
@@ -17,8 +17,27 @@ _QUEUED, _QUEUED_ALONE = 8, 2
 _LEAST_MOVED = 16 << 10  # rows: queues-rows
 # Elements of an output in the order of fixed_scans.py: as many tiles as a tile has runs, twice.
 MOST_IN_ORDER = TILE * TILE * TILE
+# Outputs of which a few lanes each fill a device.
+_MANY = 1024  # rows: fixed_rows
 # Bytes of a value in that order: more take too many registers.
 MOST_BYTES = 8
+
+# Elements from which on fewer readings were measured to pay (row fixed_round_robin).
+_LONG = 2**20
+# The most statuses that a group reads at once in that order.
+LOOKED_UP = 1024
+# Bytes of a value of which a work-item holds a run in registers, twice.
+_MOST_TURNED = 16  # rows: fixed_rows
+
+
+def many_short_rows(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse calls where a few lanes for each output leave warps idle or read far apart, and several tiles."""
+    if call.side_by_side:
+        return "is for outputs whose elements lie together; this call's outputs lie side by side"
+    if call.size <= TILE and call.outputs >= _MANY:
+        return None
+    rule = f"is for {_MANY} or more outputs of at most {TILE} elements"
+    return f"{rule}; this call has {call.outputs} of {call.size}"
 
 
 def queue_pays(at: Geometry) -> Refusal:
@@ -62,3 +81,35 @@ def ordered_queue_pays(at: Geometry) -> Refusal:
         return None if tiles >= wanted else f"is for {wanted} or more tiles of {queue.tile}; this call has {tiles}"
 
     return first_refusal(ordered_queue_fits(at), refuse)
+
+
+def stretches_fit(at: Geometry) -> Refusal:
+    """Refuse values that take too much room, and more elements than the order has levels for."""
+
+    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
+        if call.value_bytes > MOST_BYTES:
+            return f"is for values of at most {MOST_BYTES} bytes; this call's have {call.value_bytes}"
+        if call.size > MOST_IN_ORDER:
+            return f"is for outputs of at most 2^36 elements; this call's have {call.size}"
+        values = LOOKED_UP * (RUN + 1) // RUN + 3 * (TILE // RUN) + warps_of(at.block, capabilities) * (at.items // RUN)
+        return lacks_local(at.block * RUN * 4 + values * call.value_bytes + 4 * SPARE_LOCAL, capabilities)
+
+    return refuse
+
+
+def runs_turn(at: Geometry) -> Refusal:
+    """Refuse values that take too much room where a warp turns its runs."""
+
+    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
+        if call.value_bytes > _MOST_TURNED:
+            return f"is for values of at most {_MOST_TURNED} bytes; this call's have {call.value_bytes}"
+        return lacks_local(at.block * RUN * 4 + SPARE_LOCAL, capabilities)
+
+    return refuse
+
+
+def too_short(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Yield outputs that do not give all groups a stretch; those of some thousand elements fill none."""
+    if call.size >= _LONG:
+        return None
+    return f"is for outputs of {_LONG} or more elements; this call's have {call.size}"

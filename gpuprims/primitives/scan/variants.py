@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.catalogue import Catalogue, PerBackend
 from gpuprims.core.geometry import BLOCKS, THREAD_GROUPS, Geometry, Refusal, Tunable, first_refusal, geometries
 from gpuprims.core.refusals import (
@@ -21,24 +20,27 @@ from gpuprims.core.refusals import (
     partials_fit,
     shuffles,
     values_fit,
-    warps_of,
     whole_warps,
     work_item_fits,
 )
-from gpuprims.core.traits import CallTraits
+from gpuprims.primitives.fixed_outputs import FEWEST_COLUMNS
 from gpuprims.primitives.fixed_scans import RUN, TILE, in_two_levels
 from gpuprims.primitives.fold_variants import ScanVariant
 from gpuprims.primitives.scan.reference import scan_numpy
-from gpuprims.primitives.scan.refusals import MOST_BYTES, MOST_IN_ORDER, ordered_queue_pays, queue_pays
+from gpuprims.primitives.scan.refusals import (
+    LOOKED_UP,
+    many_short_rows,
+    ordered_queue_pays,
+    queue_pays,
+    runs_turn,
+    stretches_fit,
+    too_short,
+)
 from gpuprims.primitives.strips import statuses_pay
 
 # CUDA refuses a launch if its groups must run at the same time and find no room. Each of NVIDIA's multiprocessors has
 # room for this many work-items, and the kernel's head makes the compiler leave registers for them.
 _AT_ONCE = 1024
-# Elements from which on fewer readings were measured to pay (row fixed_round_robin).
-_LONG = 2**20
-# The most statuses that a group reads at once in that order.
-_LOOKED_UP = 1024
 # Bytes of local memory for each work-item, in which a scan gathers packed elements (scanning.h).
 _STAGED = 32
 
@@ -55,29 +57,6 @@ def _round_robin_fits(at: Geometry) -> Refusal:
 
 def _passes_on(at: Geometry) -> Refusal:
     return first_refusal(double_precision, group_fits(at.block), partials_fit(at.block), few_outputs, forward_progress)
-
-
-def _stretches_fit(at: Geometry) -> Refusal:
-    """Refuse values that take too much room, and more elements than the order has levels for."""
-
-    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
-        if call.value_bytes > MOST_BYTES:
-            return f"is for values of at most {MOST_BYTES} bytes; this call's have {call.value_bytes}"
-        if call.size > MOST_IN_ORDER:
-            return f"is for outputs of at most 2^36 elements; this call's have {call.size}"
-        values = (
-            _LOOKED_UP * (RUN + 1) // RUN + 3 * (TILE // RUN) + warps_of(at.block, capabilities) * (at.items // RUN)
-        )
-        return lacks_local(at.block * RUN * 4 + values * call.value_bytes + 4 * SPARE_LOCAL, capabilities)
-
-    return refuse
-
-
-def _short(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Yield outputs that do not give all groups a stretch; those of some thousand elements fill none."""
-    if call.size >= _LONG:
-        return None
-    return f"is for outputs of {_LONG} or more elements; this call's have {call.size}"
 
 
 def _blelloch_fits(at: Geometry) -> Refusal:
@@ -211,6 +190,30 @@ VARIANTS = (
         refuse=lambda at: first_refusal(double_precision, _hillis_steele_fits(at)),
         tunable=Tunable(geometries(BLOCKS, (1,)), _hillis_steele_fits),
     ),
+    *_SCAN.gpu(
+        "fixed_rows",
+        rank=9,
+        level="device",
+        in_fixed_order=True,
+        geometry=Geometry(256, RUN, 32),  # rows: fixed_rows
+        vectors=True,
+        few_lanes=True,
+        refuse=lambda at: first_refusal(many_short_rows, double_precision, group_fits(at.block), runs_turn(at)),
+        yields=first_refusal(not_for_cpus, shuffles(256)),
+    ),
+    *_SCAN.gpu(
+        "fixed_columns",
+        rank=8,
+        level="device",
+        in_fixed_order=True,
+        geometry=Geometry(TILE // RUN, RUN),  # rows: fixed_columns
+        across=True,
+        scratch="levels",
+        refuse=lambda at: first_refusal(
+            columns(FEWEST_COLUMNS), double_precision, group_fits(at.block), values_fit(2 * at.block)
+        ),
+        yields=not_for_cpus,
+    ),
     _SCAN.cpu(
         "cpu_fixed_columns",
         by_rows=True,
@@ -254,13 +257,13 @@ VARIANTS = (
         in_stretches=True,
         # rows: fixed_round_robin
         geometry=PerBackend(cuda=Geometry(512, 2 * RUN, 1), opencl=Geometry(256, 4 * RUN, 1)),
-        looks=PerBackend(cuda=_LOOKED_UP // 512, opencl=_LOOKED_UP // 256),
+        looks=PerBackend(cuda=LOOKED_UP // 512, opencl=LOOKED_UP // 256),
         word_items=True,
         vectors=True,
         scratch="tile statuses",
         together=True,
-        refuse=lambda at: first_refusal(not_for_cpus, _passes_on(at), _stretches_fit(at)),
-        yields=_short,
+        refuse=lambda at: first_refusal(not_for_cpus, _passes_on(at), stretches_fit(at)),
+        yields=too_short,
     ),
     *_SCAN.gpu(
         "fixed",

@@ -5,8 +5,8 @@
  * out     OUTPUTS: a value at each element, in place or apart from all inputs
  * scratch statuses (scanning.h): one for each tile of FOLDED elements
  * launch  groups of BLOCK, all running at the same time, at most as many as have SPAN - RUN_ITEMS tiles in a turn
- * host    RUN_ITEMS, TILE_RUNS, LOOKUPS, SLOT, SLOT_TYPE; fixed_tiles.h; gp_fetch_tile, gp_take_tile, FETCHED and raw_t,
- *         gp_write_status, gp_read_status and gp_await_status (scanning.h), OP(a, b), IDENTITY
+ * host    RUN_ITEMS, TILE_RUNS, LOOKUPS, SLOT, SLOT_TYPE; fixed_tiles.h, turning.h; gp_fetch_tile, gp_take_tile, FETCHED and
+ *         raw_t, gp_write_status, gp_read_status and gp_await_status (scanning.h), OP(a, b), IDENTITY
  * order   of fixed_scans.py, whatever the number of groups and VECTOR are
  *
  * Groups take stretches in turn, as in scan/round_robin. A stretch is TILES whole tiles, and a work-item scans EACH runs
@@ -15,19 +15,6 @@
 #define SHARERS (TILE_RUNS / EACH) /* work-items of a tile */
 #define SPAN (LOOKUPS * BLOCK)     /* statuses that a group reads at once, at most */
 
-/* Runs that lanes of a warp turn at once in local memory, and slots of SLOT values that a run has there. */
-#if LANES == 1 || WORDS == 1
-#define TURNED LANES
-#elif WORDS == 2
-#define TURNED (LANES / 2)
-#elif WORDS <= 4
-#define TURNED (LANES / 4)
-#else
-#define TURNED (LANES / 8)
-#endif
-#define SLOTS (RUN_ITEMS / SLOT)
-#define PART (TURNED * RUN_ITEMS)
-#define PARTS (LANES * ITEMS / PART)
 #define STAGING (LANES > 1 && WARPS * PART > TILE_RUNS ? WARPS * PART : TILE_RUNS)
 
 /* Fold the runs of a tile by halves in local memory, as far as tiles have so many runs: of each 2, 4, 8, ... runs, those of
@@ -43,19 +30,6 @@ DEVICE void halve_runs(LOCAL value_t *ends, const int first, const int last, con
 }
 
 #if LANES > 1
-/* The place of a value in local memory; neighbouring lanes that write vectors, or read runs, use different banks. */
-DEVICE int place_of(const int at)
-{
-    const int run = at / RUN_ITEMS, slot = at % RUN_ITEMS / SLOT;
-    return (run * SLOTS + (slot ^ (SLOTS == 4 ? run / 2 : run) % SLOTS)) * SLOT + at % SLOT;
-}
-
-/* True if a vector belongs to a part; `item` is its first, which tells alone where a part has vectors of all lanes. */
-DEVICE int is_in(const int part, const int item, const int lane)
-{
-    return (item * LANES + (LANES * VECTOR <= PART ? 0 : lane * VECTOR)) / PART == part;
-}
-
 /* Turn fetched vectors into the values of a work-item's runs, and the identity past the end. */
 DEVICE void take_runs(const raw_t *raw, const layout_t layout, const i64 base, const i64 n, const int tid,
                       LOCAL value_t *own, value_t *values)
@@ -68,7 +42,7 @@ DEVICE void take_runs(const raw_t *raw, const layout_t layout, const i64 base, c
             const int at = (item * LANES + lane * VECTOR) % PART;
             const i64 j = base + gp_item_offset(tid, item);
             value_t vector[VECTOR];
-            if (!is_in(part, item, lane)) continue;
+            if (!gp_is_in(part, item, lane)) continue;
 #pragma unroll
             for (int k = 0; k < VECTOR; k++) vector[k] = FETCHED(raw + item / VECTOR, k, j + k);
             if (base + TILE > n) {
@@ -76,25 +50,12 @@ DEVICE void take_runs(const raw_t *raw, const layout_t layout, const i64 base, c
                 for (int k = 0; k < VECTOR; k++)
                     if (j + k >= n) vector[k] = IDENTITY;
             }
-#if SLOT > 1 && VECTOR >= SLOT
-#pragma unroll
-            for (int k = 0; k < VECTOR; k += SLOT) WRITE_LOCAL(SLOT_TYPE, SLOT, own + place_of(at + k), vector + k);
-#else
-#pragma unroll
-            for (int k = 0; k < VECTOR; k++) own[place_of(at + k)] = vector[k];
-#endif
+            WRITE_TURNED(at, vector);
         }
         gp_warp_barrier();
         if (lane / TURNED == part % (LANES / TURNED)) {
             value_t *run = values + part * TURNED / LANES * RUN_ITEMS;
-#if SLOT > 1
-#pragma unroll
-            for (int k = 0; k < RUN_ITEMS; k += SLOT)
-                READ_LOCAL(SLOT_TYPE, SLOT, own + place_of(lane % TURNED * RUN_ITEMS + k), run + k);
-#else
-#pragma unroll
-            for (int k = 0; k < RUN_ITEMS; k++) run[k] = own[place_of(lane % TURNED * RUN_ITEMS + k)];
-#endif
+            READ_RUN(lane, run);
         }
         gp_warp_barrier();
     }
@@ -109,28 +70,15 @@ DEVICE void store_runs(INPUTS, OUTPUTS, const layout_t layout, const i64 o, cons
     for (int part = 0; part < PARTS; part++) {
         if (lane / TURNED == part % (LANES / TURNED)) {
             const value_t *run = values + part * TURNED / LANES * RUN_ITEMS;
-#if SLOT > 1
-#pragma unroll
-            for (int k = 0; k < RUN_ITEMS; k += SLOT)
-                WRITE_LOCAL(SLOT_TYPE, SLOT, own + place_of(lane % TURNED * RUN_ITEMS + k), run + k);
-#else
-#pragma unroll
-            for (int k = 0; k < RUN_ITEMS; k++) own[place_of(lane % TURNED * RUN_ITEMS + k)] = run[k];
-#endif
+            WRITE_RUN(lane, run);
         }
         gp_warp_barrier();
 #pragma unroll
         for (int item = 0; item < ITEMS; item += VECTOR) {
             const int at = (item * LANES + lane * VECTOR) % PART;
             value_t vector[VECTOR];
-            if (!is_in(part, item, lane)) continue;
-#if SLOT > 1 && VECTOR >= SLOT
-#pragma unroll
-            for (int k = 0; k < VECTOR; k += SLOT) READ_LOCAL(SLOT_TYPE, SLOT, own + place_of(at + k), vector + k);
-#else
-#pragma unroll
-            for (int k = 0; k < VECTOR; k++) vector[k] = own[place_of(at + k)];
-#endif
+            if (!gp_is_in(part, item, lane)) continue;
+            READ_TURNED(at, vector);
             if (base + TILE <= n) {
                 STORE_VECTOR(o, base + gp_item_offset(tid, item), vector);
             } else {
