@@ -61,9 +61,9 @@ class FixedColumns(NamedTuple):
 
     @classmethod
     def of(cls, variant: ScanVariant, outputs: int, size: int, item: int, able: Capabilities) -> Self:
-        """Return as many columns as a line has elements of ``item`` bytes, but fewer where groups would be idle."""
+        """Return as many columns as a line has elements of ``item`` bytes, but fewer where work-items would be idle."""
         tiles = -(-size // variant.tile)
-        width = min(max(_LINE // item, FEWEST_COLUMNS), variant.block)
+        width = min(max(min(_LINE // item, 1 << _halvings(outputs, 1)), FEWEST_COLUMNS), variant.block)
         while width > max(_SECTOR // item, FEWEST_COLUMNS) and -(-outputs // width) * tiles < able.compute_units:
             width //= 2
         down = min(1 << _halvings(size, variant.run), variant.block // width)

@@ -97,7 +97,8 @@ def test_a_scan_by_groups_that_take_several_tiles(
         shapes = [((20, 5 * kernel.variant.block if kernel.variant.scratch == "levels" else 40), 0)]
     if kernel.by_columns:  # a tile has all of two rows, so no groups share a strip
         shapes = [((2, 40 * kernel.variant.block), 0)]
-    shapes = {"fixed_rows": [((400, 20), 1)], "fixed_columns": [((1030, 33), 0)]}.get(kernel.variant.name, shapes)
+    if kernel.variant.name in ("fixed_rows", "fixed_columns"):
+        shapes = [((400, 20), 1)] if kernel.variant.name == "fixed_rows" else [((1030, 33), 0)]
     for shape, axis in shapes:
         x = random_values(rng, np.int32, shape)
         with two_groups(kernel.device, monkeypatch):

@@ -86,6 +86,7 @@ def test_a_lane_holds_whole_vectors_of_rows_that_lie_apart() -> None:
         ((TILE, 100_000), "float32", 8, 5),
         ((TILE, 100_000), "float64", 16, 4),
         ((2**18, 256), "float32", 8, 5),
+        ((2**20, 9), "float32", 16, 4),
         ((TILE, 256), "float32", 32, 3),  # more groups of fewer columns
         ((TILE, 8), "complex128", 32, 3),
     ],
