@@ -170,6 +170,16 @@ def test_operators_that_do_not_commute(able: gpuprims.Device, rng: np.random.Gen
         assert_same_bits(able, "fixed_columns", *pair, axis=0, op=AFFINE, inclusive=inclusive)
 
 
+@pytest.mark.parametrize("inclusive", [True, False])
+def test_the_identity_is_folded_as_often_as_in_the_reference(
+    able: gpuprims.Device, rng: np.random.Generator, *, inclusive: bool
+) -> None:
+    """By an operator to which it makes a difference."""
+    op, x = gpuprims.Op("a*0.5 + b", identity=1.0), rng.standard_normal((4200, 530)).astype(np.float32)
+    assert_same_bits(able, "fixed_rows", x, axis=1, op=op, inclusive=inclusive)
+    assert_same_bits(able, "fixed_columns", x, axis=0, op=op, inclusive=inclusive)
+
+
 def test_views_and_nan(able: gpuprims.Device, rng: np.random.Generator) -> None:
     x = with_zeros(rng, 3001, 64)
     x[::5, 7] = np.nan
