@@ -13,7 +13,7 @@ from gpuprims.primitives.fold_variants import ScanVariant
 
 # Bytes of neighbours that a warp reads at once: a line of memory; and a sector, if lines do not fill the device. The
 # fewest columns of a group.
-_LINE, _SECTOR, FEWEST_COLUMNS = 128, 32, 8  # rows: fixed_columns
+_LINE, _SECTOR, FEWEST_COLUMNS = 128, 32, 2  # rows: fixed_columns
 
 
 class FixedRows(NamedTuple):

@@ -36,8 +36,8 @@ def asked(shape: tuple[int, ...], axis: int, dtype: str = "float32", **how: Any)
         ((1024, TILE + 1), 1, "float32", "fixed"),
         ((1023, TILE), 1, "float32", "fixed"),
         ((2000, 100), 1, "complex128", "fixed_rows"),
-        ((2, 8), 0, "float32", "fixed_columns"),
-        ((2, 7), 0, "float32", "fixed"),
+        ((5, 2), 0, "float32", "fixed_columns"),
+        ((5, 1), 0, "float32", "fixed"),
         ((TILE * TILE + 1, 8), 0, "float32", "fixed_columns"),
         ((9, 4000, 50), 1, "float64", "fixed_columns"),
         ((5000, 1), 1, "float32", "fixed_columns"),
@@ -87,8 +87,9 @@ def test_a_lane_holds_whole_vectors_of_rows_that_lie_apart() -> None:
         ((TILE, 100_000), "float64", 16, 4),
         ((2**18, 256), "float32", 8, 5),
         ((2**20, 9), "float32", 16, 4),
+        ((2**24, 3), "float32", 64, 2),
         ((TILE, 256), "float32", 32, 3),  # more groups of fewer columns
-        ((TILE, 8), "complex128", 32, 3),
+        ((TILE, 8), "complex128", 128, 1),
     ],
 )
 def test_a_group_takes_a_line_of_columns(shape: tuple[int, int], dtype: str, down: int, halves: int) -> None:
@@ -144,6 +145,7 @@ def test_rows_have_the_bits_of_the_reference(
         (TILE + 1, 20),
         (TILE + RUN, 40),
         (RUN * TILE + 9, 11),
+        (2 * TILE + 50, 2),
     ],
 )
 @pytest.mark.parametrize("inclusive", [True, False])

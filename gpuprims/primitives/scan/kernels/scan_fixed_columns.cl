@@ -80,7 +80,7 @@ void scan_fixed_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t la
 
     for (i64 task = get_group_id(0); task < strips * tiles; task += get_num_groups(0)) {
         const i64 tile = task / strips, column = task % strips * COLUMNS + tid % COLUMNS, o = min(column, outputs - 1);
-        const i64 base = tile * TILE, end = min(base + TILE, n);
+        const i64 base = tile * TILE, end = folds && tile == tiles - 1 ? base : min(base + TILE, n);
         const i64 last = column < outputs ? end : base; /* an output past the last has no elements */
         const value_t before_tile = totals < 0 || folds ? IDENTITY : gp_recall(partials, totals + tile * outputs + o);
         value_t left = IDENTITY; /* the fold of the steps before */
@@ -108,7 +108,7 @@ void scan_fixed_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t la
             store_column_run(INPUT_NAMES, OUTPUT_NAMES, layout, partials, level, outputs, o, first, last, values);
         }
 
-        /* 4. Keep the tile's aggregate; one of fewer elements is never read. */
+        /* 4. Keep the tile's aggregate. Nothing follows the last tile, so that of nothing does. */
         if (folds && below == 0 && column < outputs) gp_keep(partials, totals + tile * outputs + o, left);
     }
 }
