@@ -55,6 +55,10 @@ CALLS = {
     "scan/queues": "scan({dtype}[{long}], op={op})",
     "scan/fixed_queues": "scan({dtype}[{long}], op={op}, determinism=device)",
     "segments": "reduce({dtype}[{size}], op={op}, segments=range(0, {end}, {step}))",
+    **dict.fromkeys(
+        ("segments/fixed_tiles", "segments/cpu_tiles"),
+        "reduce({dtype}[{size}], op={op}, segments=range(0, {end}, {step}), determinism=device)",
+    ),
     "segscan": "scan({dtype}[{size}], op={op}, segments=range(0, {end}, {step}))",
     "compact": "compact({dtype}[{size}], bool[{size}])",
     "take": "take({dtype}[{size}], int64[{size}])",

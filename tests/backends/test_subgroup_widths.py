@@ -126,6 +126,13 @@ def _segments(rng: np.random.Generator, how: How) -> None:
     assert_equal(gpuprims.reduce(x, segments=offsets, **how), np.array(expected))
 
 
+def _segments_in_tiles(rng: np.random.Generator, how: How) -> None:
+    offsets = np.sort(np.r_[0, rng.integers(0, 30_000, 700), [30_000] * 3])
+    x = rng.standard_normal(30_000).astype(np.float32)
+    own: How = {"segments": offsets, "determinism": "device"}
+    assert_equal(gpuprims.reduce(x, **own, **how), gpuprims.reduce(x, **own, device="reference"))
+
+
 def _samples(rng: np.random.Generator, n: int, k: int) -> list[np.ndarray]:
     weights = rng.standard_normal(k + 1) / np.sqrt(k)
     return [a.astype(np.float32) for a in (rng.standard_normal((n, k)), rng.random(n) < 0.4, weights)]
@@ -247,6 +254,7 @@ CALLS: dict[str, tuple[Callable[[np.random.Generator, How], None], int]] = {
     "compact_round_robin": (_compact, 4),
     "histogram_partitioned": (_histogram, 4),
     "segments_shares": (_segments, 16),
+    "segments_fixed_tiles": (_segments_in_tiles, 4),
     "segscan_tails": (_segscan, 16),
     "logistic_fused": (_logistic, 4),
     "logistic_fixed": (_logistic_by_tree, 4),

@@ -32,9 +32,9 @@ from gpuprims.primitives.reduce.plan import (
 )
 from gpuprims.primitives.reduce.variants import VARIANTS
 from gpuprims.primitives.segments.along import along_axis
+from gpuprims.primitives.segments.checked import WrongOffsetsError
 from gpuprims.primitives.segments.kept import keeping_offsets
 from gpuprims.primitives.segments.offsets import beside_arrays
-from gpuprims.primitives.segments.shares import WrongOffsetsError
 from gpuprims.primitives.signatures import Out, ReduceKeywords
 
 _BY = "the keys of each call decide how long its result is (make a plan of group_by)"

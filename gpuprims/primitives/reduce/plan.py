@@ -50,10 +50,10 @@ from gpuprims.primitives.fold_by_numpy import folds_by_numpy
 from gpuprims.primitives.levels import IN_SLABS, at_level
 from gpuprims.primitives.masking import check_mask, refuse_function
 from gpuprims.primitives.reduce.alone import plan_alone
+from gpuprims.primitives.segments.checked import Keep, check, run_by_offsets, takes_offsets
 from gpuprims.primitives.segments.offsets import Segments, across_rows
 from gpuprims.primitives.segments.plan import SegmentsRequest, marked_folding, plan_by_marks, plan_by_offsets
 from gpuprims.primitives.segments.planned import filling, own_segments, plan_segments
-from gpuprims.primitives.segments.shares import Keep, check, run_by_offsets, takes_offsets
 from gpuprims.primitives.slabs import FoldSlabs, slab_bytes
 from gpuprims.primitives.texts import refuse_text
 from gpuprims.primitives.windowed import in_window

@@ -33,9 +33,9 @@ from gpuprims.primitives.scan.plan import (
 )
 from gpuprims.primitives.scan.variants import VARIANTS
 from gpuprims.primitives.segments.along import along_axis
+from gpuprims.primitives.segments.checked import WrongOffsetsError
 from gpuprims.primitives.segments.kept import BY_KEYS, keeping_offsets
 from gpuprims.primitives.segments.offsets import beside_arrays
-from gpuprims.primitives.segments.shares import WrongOffsetsError
 from gpuprims.primitives.signatures import Array, Host, HostArray, Out, ScanKeywords, Where
 
 _CUMULATIVE: dict[str, Any] = {"positional": ("axis", "dtype", "out"), "in_place": True}

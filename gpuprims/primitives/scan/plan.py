@@ -48,10 +48,10 @@ from gpuprims.primitives.fold_by_numpy import scans_by_numpy
 from gpuprims.primitives.guessed import guessing
 from gpuprims.primitives.levels import at_level
 from gpuprims.primitives.masking import check_mask, refuse_function
+from gpuprims.primitives.segments.checked import Keep, run_by_offsets, takes_offsets
 from gpuprims.primitives.segments.offsets import Segments, across_rows
 from gpuprims.primitives.segments.operator import placed, segmented
 from gpuprims.primitives.segments.planned import own_segments, plan_segments
-from gpuprims.primitives.segments.shares import Keep, run_by_offsets, takes_offsets
 from gpuprims.primitives.segscan.plan import SegmentedScanRequest, plan_segscan
 from gpuprims.primitives.texts import refuse_text
 from gpuprims.primitives.windowed import in_window

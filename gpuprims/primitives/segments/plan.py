@@ -28,9 +28,11 @@ from gpuprims.primitives.fold_variants import FoldVariant
 from gpuprims.primitives.levels import at_level, settled_here
 from gpuprims.primitives.near import groups_near
 from gpuprims.primitives.segments.by_numpy import segments_by_numpy
+from gpuprims.primitives.segments.checked import CheckingVariant, taking_offsets
+from gpuprims.primitives.segments.fixed_tiles import FixedTilesVariant, launch_fixed_tiles
 from gpuprims.primitives.segments.offsets import along_one_axis, end_dtype
 from gpuprims.primitives.segments.operator import placed, segmented
-from gpuprims.primitives.segments.shares import SharesVariant, launch_shares, taking_offsets
+from gpuprims.primitives.segments.shares import launch_shares
 from gpuprims.primitives.segments.spec import FixedRunsSpec, RunsSpec
 from gpuprims.primitives.windowed import in_window
 
@@ -96,17 +98,18 @@ def plan_by_offsets(
         inputs = [form._replace(shape=shape[1:]) if form.shape else form for form in own]
         each = [form._replace(shape=(shape[0], 1), strides=(*form.strides, 0)) for form in (offsets, *targets)]
         layout = plan_layout((*inputs, *each), shape, (1,))
-        if isinstance(chosen, SharesVariant):
+        if isinstance(chosen, CheckingVariant):
             how = {"map": map_, "commutative": request.op.commutative, "of_nothing": request.of_nothing}
-            return launch_shares(chosen, device, folding, layout, "reduce", count, size, known, **how)
+            launch = launch_fixed_tiles if isinstance(chosen, FixedTilesVariant) else launch_shares
+            return launch(chosen, device, folding, layout, "reduce", count, size, known, **how)
         kind = FixedRunsSpec if chosen.folds == "fixed tiles" else RunsSpec
         spec = kind.of(folding, layout, map=map_, commutative=request.op.commutative, better=folding.better)
         read = sum([form.item for form in own if form.shape]) * size
         parts = chosen.groups(-(-(size + count) // chosen.tile), device.capabilities)
         groups = groups_near(parts, read, folding.map, folding.op)
-        launch = device.kernel(chosen, spec).prepare(groups, layout.pack(0), count, size, parts)
+        runs = device.kernel(chosen, spec).prepare(groups, layout.pack(0), count, size, parts)
         # Each part leaves values of its first and its last segment.
-        return with_counters(device, launch, 1, 2 * parts * 4 * value_words(folding.values), one_kernel=True)
+        return with_counters(device, runs, 1, 2 * parts * 4 * value_words(folding.values), one_kernel=True)
 
     # Empty arrays have no memory, so kernels get the offsets instead and read no elements.
     inputs = range(len(forms)) if size else [len(own)] * len(forms)

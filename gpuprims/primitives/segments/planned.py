@@ -14,8 +14,8 @@ from gpuprims.core.planned import Planned
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.map import map as map_arrays
+from gpuprims.primitives.segments.checked import check, takes_offsets
 from gpuprims.primitives.segments.offsets import Segments
-from gpuprims.primitives.segments.shares import check, takes_offsets
 
 # From segments and a request to the operands and the plan of a call by marks.
 ByMarks = Callable[[Segments, Any], tuple[Operands, LaunchPlan]]

@@ -9,6 +9,7 @@ from typing import ClassVar
 from gpuprims.primitives.fold_spec import FoldSpec
 
 _KERNELS = Path(__file__).parent / "kernels"
+_JOINTS = _KERNELS / "joints.h"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -47,6 +48,10 @@ class FixedRunsSpec(RunsSpec):
 
     contracted: ClassVar[bool] = False
 
+    def headers(self) -> tuple[Path, ...]:
+        """See :class:`KernelSpec`."""
+        return (*super().headers(), _JOINTS)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RunsScanSpec(RunsSpec):
@@ -84,6 +89,22 @@ class SharesSpec(SegmentSpec):
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""
         return (*super().headers(), _KERNELS / "shares.h")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FixedTilesSpec(SharesSpec):
+    """The macros of a fold by tiles in the order of fixed_scans.py, without contraction."""
+
+    tile_runs: int
+    contracted: ClassVar[bool] = False
+
+    def macros(self) -> dict[str, int | str]:
+        """Define how many runs a tile has; the ends of segments take no steps of the path."""
+        return super().macros() | {"TILE_RUNS": self.tile_runs, "END_STEPS": 0}
+
+    def headers(self) -> tuple[Path, ...]:
+        """See :class:`KernelSpec`."""
+        return (*super().headers(), _JOINTS)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

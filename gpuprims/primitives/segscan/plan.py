@@ -23,7 +23,8 @@ from gpuprims.operators.exact_windows import Window
 from gpuprims.operators.portable import is_portable, rounds
 from gpuprims.primitives.levels import at_level, settled_here
 from gpuprims.primitives.segments.by_numpy import segment_sums_by_numpy
-from gpuprims.primitives.segments.shares import SharesVariant, launch_tails, taking_offsets
+from gpuprims.primitives.segments.checked import taking_offsets
+from gpuprims.primitives.segments.shares import SharesVariant, launch_tails
 from gpuprims.primitives.segments.spec import RunsScanSpec
 from gpuprims.primitives.windowed import in_window
 

@@ -1,4 +1,4 @@
-"""segments/shares and segscan/tails, whose groups share elements and segments evenly."""
+"""segments/shares and segscan/tails, whose groups share elements and segments evenly, and segments/fixed_tiles."""
 
 from __future__ import annotations
 
@@ -14,18 +14,12 @@ import gpuprims
 from gpuprims.errors import ArgumentError, EmptyReductionError, GpuprimsWarning
 
 
-@pytest.fixture
-def gpu(device: gpuprims.Device, any_device: None) -> gpuprims.Device:
-    """A device that both kernels run on: here they also take CPUs."""
-    if device.backend == "reference":
-        pytest.skip("compiles no kernels")
-    if device.capabilities.kind == "cpu" and not device.capabilities.warp:
-        pytest.skip("needs sub-groups on CPUs: on PoCL these kernels scan wrongly, and no call runs them")
-    return device
-
-
 def fold(device: gpuprims.Device, *arrays: Any, **keywords: Any) -> Any:
     return gpuprims.reduce(*arrays, device=device, variant="shares", **keywords)
+
+
+def fold_tiles(device: gpuprims.Device, *arrays: Any, **keywords: Any) -> Any:
+    return gpuprims.reduce(*arrays, device=device, variant="fixed_tiles", **keywords)
 
 
 def scan(device: gpuprims.Device, *arrays: Any, **keywords: Any) -> Any:
@@ -59,7 +53,8 @@ def test_sums_of_segments_of_every_length(gpu: gpuprims.Device, rng: np.random.G
     running = totals[1:] - np.repeat(totals[offsets[:-1]], np.diff(offsets))
     there, given = on_device(gpu, x), on_device(gpu, offsets)
     for _ in range(2):  # the first call checks the offsets before, the second meanwhile
-        assert_equal(on_host(gpu, fold(gpu, there, segments=given)), np.diff(totals[offsets]))
+        for function in (fold, fold_tiles):
+            assert_equal(on_host(gpu, function(gpu, there, segments=given)), np.diff(totals[offsets]))
         assert_equal(on_host(gpu, scan(gpu, there, segments=given)), running)
     assert_equal(scan(gpu, x, segments=offsets, inclusive=False), running - x)
 
@@ -103,20 +98,21 @@ def test_wrong_offsets_raise_and_change_nothing(gpu: gpuprims.Device, name: str)
     offsets, rule = WRONG[name]
     x, given = on_device(gpu, np.ones(90_000, np.float32)), np.array(offsets)
     for one in (given, on_device(gpu, given)):
-        for function, size in ((fold, given.size - 1), (scan, 90_000)):
+        for function, size in ((fold, given.size - 1), (fold_tiles, given.size - 1), (scan, 90_000)):
             out = on_device(gpu, np.full(size, 7, np.float32))
             for how in ({}, {"out": out}):
                 with pytest.raises(ArgumentError, match=f"segments= {rule}"):
                     function(gpu, x, segments=one, **how)
             assert_equal(on_host(gpu, out), np.full(size, 7, np.float32))
-    again = on_host(gpu, fold(gpu, x, segments=[0, 4, 90_000]))  # finds its counters zero
-    assert_equal(again, np.float32([4, 89_996]))
+    for function in (fold, fold_tiles):  # finds its counters zero
+        assert_equal(on_host(gpu, function(gpu, x, segments=[0, 4, 90_000])), np.float32([4, 89_996]))
 
 
 def test_an_empty_segment_raises_and_changes_nothing(gpu: gpuprims.Device) -> None:
     x, out = on_device(gpu, np.ones(9000, np.float32)), on_device(gpu, np.full(3, 7, np.float32))
-    with pytest.raises(EmptyReductionError, match=r"reduce with max: .*; got an empty segment"):
-        fold(gpu, x, op="max", segments=[0, 5, 5, 9000], out=out)
+    for function in (fold, fold_tiles):
+        with pytest.raises(EmptyReductionError, match=r"reduce with max: .*; got an empty segment"):
+            function(gpu, x, op="max", segments=[0, 5, 5, 9000], out=out)
     assert_equal(on_host(gpu, out), np.full(3, 7, np.float32))
 
 
@@ -127,7 +123,8 @@ def test_few_groups_that_take_many_tiles(
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     x = random_values(rng, np.int32, offsets[-1])
     with two_groups(gpu, monkeypatch):
-        assert_equal(fold(gpu, x, segments=offsets), reduced(np.sum, x, offsets))
+        for function in (fold, fold_tiles):
+            assert_equal(function(gpu, x, segments=offsets), reduced(np.sum, x, offsets))
         assert_equal(scan(gpu, x, segments=offsets), scanned(x, offsets))
 
 
@@ -158,7 +155,7 @@ def test_parts_of_arrays(gpu: gpuprims.Device, rng: np.random.Generator) -> None
     assert not out[::2].any()
 
 
-@pytest.mark.parametrize("call", [fold, scan])
+@pytest.mark.parametrize("call", [fold, fold_tiles, scan])
 def test_an_array_of_offsets_that_becomes_wrong_is_told_later(gpu: gpuprims.Device, call: Callable[..., Any]) -> None:
     x = on_device(gpu, np.ones(5000, np.float32))
     right, wrong = np.array([0, 10, 3000, 5000]), np.array([0, 3000, 10, 5000])
@@ -188,7 +185,7 @@ def test_a_fault_that_nobody_asks_for_is_told_at_the_end(gpu: gpuprims.Device) -
 
 
 @pytest.mark.parametrize("count", [3, 3000])
-@pytest.mark.parametrize("call", [fold, scan])
+@pytest.mark.parametrize("call", [fold, fold_tiles, scan])
 def test_copies_of_offsets_are_right_for_good(
     gpu: gpuprims.Device,
     rng: np.random.Generator,
@@ -199,7 +196,8 @@ def test_copies_of_offsets_are_right_for_good(
     x = random_values(rng, np.int32, 70_000)
     there, offsets = on_device(gpu, x), np.sort(rng.integers(0, x.size, count + 1))
     offsets[[0, -1]] = 0, x.size
-    expected = (reduced(np.sum, x.astype(np.int64), offsets)) if call is fold else scanned(x.astype(np.int64), offsets)
+    wide = x.astype(np.int64)
+    expected = scanned(wide, offsets) if call is scan else reduced(np.sum, wide, offsets)
     asked: list[Any] = []
     for _ in range(4):
         assert_equal(on_host(gpu, call(gpu, there, segments=offsets.copy())), expected)

@@ -5,7 +5,8 @@
  *         the end of the last
  * out     OUTPUTS: one value for each segment
  * launch  any number of groups of one work-item; each takes parts until none are left
- * host    ROW(o, j), MAP_ROW(row, j), OP(a, b), IDENTITY, STORE(o, j, value) for j elements, BEGIN(o); functions of path.h
+ * host    ROW(o, j), MAP_ROW(row, j), OP(a, b), IDENTITY, STORE(o, j, value) for j elements, BEGIN(o); functions of path.h and
+ *         joints.h
  * order   of fixed_scans.py: that of a scan of all elements which begins anew at each segment
  *
  * Such a scan joins no element with those of another segment, so the elements of a segment are enough; but where its runs and
@@ -18,22 +19,6 @@
 #define HALVES 8 /* FIXED_RUNS is 2^HALVES */
 /* Loops that fold one value after the other: Intel's compiler would fold every other one by itself. */
 #define IN_ORDER _Pragma("clang loop vectorize(disable) interleave(disable)")
-
-typedef struct {
-    value_t folded;
-    int whole; /* reaches back to the begin of the segment */
-} joint_t;
-
-/* Fold what lies before other elements in, unless these reach back to the begin of the segment. */
-DEVICE joint_t gp_follow(const joint_t before, const joint_t own)
-{
-    joint_t both = own;
-    if (!own.whole) {
-        both.folded = OP(before.folded, own.folded);
-        both.whole = before.whole;
-    }
-    return both;
-}
 
 /* Keep what comes after `index` others, with the halves that it completes: one for each bit of `index` + 1. */
 DEVICE void gp_keep_half(joint_t *kept, const int index, joint_t own)

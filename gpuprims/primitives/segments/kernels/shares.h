@@ -83,7 +83,7 @@ DEVICE void gp_search_ends(INPUTS, const layout_t layout, const i64 segments, co
 #pragma unroll
         for (int k = 0; k < 2; k++) {
             const i64 stride = (high[k] - low[k] + LANES - 1) / LANES, o = low[k] + (lane + 1) * stride - 1;
-            const int below = gp_lanes_before_zero(o < high[k] && BEGIN(o + 1) + o < steps[k], lane);
+            const int below = gp_lanes_before_zero(o < high[k] && BEGIN(o + 1) + END_STEPS * o < steps[k], lane);
             low[k] += below * stride;
             high[k] = max(min(low[k] + stride - 1, high[k]), low[k]);
         }
