@@ -98,7 +98,8 @@ def launch_fixed_tiles(
         work = [prepared(step, _TILES, chosen.groups(tiles, able))]
         if above > 1:
             work += [prepared(step, _FOLD, above), prepared(step, _SCAN, 1)]
-        return [*work, prepared(step, _JOIN, above)] if tiles > 1 else work
+        sharers = min(-(-tiles // chosen.block), chosen.items)  # of the heads of a tile of tiles
+        return [*work, prepared(step, _JOIN, above * sharers)] if tiles > 1 else work
 
     check = prepared(CHECK, _TILES, check_groups(segments, chosen.block, able))
     checks = CheckedCall(device, label, len(layout.forms) - len(folding.outputs) - 1, known)

@@ -104,7 +104,7 @@ class FixedTilesSpec(SharesSpec):
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""
-        return (*super().headers(), _JOINTS)
+        return (*super().headers(), _JOINTS, _KERNELS / "tiles.h")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
