@@ -55,7 +55,8 @@ class KernelSpec:
         each output, all lanes. Kernels without it store in their own way.
     place : TypedExpr, optional
         The index ``j`` at which ``STORE`` writes each output; a negative one drops the result. By default a result
-        stays at its element's index. With it, both functions also take one element of each input.
+        stays at its element's index. With it, both functions also take one element of each input. Without it,
+        ``finish`` may take them too, those at the result's own place; see :attr:`rereads`.
     vector : int, default 1
         Neighbours along ``j`` that ``MAP_VECTOR`` loads at once. Their memory must be aligned.
     constants : tuple of dtype
@@ -151,6 +152,11 @@ class KernelSpec:
     def pointers(self) -> int:
         """Number of pointer arguments: one for each operand, and the scratch memory's."""
         return len(self.inputs) + len(self.outputs) + self.scratch_pointers
+
+    @property
+    def rereads(self) -> bool:
+        """True if ``STORE`` reads the elements at a result's own place again, because ``finish`` takes them."""
+        return self.place is None and self.finish is not None and self.finish.arity > len(self.values) + 1
 
     @property
     def functions(self) -> tuple[TypedExpr | None, ...]:

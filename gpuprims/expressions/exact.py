@@ -16,6 +16,7 @@ from gpuprims.expressions.typing import Node, TypedExpr
 _OF_FLOATS = frozenset(
     (
         *("add", "subtract", "multiply", "square", "divide", "sqrt", "negative", "positive", "absolute", "fabs"),
+        "sign",
         *(PORTABLE + name for name in CHOICES),
     )
 )

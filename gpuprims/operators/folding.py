@@ -23,7 +23,9 @@ class Folding:
     outputs: Dtypes  # of the results
     map: TypedExpr  # from one element of each array, and its index, to the components
     op: TypedExpr  # from the components of two values to the components of one
-    finish: TypedExpr  # from the components and the number of elements to the results
+    # From the components and the number of elements to the results; of scans that store results by elements, from the
+    # elements at a result's own place too.
+    finish: TypedExpr
     identity: tuple[Any, ...]  # one scalar for each component
     # From the first components of two values to True if the first value is better, for folds that return one of their
     # values.
@@ -40,6 +42,11 @@ class Folding:
     def counts(self) -> bool:
         """True if results depend on the number of elements."""
         return self.finish.takes(len(self.values))
+
+    @property
+    def rereads(self) -> bool:
+        """True if results depend on the elements at their own places."""
+        return self.finish.arity > len(self.values) + 1
 
     @property
     def computed_in(self) -> Dtypes:

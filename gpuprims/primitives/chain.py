@@ -89,16 +89,20 @@ class Chain:
         request: Any,
         *arrays: Operand,
         into: Sequence[tuple[int, Form] | None] = (),
+        onto: Sequence[Operand] = (),
         variant: str | Variant | None = None,
     ) -> tuple[Operand, ...]:
         """Add a call of a primitive, and return its results.
 
-        ``into`` has for each result None or the number of the chain's result that it is, with its form.
+        ``into`` has for each result None or the number of the chain's result that it is, with its form; ``onto`` has
+        arrays to write all results to.
         """
         read = tuple(array.form for array in arrays)
         places: list[Operand] = []
         shared = request, read
         where = 16, self._device, variant, self._generation
+        if onto:
+            return self._linked(plan_call(*shared, tuple(place.form for place in onto), *where), arrays, onto)
         plan = plan_call(*shared, None, *where)
         for k, form in enumerate(plan.results):
             result = into[k] if into else None
@@ -110,9 +114,18 @@ class Chain:
             self._count += 1
         if any(into):
             plan = plan_call(*shared, tuple(place.form for place in places), *where)
+        return self._linked(plan, arrays, places)
+
+    def _linked(self, plan: LaunchPlan, arrays: Sequence[Operand], places: Sequence[Operand]) -> tuple[Operand, ...]:
         inputs = tuple(arrays[k].memory for k in plan.inputs)
         self._links.append(_Link(plan, inputs, tuple(places[k].memory for k in plan.outputs)))
         return tuple(places)
+
+    def result(self, number: int, form: Form) -> Operand:
+        """Return a result of the chain, which several calls write to."""
+        self._results[number] = self._count
+        self._count += 1
+        return Operand(self._count - 1, form)
 
     def flat(self, array: Operand) -> Operand:
         """Return an array along one axis, in C order."""

@@ -162,6 +162,7 @@ def plan_scan(
         rounds=rounds(folding),
         portable=is_portable(folding) and (place is None or is_portable_function(place)),
         grouped=grouped,
+        rereads=place is None and folding.rereads,
     )
     last = int(inclusive) if counted is None else counted
     how = inclusive, place, packed, item_words

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from gpuprims.core.codegen.functions import vector_addresses
+from gpuprims.core.codegen.functions import operand_names, operands_of, reread, vector_addresses
 from gpuprims.core.codegen.operands import load, names_of, stored, times
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
@@ -50,12 +50,16 @@ class QueueSpec(ScanSpec):
         """See :class:`KernelSpec`."""
         return (*super().functions, self.in_run)
 
+    # Where a result's elements lie in the queue, before the other arguments of RESULT_VECTOR.
+    beside: ClassVar[str] = "elements, from, "
+
     def macros(self) -> dict[str, int | str]:
         """Define the queue's numbers, steps for each operand in it, and loads and stores of vectors there."""
         queued, begins, results = self._queued, self._elements_begin(), self._results_begin()
-        brought = [_step("x", k, self.inputs[k], at, of_queue=True) for k, at in zip(queued, begins, strict=False)]
+        brought = [_step("x", k, self.inputs[k], at) for k, at in zip(queued, begins, strict=False)]
         taken = [_step("y", k, one, begin) for (k, one), begin in zip(enumerate(self.outputs), results, strict=False)]
-        names, outputs, vector = names_of("x", self.inputs), names_of("y", self.outputs), "queue, at, o, base, values"
+        names, vector = names_of("x", self.inputs), "queue, at, o, base, values"
+        given = f"{operand_names(self)}, layout, {self.beside if self.rereads else ''}{vector}"
         return super().macros() | {
             "RUNS": self.runs,
             "DEPTH": self.depth,
@@ -70,7 +74,7 @@ class QueueSpec(ScanSpec):
             "EACH_QUEUED(STEP, o, j)": " ".join(brought),
             "EACH_RESULT(STEP, o, j)": " ".join(taken),
             f"QUEUED_VECTOR({vector})": f"gp_queued_vector({names}, layout, {vector})",
-            f"RESULT_VECTOR({vector})": f"gp_result_vector({outputs}, layout, {vector})",
+            f"RESULT_VECTOR({self.beside}{vector})": f"gp_result_vector({given})",
         }
 
     def text(self) -> list[str]:
@@ -93,7 +97,7 @@ class QueueSpec(ScanSpec):
 
     def _results_begin(self) -> list[str]:
         """Return the bytes of a warp's place before each result, and the place's."""
-        return self._begins(f"WARP * {self._gathered}", [step_of(access) for access in self.outputs])
+        return self._begins(f"WARP * {self._gathered}", [abs(step_of(access)) for access in self.outputs])
 
     @property
     def _gathered(self) -> str:
@@ -106,53 +110,54 @@ class QueueSpec(ScanSpec):
 
     def _queued_vector(self) -> list[str]:
         """Write gp_queued_vector, which loads VECTOR elements of a tile in the queue, and returns their values."""
-        queued = self._queued
-        widths, addresses = vector_addresses(self)
-        loads = [line for k, access in enumerate(self.inputs) if k not in queued for line in load(k, access, 1)]
-        for k, begin in zip(queued, self._elements_begin(), strict=False):
-            access = self.inputs[k]
-            width, step = widths[k], step_of(access)
-            loads.append(f"    {stored(access.dtype)} e{k}[{width * access.lanes}];")
-            place, lowest = f"at * {step}", "base"
-            if step < 0:  # the last element of the tile lies first
-                place, lowest = f"(RUNS * ITEMS - 1 - at) * {-step}", "base + (RUNS * ITEMS - 1)"
-            there = f"queue + {begin} + {self._phase('x', k, access, lowest)}{place}"
-            loads.append(_move("READ", access, width, there, f"e{k}"))
+        addresses = vector_addresses(self)[1]
         layout = "layout, " if self.constants else ""
         return [
             "DEVICE void gp_queued_vector(INPUTS, const layout_t layout, LOCAL const u8 *queue, const int at, "
             "const i64 o, const i64 base, value_t *values)",
             "{",
             "    const i64 j = base + at;",
-            *loads,
+            *self._loads("queue", "at", "base"),
             "#pragma unroll",
             "    for (int item = 0; item < VECTOR; item++)",
             f"        values[item] = gp_apply({layout}{', '.join(addresses)}, j + item);",
             "}",
         ]
 
+    def _loads(self, queue: str, at: str, base: str) -> list[str]:
+        """Write the loads of VECTOR elements of a tile, which begins with element ``base``, from place ``at`` on."""
+        queued, widths = self._queued, vector_addresses(self)[0]
+        loads = [line for k, access in enumerate(self.inputs) if k not in queued for line in load(k, access, 1)]
+        for k, begin in zip(queued, self._elements_begin(), strict=False):
+            access = self.inputs[k]
+            width, step = widths[k], step_of(access)
+            loads.append(f"    {stored(access.dtype)} e{k}[{width * access.lanes}];")
+            place, lowest = _place(at, step, "RUNS * ITEMS", base)
+            there = f"{queue} + {begin} + {self._phase('x', k, access, lowest)}{place}"
+            loads.append(_move("READ", access, width, there, f"e{k}"))
+        return loads
+
     def _result_vector(self) -> list[str]:
         """Write gp_result_vector, which writes VECTOR results to a warp's part of a tile of results."""
-        outputs = self.outputs
+        outputs, inputs = self.outputs, reread(self)
         results = [f"r{k} + item{times(access.lanes)}" for k, access in enumerate(outputs)]
-        moves = [
-            _move(
-                "WRITE",
-                access,
-                self.vector,
-                f"queue + {begin} + {self._phase('y', k, access, 'base')}at * {step_of(access)}",
-                f"r{k}",
-            )
-            for (k, access), begin in zip(enumerate(outputs), self._results_begin(), strict=False)
-        ]
+        given = [*(vector_addresses(self)[1] if inputs else ()), *results]
+        beside = "LOCAL const u8 *elements, const int from, " if inputs else ""
+        loads = ["    const i64 j = base + at, tile = j - from;", *self._loads("elements", "from", "tile")]
+        moves = []
+        for (k, access), begin in zip(enumerate(outputs), self._results_begin(), strict=False):
+            place, lowest = _place("at", step_of(access), f"WARP * {self._gathered}", "base")
+            there = f"queue + {begin} + {self._phase('y', k, access, lowest)}{place}"
+            moves.append(_move("WRITE", access, self.vector, there, f"r{k}"))
         return [
-            "DEVICE void gp_result_vector(OUTPUTS, const layout_t layout, LOCAL u8 *queue, const int at, const i64 o, "
-            "const i64 base, const value_t *values)",
+            f"DEVICE void gp_result_vector({operands_of(self)}, const layout_t layout, {beside}LOCAL u8 *queue, "
+            "const int at, const i64 o, const i64 base, const value_t *values)",
             "{",
+            *(loads if inputs else ()),
             *(f"    {stored(access.dtype)} r{k}[{self.vector * access.lanes}];" for k, access in enumerate(outputs)),
             "#pragma unroll",
             "    for (int item = 0; item < VECTOR; item++)",
-            f"        gp_finish(layout, base + at + item, values[item], {', '.join(results)});",
+            f"        gp_finish(layout, base + at + item, values[item], {', '.join(given)});",
             *moves,
             "}",
         ]
@@ -169,6 +174,7 @@ class FixedQueueSpec(QueueSpec):
     """The macros of such a scan in the order of fixed_scans.py, without contraction."""
 
     contracted: ClassVar[bool] = False
+    beside: ClassVar[str] = ""
 
     def macros(self) -> dict[str, int | str]:
         """Define the order."""
@@ -222,8 +228,17 @@ def _move(word: str, access: Access, width: int, place: str, own: str) -> str:
     return f"    {word}_LOCAL({kind}, {count}, {there}, {mine});"
 
 
-def _step(letter: str, k: int, access: Access, begin: str, *, of_queue: bool = False) -> str:
+def _place(at: str, step: int, elements: str, base: str) -> tuple[str, str]:
+    """Return C text of the bytes before element ``at`` of a part, and the index of the element that lies lowest.
+
+    The part begins with element ``base``. If the step is negative, its last element lies first.
+    """
+    if step >= 0:
+        return f"{at} * {step}", base
+    return f"({elements} - 1 - {at}) * {-step}", f"{base} + ({elements} - 1)"
+
+
+def _step(letter: str, k: int, access: Access, begin: str) -> str:
     """Return a step for an operand: its address, where its part begins, bytes of an element and to the next one."""
     address = f"{letter}{k} + gp_at_{letter}{k}(layout, o, j){times(access.lanes)}"
-    steps = f", {step_of(access)}" if of_queue else ""
-    return f"STEP({address}, {begin}, {access.dtype.itemsize * access.lanes}{steps})"
+    return f"STEP({address}, {begin}, {access.dtype.itemsize * access.lanes}, {step_of(access)})"

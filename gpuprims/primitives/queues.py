@@ -42,7 +42,7 @@ class Queue(NamedTuple):
     depth: int  # tiles of elements in local memory
     places: int  # tiles of results
     lookups: int  # tile statuses that a lane reads
-    late: bool = False  # a work-item loads the values of its run one vector after the other
+    late: bool = False  # a work-item loads the values of its run one vector after the other, and keeps the tile so long
 
     @property
     def tile(self) -> int:
@@ -71,7 +71,7 @@ def queue_of(at: Geometry, able: Capabilities, call: ScanTraits) -> Queue:
     wide = call.result_bytes >= _WIDENED * call.queued_bytes > 0
     nbytes = 8 * at.items * (_MORE if wide else 1)  # of a work-item's elements and results
     most, held = int(nbytes) // (call.vector * call.passing), words // (call.vector * call.words)
-    late = call.words > _HELD_WORDS and held < most
+    late = call.rereads or (call.words > _HELD_WORDS and held < most)
     most = min(most, words // call.vector if late else held)
     items = call.vector * max(most - 1 + most % 2, 1)
     if (pieces := -(-call.row // (runs * items))) > 1:  # tiles of a row, alike

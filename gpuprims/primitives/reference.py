@@ -72,7 +72,8 @@ class Places:
         if self.spec.place is not None:
             self._put(finish, self.spec.place, [*values, counted], np.asarray(count))
             return
-        results = iter(finish(*values, counted))
+        elements = self._loaded(*np.shape(values[0])) if self.spec.rereads else ()
+        results = iter(finish(*values, counted, *elements))
         for k, access in enumerate(self.spec.outputs, len(self.spec.inputs)):
             place = self.see(k, **axes)
             for lane in range(access.lanes):

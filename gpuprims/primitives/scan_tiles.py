@@ -44,7 +44,7 @@ class ScanTraits(CallTraits):
         Outputs that lie side by side in memory.
     streams : bool
         True if bulk copies can move all operands: along the scanned axis inputs lie few bytes apart, results side by
-        side and at the places of their elements.
+        side in either order, at the places of their elements.
     sectors : bool
         True if neighbours along the scanned axis lie whole sectors of memory apart in all operands.
     brought, taken : int
@@ -55,6 +55,8 @@ class ScanTraits(CallTraits):
         True if some operand or row may begin between multiples of 16 bytes, or inputs do not lie side by side.
     rows : int
         Rows of each output, of as many elements each, which a queue takes one after the other.
+    rereads : bool
+        True if results need the elements at their own places.
     """
 
     element_bytes: int = 0
@@ -69,6 +71,7 @@ class ScanTraits(CallTraits):
     queued_bytes: int = 0
     phased: bool = False
     rows: int = 1
+    rereads: bool = False
 
     @classmethod
     def of(cls, call: CallTraits) -> ScanTraits:
@@ -95,7 +98,8 @@ class ScanTraits(CallTraits):
 def streams(layout: Layout, inputs: int) -> bool:
     """Return True if bulk copies can move all operands of a layout; inputs may be the same along the scanned axis.
 
-    Operands of one element have no neighbours. Numbers lie at multiples of their size, and so do pairs of them.
+    Results lie side by side, in either order. Operands of one element have no neighbours. Numbers lie at multiples of
+    their size, and so do pairs of them.
     """
     if len(layout.reduced) != 1:
         return False
@@ -103,7 +107,7 @@ def streams(layout: Layout, inputs: int) -> bool:
         if stride == 0 and k < inputs:
             continue
         alone = form.lanes == 1
-        near = alone and k < inputs and stride in STEPS and abs(stride) * form.item <= APART
+        near = alone and stride in (STEPS if k < inputs else (-1,)) and abs(stride) * form.item <= APART
         if not (stride == 1 or near) or not _begins_at(layout, k, min(form.item, BULK_BYTES) if alone else BULK_BYTES):
             return False
     return True

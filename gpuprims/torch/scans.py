@@ -2,7 +2,8 @@
 
 A scan ``y[i] = op(y[i - 1], x[i])`` has the adjoint ``l[i] = g[i] + J[i + 1].T l[i + 1]``, where ``J`` has the
 derivatives of the operator by its first value. It is a linear recurrence from the last element to the first, and so a
-scan again.
+scan again. A backward pass computes all of it in one (:mod:`gpuprims.primitives.scan.gradients`), unless autograd keeps
+a graph of it: then it consists of operators that have derivatives themselves.
 """
 
 from __future__ import annotations
@@ -17,10 +18,13 @@ from torch import Tensor
 import gpuprims
 from gpuprims.expressions import trace
 from gpuprims.expressions.derivatives import gradients, jacobian
+from gpuprims.expressions.narrow import register
 from gpuprims.operators import Op
+from gpuprims.primitives.scan.adjoint import Step
+from gpuprims.primitives.scan.gradients import scan_gradients
 from gpuprims.torch.calls import as_tensors, dtypes_of, folded_dtypes
 from gpuprims.torch.mapping import map_operator
-from gpuprims.torch.texts import function_text, operator_text, read_operator
+from gpuprims.torch.texts import function_text, operator_text, read_function, read_operator
 
 
 def shifted(x: Tensor, dim: int, value: float, *, first: bool) -> Tensor:
@@ -33,6 +37,39 @@ def shifted(x: Tensor, dim: int, value: float, *, first: bool) -> Tensor:
 def in_direction(tensors: Sequence[Tensor], dim: int, reverse: bool, op: Any) -> list[Tensor]:
     """Scan along a dimension, from the last element on if reversed."""
     return as_tensors(gpuprims.scan(*[one.detach() for one in tensors], op=op, axis=dim, reverse=reverse))
+
+
+@torch.library.custom_op(
+    "gpuprims::scan_gradient",
+    mutates_args=(),
+    schema="(str step, float[] start, Tensor[] states, Tensor[] tensors, Tensor[] above, int dim, bool reverse)"
+    " -> Tensor[]",
+)
+def gradient_operator(
+    step: str,
+    start: list[float],
+    states: list[Tensor],
+    tensors: list[Tensor],
+    above: list[Tensor],
+    dim: int,
+    reverse: bool,
+) -> list[Tensor]:
+    """Compute the gradients of a scan's elements, given those of its states."""
+    h, x, g = ([one.detach() for one in some] for some in (states, tensors, above))
+    return as_tensors(scan_gradients(Step(read_function(step), tuple(start)), h, x, g, dim, reverse=reverse))
+
+
+@gradient_operator.register_fake
+def _(
+    step: str,
+    start: list[float],
+    states: list[Tensor],
+    tensors: list[Tensor],
+    above: list[Tensor],
+    dim: int,
+    reverse: bool,
+) -> list[Tensor]:
+    return [one.new_empty(one.shape) for one in tensors]
 
 
 @torch.library.custom_op(
@@ -57,12 +94,31 @@ def _keep_scan(ctx: Any, inputs: tuple[Any, ...], output: list[Tensor]) -> None:
 def _scan_backward(ctx: Any, above: Sequence[Tensor | None]) -> tuple[Any, ...]:
     op, dim, reverse, n = ctx.op, ctx.dim, ctx.reverse, len(ctx.saved_tensors) // 2
     tensors, results = ctx.saved_tensors[:n], ctx.saved_tensors[n:]
-    given = [torch.zeros_like(one) if grad is None else grad for one, grad in zip(results, above, strict=True)]
+    given = [
+        one.new_zeros(()).expand(one.shape) if grad is None else grad for one, grad in zip(results, above, strict=True)
+    ]
     if op == "sum":
         return None, [scan_operator("sum", given, dim, not reverse)[0].to(tensors[0].dtype)], None, None
     operator = read_operator(op)
-    identity = operator.identity(dtypes_of(*results))
-    before = [shifted(one, dim, float(value), first=not reverse) for one, value in zip(results, identity, strict=True)]
+    identity = [float(value) for value in operator.identity(tuple(map(register, dtypes_of(*results))))]
+    if not torch.is_grad_enabled():
+        step = function_text(operator.fold, None)
+        return None, gradient_operator(step, identity, [*results], [*tensors], given, dim, reverse), None, None
+    return None, _differentiable(op, tensors, results, given, identity, dim, reverse), None, None
+
+
+def _differentiable(
+    op: str,
+    tensors: Sequence[Tensor],
+    results: Sequence[Tensor],
+    given: Sequence[Tensor],
+    identity: Sequence[float],
+    dim: int,
+    reverse: bool,
+) -> list[Tensor]:
+    """Return the gradients of the elements by operators that have derivatives themselves."""
+    n = len(tensors)
+    before = [shifted(one, dim, value, first=not reverse) for one, value in zip(results, identity, strict=True)]
     slopes = map_operator(_slopes(op, n), [*before, *tensors])
     slopes = [shifted(one.to(given[0].dtype), dim, 0, first=reverse) for one in slopes]
     if n == 1:
@@ -70,7 +126,7 @@ def _scan_backward(ctx: Any, above: Sequence[Tensor | None]) -> tuple[Any, ...]:
     else:
         adjoint = scan_operator(_matrices(n), [*slopes, *given], dim, not reverse)[-n:]
     grads = map_operator(_by_element(op, n), [*before, *tensors, *adjoint])
-    return None, [grad.to(one.dtype) for grad, one in zip(grads, tensors, strict=True)], None, None
+    return [grad.to(one.dtype) for grad, one in zip(grads, tensors, strict=True)]
 
 
 scan_operator.register_autograd(_scan_backward, setup_context=_keep_scan)
@@ -114,6 +170,7 @@ _RECURRENCE = Op(
     finish=lambda factor, term, count: term,
     dtypes=lambda elements, dtype: (elements, elements[1:]),
 )
+_RECURRENCE_STEP = function_text("h*a + b", 3)
 
 
 @torch.library.custom_op(
@@ -136,19 +193,11 @@ def _keep_recurrence(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 
 def _recurrence_backward(ctx: Any, above: Tensor) -> tuple[Any, ...]:
     (a, h), dim, reverse = ctx.saved_tensors, ctx.dim, ctx.reverse
+    if not torch.is_grad_enabled():
+        # The terms are in no derivative, so the factors have their place.
+        return *gradient_operator(_RECURRENCE_STEP, [0.0], [h], [a, a], [above], dim, reverse), None, None
     adjoint = linear_operator(shifted(a, dim, 0, first=reverse), above, dim, not reverse)
-    return _times_earlier(adjoint, h, dim, first=not reverse), adjoint, None, None
-
-
-def _times_earlier(x: Tensor, h: Tensor, dim: int, *, first: bool) -> Tensor:
-    """Return ``x * shifted(h, dim, 0, first)``. Products of views in place have no derivative."""
-    if not x.shape[dim] or torch.is_grad_enabled():
-        return x * shifted(h, dim, 0, first=first)
-    rest, product = x.shape[dim] - 1, torch.empty_like(x)
-    product.narrow(dim, 0 if first else rest, 1).zero_()
-    places, earlier = (1, 0) if first else (0, 1)
-    torch.mul(x.narrow(dim, places, rest), h.narrow(dim, earlier, rest), out=product.narrow(dim, places, rest))
-    return product
+    return adjoint * shifted(h, dim, 0, first=not reverse), adjoint, None, None
 
 
 linear_operator.register_autograd(_recurrence_backward, setup_context=_keep_recurrence)

@@ -105,18 +105,37 @@ def store_text(spec: KernelSpec) -> list[str]:
         return []
     if spec.place is not None:
         return _store_at_places(spec, spec.finish, spec.place)
-    outputs, names = spec.outputs, names_of("y", spec.outputs)
+    outputs, inputs = spec.outputs, reread(spec)
+    elements = f"{names_of('e', inputs)}, " if inputs else ""
     return [
-        _finish(spec, spec.finish, ()),
-        "DEVICE void gp_store(OUTPUTS, const layout_t layout, const i64 o, const i64 j, const value_t value)",
+        _finish(spec, spec.finish, inputs),
+        f"DEVICE void gp_store({operands_of(spec)}, const layout_t layout, const i64 o, const i64 j, "
+        "const value_t value)",
         "{",
+        *(line for k, access in enumerate(inputs) for line in load(k, access, 1)),
         *(f"    {stored(access.dtype)} r{k}[{access.lanes}];" for k, access in enumerate(outputs)),
-        f"    gp_finish(layout, j, value, {names_of('r', outputs)});",
+        f"    gp_finish(layout, j, value, {elements}{names_of('r', outputs)});",
         *(write(k, access, 1, "j") for k, access in enumerate(outputs)),
         "}",
-        f"#define STORE(o, j, value) gp_store({names}, layout, o, j, value)",
-        *(_store_vector(outputs, names, spec.vector) if spec.vector > 1 and spec.stores_vectors else _STORE_ALONE),
+        f"#define STORE(o, j, value) gp_store({operand_names(spec)}, layout, o, j, value)",
+        *(_store_vector(spec) if spec.vector > 1 and spec.stores_vectors else _STORE_ALONE),
     ]
+
+
+def reread(spec: KernelSpec) -> Sequence[Access]:
+    """Return the inputs whose elements ``STORE`` reads again."""
+    return spec.inputs if spec.rereads else ()
+
+
+def operands_of(spec: KernelSpec) -> str:
+    """Return the parameters of a function that stores results."""
+    return "INPUTS, OUTPUTS" if spec.rereads else "OUTPUTS"
+
+
+def operand_names(spec: KernelSpec) -> str:
+    """Return the arguments for these parameters."""
+    outputs = names_of("y", spec.outputs)
+    return f"{names_of('x', spec.inputs)}, {outputs}" if spec.rereads else outputs
 
 
 def _finish(spec: KernelSpec, finish: TypedExpr, inputs: Sequence[Access]) -> str:
@@ -245,16 +264,20 @@ def _put_vector(spec: KernelSpec, names: str, parameters: str) -> list[str]:
     ]
 
 
-def _store_vector(outputs: Sequence[Access], names: str, vector: int) -> list[str]:
+def _store_vector(spec: KernelSpec) -> list[str]:
+    outputs, inputs, vector, (widths, addresses) = spec.outputs, reread(spec), spec.vector, vector_addresses(spec)
     elements = [f"r{k} + item{times(access.lanes)}" for k, access in enumerate(outputs)]
+    given = [*(addresses if inputs else ()), *elements]
     return [
-        "DEVICE void gp_store_vector(OUTPUTS, const layout_t layout, const i64 o, const i64 j, const value_t *values)",
+        f"DEVICE void gp_store_vector({operands_of(spec)}, const layout_t layout, const i64 o, const i64 j, "
+        "const value_t *values)",
         "{",
+        *(line for k, access in enumerate(inputs) for line in load_along(k, access, widths[k])),
         *(f"    {stored(access.dtype)} r{k}[{vector * access.lanes}];" for k, access in enumerate(outputs)),
         "#pragma unroll",
         "    for (int item = 0; item < VECTOR; item++)",
-        f"        gp_finish(layout, j + item, values[item], {', '.join(elements)});",
+        f"        gp_finish(layout, j + item, values[item], {', '.join(given)});",
         *(write(k, access, vector, "j") for k, access in enumerate(outputs)),
         "}",
-        f"#define STORE_VECTOR(o, j, values) gp_store_vector({names}, layout, o, j, values)",
+        f"#define STORE_VECTOR(o, j, values) gp_store_vector({operand_names(spec)}, layout, o, j, values)",
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpuprims.core.codegen.functions import layout_of
+from gpuprims.core.codegen.functions import layout_of, operand_names, operands_of, reread
 from gpuprims.core.codegen.operands import load, names_of, stored, write
 from gpuprims.core.kernel_spec import KernelSpec, StrideClass
 
@@ -98,16 +98,18 @@ def _store(spec: KernelSpec, word: str, along: str, places: dict[str, str], inde
     head = f"#define STORE_{word.upper()}(row, to, value)"  # not `o`, which the row has too
     if spec.place is not None:
         return [f"{head} STORE({'(row).o, to' if along == 'j' else 'to, (row).o'}, value)"]
-    outputs = names_of("y", spec.outputs)
+    inputs = reread(spec)
+    elements = f"{names_of('e', inputs)}, " if inputs else ""
     return [
-        f"DEVICE void gp_store_{word}(OUTPUTS, const layout_t layout, const row_t row, const i64 {along}, "
+        f"DEVICE void gp_store_{word}({operands_of(spec)}, const layout_t layout, const row_t row, const i64 {along}, "
         "const value_t value)",
         "{",
+        *(line for k, access in enumerate(inputs) for line in load(k, access, 1, places[f"x{k}"])),
         *(f"    {stored(access.dtype)} r{k}[{access.lanes}];" for k, access in enumerate(spec.outputs)),
-        f"    gp_finish(layout, {index}, value, {names_of('r', spec.outputs)});",
+        f"    gp_finish(layout, {index}, value, {elements}{names_of('r', spec.outputs)});",
         *(write(k, access, 1, "", places[f"y{k}"]) for k, access in enumerate(spec.outputs)),
         "}",
-        f"{head} gp_store_{word}({outputs}, layout, row, to, value)",
+        f"{head} gp_store_{word}({operand_names(spec)}, layout, row, to, value)",
     ]
 
 

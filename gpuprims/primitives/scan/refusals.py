@@ -13,6 +13,9 @@ from gpuprims.primitives.scan_tiles import ScanTraits
 # Tiles of a multiprocessor from which on a queue is worth its start, and of values of several words or elements that
 # round_robin loads one by one. rows: queues-short
 _QUEUED, _QUEUED_ALONE = 8, 2
+# Words of values from which on a queue whose results need elements spills registers: 384 bytes of 6 words, 4 KB of 12
+# (NVRTC 12.9, sm_90).
+_SPILLED = 6
 # Bytes of the elements and results of a tile, at least, if the tiles of a queue end where rows end.
 _LEAST_MOVED = 16 << 10  # rows: queues-rows
 # Elements of an output in the order of fixed_scans.py: as many tiles as a tile has runs, twice.
@@ -48,6 +51,9 @@ def queue_pays(at: Geometry) -> Refusal:
         queue = queue_of(at, capabilities, traits)
         if not traits.commutative and traits.words == 2 and traits.vector > 1:  # rows: queues
             return "is for values of other than 2 words, or operators that commute, or elements loaded one by one"
+        if traits.rereads and traits.words >= _SPILLED:
+            most = _SPILLED - 1
+            return f"is for values of at most {most} words, if results need elements; this call's have {traits.words}"
         if traits.rows > 1 and min(traits.row, queue.tile) * traits.passing < _LEAST_MOVED:
             return f"is for rows that fill a tile; this call has {traits.rows} rows of {traits.row} elements"
         few = _QUEUED if traits.words == 1 and traits.vector > 1 else _QUEUED_ALONE
@@ -61,7 +67,10 @@ def ordered_queue_fits(at: Geometry) -> Refusal:
     """Refuse calls that a queue in the fixed order cannot run."""
 
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
-        rows = ScanTraits.of(call).rows
+        traits = ScanTraits.of(call)
+        rows = traits.rows
+        if traits.rereads:
+            return "is for results that need no elements; this call's need those at their own places"
         if call.value_bytes > MOST_BYTES:
             return f"is for values of at most {MOST_BYTES} bytes; this call's have {call.value_bytes}"
         if call.size > MOST_IN_ORDER:

@@ -53,6 +53,8 @@ def test_tiles_fit_in_local_memory(dtype: str) -> None:
         ((resident(LONG)[::-1],), {}, None),
         ((resident(9000, 9001),), {"axis": 1}, None),
         ((resident(9000, 9001)[:, ::-1],), {}, None),  # row by row
+        ((resident(LONG),), {"reverse": True}, None),
+        ((resident(9000, 9001),), {"axis": 1, "reverse": True}, None),
         (
             (resident(90, 9000, 101)[..., ::-1],),
             {},
@@ -158,6 +160,10 @@ def test_elements_may_begin_anywhere_and_lie_apart(
             got = able.to_host(gpuprims.scan(there, axis=axis, inclusive=inclusive, variant=ANY_SIZE))
             wanted = x.cumsum(axis=axis, dtype=got.dtype)
             np.testing.assert_array_equal(got, wanted if inclusive else wanted - x.reshape(got.shape).astype(got.dtype))
+        got = able.to_host(gpuprims.scan(there, axis=axis, reverse=True, variant=ANY_SIZE))
+        turned = x.ravel() if axis is None else x
+        wanted = np.flip(np.flip(turned, -1).cumsum(axis=-1, dtype=got.dtype), -1)
+        np.testing.assert_array_equal(got, wanted)
 
 
 def test_pairs_of_rows_keep_their_order(able: gpuprims.Device) -> None:

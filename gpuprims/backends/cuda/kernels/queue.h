@@ -124,19 +124,27 @@ DEVICE void bring_tile(INPUTS, const layout_t layout, LOCAL u8 *elements, const 
     }
 }
 
-/* Start the copies of `count` results of at most `most` from a place; lane 0 ends them. */
+/* Start the copies of `count` results of at most `most` from a place; lane 0 ends them. Results of a negative step lie
+ * there in reverse, the first of them last. */
 DEVICE void take_results(OUTPUTS, const layout_t layout, LOCAL const u8 *results, const i64 o, const i64 first,
                          const int count, const int most, const int lane)
 {
+#define LOWEST(first, size, step, elements) ((GLOBAL u8 *)(first) + ((step) < 0 ? ((elements) - 1) * (step) : 0))
+#define PLACE_OF(first, begin, size, step)                                                                             \
+    ((begin) + phase_of(LOWEST(first, size, step, most)) + ((step) < 0 ? (most - count) * (size) : 0))
 #define BEFORE_VECTORS(to, size) min((0 - phase_of(to)) & 15, (u32)(count * (size)))
-#define TAKE(to, begin, size)                                                                                          \
-    take((GLOBAL u8 *)(to) + BEFORE_VECTORS(to, size), results + (begin) + phase_of(to) + BEFORE_VECTORS(to, size),    \
-         WHOLE(count * (size) - BEFORE_VECTORS(to, size)));
-#define TAKE_REST(to, begin, size)                                                                                     \
-    for (u32 whole = WHOLE(count * (size) - BEFORE_VECTORS(to, size)), at = lane; at < count * (size) - whole;         \
-         at += LANES) {                                                                                                \
+#define TAKE(first, begin, size, step)                                                                                 \
+    {                                                                                                                  \
+        GLOBAL u8 *to = LOWEST(first, size, step, count);                                                              \
+        take(to + BEFORE_VECTORS(to, size), results + PLACE_OF(first, begin, size, step) + BEFORE_VECTORS(to, size),   \
+             WHOLE(count * (size) - BEFORE_VECTORS(to, size)));                                                        \
+    }
+#define TAKE_REST(first, begin, size, step)                                                                            \
+    for (u32 whole = WHOLE(count * (size) - BEFORE_VECTORS(LOWEST(first, size, step, count), size)), at = lane;        \
+         at < count * (size) - whole; at += LANES) {                                                                   \
+        GLOBAL u8 *to = LOWEST(first, size, step, count);                                                              \
         const u32 here = at < BEFORE_VECTORS(to, size) ? at : at + whole;                                              \
-        ((GLOBAL u8 *)(to))[here] = results[(begin) + phase_of(to) + here];                                            \
+        to[here] = results[PLACE_OF(first, begin, size, step) + here];                                                 \
     }
     if (lane == 0) {
         EACH_RESULT(TAKE, o, first)

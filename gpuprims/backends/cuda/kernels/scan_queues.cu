@@ -15,7 +15,7 @@
  *
  * Groups take tiles in turn, as in scan/round_robin: a tile's prefix is that of the group's own last tile and the
  * aggregates of the tiles since. A tile is a run of ITEMS neighbours for each of RUNS lanes, so that a lane scans its run
- * alone. If its values took too many registers, it loads them LATE, when it scans them. ITEMS is an odd number of vectors, so that lanes read different banks of local memory. No warp waits for all
+ * alone. If its values took too many registers, or results need elements, it loads them LATE, when it scans them. ITEMS is an odd number of vectors, so that lanes read different banks of local memory. No warp waits for all
  * others: each duty waits for the one before, tile by tile.
  *
  *     warps       wait for              do                                          then
@@ -202,7 +202,7 @@ void scan_queues(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, c
                     whole = OP_IN_RUN(whole, own[k]);
                     own[k] = INCLUSIVE ? whole : earlier;
                 }
-                RESULT_VECTOR(results, lane * ITEMS + item, o, first, own);
+                RESULT_VECTOR(elements, tid * ITEMS + item, results, lane * ITEMS + item, o, first, own);
             }
             if (LATE) arrive(taken + slot);
             show_to_copies();
