@@ -9,6 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gpuprims.core.arrays import native_of
+from gpuprims.core.interop import reader_of
 from gpuprims.expressions.expr import Expr, computable
 from gpuprims.operators import Op, as_map, find_op, make_folding
 from gpuprims.primitives.map.plan import MapRequest
@@ -16,9 +18,15 @@ from gpuprims.primitives.map.plan import MapRequest
 Dtypes = tuple[np.dtype[Any], ...]
 
 
+@lru_cache(maxsize=64)
+def dtype_of(dtype: torch.dtype) -> np.dtype[Any]:
+    """Return NumPy's dtype for one of torch's."""
+    return computable(str(dtype).removeprefix("torch."), "gpuprims.torch", stored=True)
+
+
 def dtypes_of(*tensors: Tensor) -> Dtypes:
     """Return NumPy's dtypes of tensors."""
-    return tuple(computable(str(one.dtype).removeprefix("torch."), "gpuprims.torch", stored=True) for one in tensors)
+    return tuple(dtype_of(one.dtype) for one in tensors)
 
 
 def _torchs(dtypes: Dtypes) -> tuple[torch.dtype, ...]:
@@ -40,4 +48,12 @@ def folded_dtypes(op: str | Op, dtypes: Dtypes) -> tuple[torch.dtype, ...]:
 def as_tensors(result: Any) -> list[Tensor]:
     """Return the results of a call as tensors in C order, as torch is told to expect them."""
     results = result if isinstance(result, tuple) else (result,)
-    return [torch.as_tensor(one).contiguous() for one in results]
+    return [(one if isinstance(one, Tensor) else _read(one)).contiguous() for one in results]
+
+
+def arrays_of(*tensors: Tensor) -> list[Any]:
+    """Return NumPy's or CuPy's arrays over the memory of tensors, by which primitives find warm calls."""
+    return [native_of("gpuprims.torch", one) for one in tensors]
+
+
+_read = reader_of("gpuprims.torch", torch.empty(0))

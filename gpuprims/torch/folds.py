@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 import gpuprims
-from gpuprims.torch.calls import as_tensors, dtypes_of, folded_dtypes
+from gpuprims.torch.calls import arrays_of, as_tensors, dtypes_of, folded_dtypes
 from gpuprims.torch.scans import scan_operator, shifted
 
 
@@ -18,7 +18,7 @@ from gpuprims.torch.scans import scan_operator, shifted
 )
 def reduce_operator(x: Tensor, op: Any, dims: list[int], keepdim: bool) -> Tensor:
     """Fold along dimensions."""
-    return as_tensors(gpuprims.reduce(x.detach(), op=op, axis=tuple(dims), keepdims=keepdim))[0]
+    return as_tensors(gpuprims.reduce(*arrays_of(x), op=op, axis=tuple(dims), keepdims=keepdim))[0]
 
 
 @reduce_operator.register_fake
@@ -66,7 +66,8 @@ reduce_operator.register_autograd(_reduce_backward, setup_context=_keep_reduce)
 @torch.library.custom_op("gpuprims::segments", mutates_args=(), schema="(Tensor x, Tensor offsets, str op) -> Tensor")
 def segments_operator(x: Tensor, offsets: Tensor, op: Any) -> Tensor:
     """Fold each segment of a 1-d tensor."""
-    return as_tensors(gpuprims.reduce(x.detach(), op=op, segments=offsets))[0]
+    array, ends = arrays_of(x, offsets)
+    return as_tensors(gpuprims.reduce(array, op=op, segments=ends))[0]
 
 
 @segments_operator.register_fake

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, Literal
 
 import torch
@@ -107,8 +108,15 @@ def scan(*tensors: Tensor, op: str | Op = "sum", dim: int = -1, reverse: bool = 
 def _operator(op: Any) -> str:
     if not isinstance(op, Op):
         return _named(op)
+    if not torch.compiler.is_compiling():
+        return _text_of(op)
     # torch.compile (2.11) takes functions and numbers for constants, objects not.
     return _made_of(op.fn, op._identity, op.commutative, op.name, op.prepare, op.finish)
+
+
+@lru_cache(maxsize=256)
+def _text_of(op: Op) -> str:
+    return operator_text(op)
 
 
 @torch.compiler.assume_constant_result

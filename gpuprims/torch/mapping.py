@@ -11,14 +11,14 @@ from torch import Tensor
 
 import gpuprims
 from gpuprims.expressions.derivatives import vjp
-from gpuprims.torch.calls import as_tensors, dtypes_of, mapped_dtypes
+from gpuprims.torch.calls import arrays_of, as_tensors, dtypes_of, mapped_dtypes
 from gpuprims.torch.texts import function_text, read_function
 
 
 @torch.library.custom_op("gpuprims::map", mutates_args=(), schema="(str function, Tensor[] tensors) -> Tensor[]")
 def map_operator(function: str, tensors: list[Tensor]) -> list[Tensor]:
     """Apply a function to each element."""
-    return as_tensors(gpuprims.map(read_function(function), *(one.detach() for one in tensors)))
+    return as_tensors(gpuprims.map(read_function(function), *arrays_of(*tensors)))
 
 
 @map_operator.register_fake

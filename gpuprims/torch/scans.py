@@ -22,7 +22,7 @@ from gpuprims.expressions.narrow import register
 from gpuprims.operators import Op
 from gpuprims.primitives.scan.adjoint import Step
 from gpuprims.primitives.scan.gradients import scan_gradients
-from gpuprims.torch.calls import as_tensors, dtypes_of, folded_dtypes
+from gpuprims.torch.calls import arrays_of, as_tensors, dtype_of, dtypes_of, folded_dtypes
 from gpuprims.torch.mapping import map_operator
 from gpuprims.torch.texts import function_text, operator_text, read_function, read_operator
 
@@ -36,7 +36,7 @@ def shifted(x: Tensor, dim: int, value: float, *, first: bool) -> Tensor:
 
 def in_direction(tensors: Sequence[Tensor], dim: int, reverse: bool, op: Any) -> list[Tensor]:
     """Scan along a dimension, from the last element on if reversed."""
-    return as_tensors(gpuprims.scan(*[one.detach() for one in tensors], op=op, axis=dim, reverse=reverse))
+    return as_tensors(gpuprims.scan(*arrays_of(*tensors), op=op, axis=dim, reverse=reverse))
 
 
 @torch.library.custom_op(
@@ -55,7 +55,7 @@ def gradient_operator(
     reverse: bool,
 ) -> list[Tensor]:
     """Compute the gradients of a scan's elements, given those of its states."""
-    h, x, g = ([one.detach() for one in some] for some in (states, tensors, above))
+    h, x, g = (arrays_of(*some) for some in (states, tensors, above))
     return as_tensors(scan_gradients(Step(read_function(step), tuple(start)), h, x, g, dim, reverse=reverse))
 
 
@@ -99,12 +99,18 @@ def _scan_backward(ctx: Any, above: Sequence[Tensor | None]) -> tuple[Any, ...]:
     ]
     if op == "sum":
         return None, [scan_operator("sum", given, dim, not reverse)[0].to(tensors[0].dtype)], None, None
-    operator = read_operator(op)
-    identity = [float(value) for value in operator.identity(tuple(map(register, dtypes_of(*results))))]
+    step, identity = _step_of(op, tuple(one.dtype for one in results))
     if not torch.is_grad_enabled():
-        step = function_text(operator.fold, None)
-        return None, gradient_operator(step, identity, [*results], [*tensors], given, dim, reverse), None, None
+        return None, gradient_operator(step, [*identity], [*results], [*tensors], given, dim, reverse), None, None
     return None, _differentiable(op, tensors, results, given, identity, dim, reverse), None, None
+
+
+@lru_cache(maxsize=256)
+def _step_of(op: str, dtypes: tuple[torch.dtype, ...]) -> tuple[str, tuple[float, ...]]:
+    """Return the text of an operator's function, and its identity for results of these dtypes."""
+    operator = read_operator(op)
+    identity = operator.identity(tuple(map(register, map(dtype_of, dtypes))))
+    return function_text(operator.fold, None), tuple(map(float, identity))
 
 
 def _differentiable(

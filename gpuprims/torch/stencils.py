@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 import gpuprims
-from gpuprims.torch.calls import as_tensors
+from gpuprims.torch.calls import arrays_of, as_tensors
 
 
 def _turned(places: Tensor, n: int, shared: int) -> Tensor:
@@ -36,8 +36,8 @@ _SOURCES: dict[str, Callable[[Tensor, int], Tensor]] = {
 )
 def stencil_operator(x: Tensor, weights: list[float], shape: list[int], mode: Any, cval: float) -> Tensor:
     """Sum weighted neighbours along the last dimensions."""
-    table = np.asarray(weights).reshape(shape)
-    return as_tensors(gpuprims.stencil(x.detach(), table, mode=mode, cval=cval))[0]
+    (array,), table = arrays_of(x), np.asarray(weights).reshape(shape)
+    return as_tensors(gpuprims.stencil(array, table, mode=mode, cval=cval))[0]
 
 
 @stencil_operator.register_fake

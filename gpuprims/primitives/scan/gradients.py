@@ -28,12 +28,15 @@ from gpuprims.core.operands import as_operands
 from gpuprims.core.outputs import result_forms
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
+from gpuprims.core.warm_calls import WarmCalls
 from gpuprims.primitives.axes import flipped
 from gpuprims.primitives.chain import Chain, Operand
 from gpuprims.primitives.fold import plan_scan
 from gpuprims.primitives.map.plan import MapRequest
 from gpuprims.primitives.map.plan import plan_call as plan_map
 from gpuprims.primitives.scan.adjoint import Step, adjoint_folding, first_of, first_two, needed
+
+_WARM = WarmCalls()
 
 
 class AdjointRequest(NamedTuple):
@@ -59,8 +62,15 @@ def scan_gradients(
 
     All arrays have one shape; there is one for each component.
     """
-    operands = as_operands("scan", (*states, *elements, *above), device, stored=True)
-    found = find_plan(plan_gradients, operands, AdjointRequest(step, axis, reverse), None, variant).run(operands, None)
+    arrays = (*states, *elements, *above)
+    key, given, run = _WARM.find_into((step, axis, reverse, variant), arrays, None, device)
+    if run is None:
+        operands = as_operands("scan", arrays, device, stored=True)
+        plan = find_plan(plan_gradients, operands, AdjointRequest(step, axis, reverse), None, variant)
+        _WARM.keep(key, plan, operands)
+        found = plan.run(operands, None)
+    else:
+        found = run(given)
     return found if isinstance(found, tuple) else (found,)
 
 

@@ -204,6 +204,17 @@ def test_arrays_of_a_device(device: gpuprims.Device, rng: np.random.Generator) -
         np.testing.assert_array_equal(on_host(device, one), other)
 
 
+def test_a_call_like_an_earlier_one_is_not_described_again(
+    device: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = [[one.astype("f4") for one in some] for some in _given(rng, "linear", (500,), 0, False)]
+    first = scan_gradients(_step("linear"), *given, 0, reverse=False, device=device)
+    monkeypatch.setattr("gpuprims.primitives.scan.gradients.as_operands", None)
+    again = scan_gradients(_step("linear"), *given, 0, reverse=False, device=device)
+    for one, other in zip(first, again, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_two_launches_read_each_array_once(device: gpuprims.Device, rng: np.random.Generator) -> None:
     n = 100_000
     arrays = [rng.standard_normal(n).astype("f4") for _ in range(4)]
