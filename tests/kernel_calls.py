@@ -12,7 +12,7 @@ from axes_calls import FEW_OF_MANY, FIXED_COLUMNS, FIXED_ROWS, MANY_OUTPUTS, ROW
 from histogram_calls import BYTES, HISTOGRAMS, LOCAL, MANY_BINS
 from idle_arrays import ones, resident
 from kernel_cases import AFFINE, DTYPES, STORED
-from masked_calls import BACKWARD, LONG, MASKED
+from masked_calls import BACKWARD, LONG, MASKED, QUEUED_BACKWARD
 from place_calls import PLACES
 from stencil_calls import COLUMNS_OF_STENCILS, LONG_ROWS_OF_STENCILS, PRODUCTS_OF_STENCILS, STENCILS
 
@@ -146,6 +146,7 @@ QUEUED_SCANS: dict[str, Callable[..., Any]] = {
     ),
     "sum of uint8": lambda **where: gpuprims.scan(resident(QUEUED, dtype="u1"), **where),
     "sum of float64 in reverse": lambda **where: gpuprims.scan(resident(QUEUED, dtype="f8")[::-1], **where),
+    "sum of float32 from the end": lambda **where: gpuprims.scan(resident(QUEUED), reverse=True, **where),
     "pairs in order, rows of one scan": lambda **where: gpuprims.scan(
         resident(900, 20_004, dtype="f4")[:, 3:], resident(900, 20_001, dtype="f4"), op=AFFINE, **where
     ),
@@ -357,7 +358,7 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
             "column_runs": SHARED_COLUMNS,
             "each": SCANNED_COLUMNS,
             "rows": SCANNED_ROWS,
-            "queues": QUEUED_SCANS,
+            "queues": QUEUED_SCANS | QUEUED_BACKWARD,
             "fixed_queues": QUEUED_SCANS,
             "fixed_rows": FIXED_ROWS,
             "fixed_columns": FIXED_COLUMNS,

@@ -1,4 +1,7 @@
-"""Calls of reduce and scan by masks, without NaN, from the end, and with a value to begin with, for kernel_calls."""
+"""Calls of reduce and scan by masks, without NaN, from the end, and with a value to begin with, for kernel_calls.
+
+Gradients through scans too, whose results need the elements at their places.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,9 @@ from typing import Any
 from idle_arrays import resident
 
 import gpuprims
+from gpuprims.expressions import expression
+from gpuprims.primitives.scan.adjoint import Step
+from gpuprims.primitives.scan.gradients import scan_gradients
 
 LONG = 1 << 22
 
@@ -29,4 +35,14 @@ BACKWARD: dict[str, Callable[..., Any]] = {
     "nansum in reverse, and a value to begin with": lambda **where: gpuprims.scan(
         resident(LONG), op="nansum", reverse=True, initial=2.5, **where
     ),
+    "gradients through a linear recurrence": lambda **where: _gradients(LONG, **where),
 }
+# More elements, for a queue of tiles in each multiprocessor.
+QUEUED_BACKWARD: dict[str, Callable[..., Any]] = {
+    "gradients through a linear recurrence": lambda **where: _gradients(8 * LONG, **where),
+}
+
+
+def _gradients(size: int, **how: Any) -> Any:
+    h, x, above = ([resident(size) for _ in range(count)] for count in (1, 2, 1))
+    return scan_gradients(Step(expression("h*a + b"), (0.0,)), h, x, above, 0, reverse=False, **how)
