@@ -14,6 +14,7 @@ What is missing, at the end, is not folded. So a group may take any 2^k neighbou
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,8 +47,9 @@ _IN_FLIGHT, _MOST_ROWS, _ALONE = 16, 4, 32
 # Bytes of neighbouring outputs that a group takes at least, and elements of an output that a work-item takes before
 # others share it (rows: fixed_columns).
 _LINE, _FEWEST = 128, 32
-# Elements that such a work-item loads at once; of values of several words fewer, which take registers.
-_IN_BATCH = 16
+# Elements that such a work-item loads at once, for values of up to a few words; of values of more words, which take
+# registers, lanes (rows: fixed_columns).
+_FEW_WORDS, _BATCHES = 2, ((2, 16), (6, 4), (math.inf, 1))
 
 Values = list[np.ndarray]
 Fold = Callable[..., Sequence[np.ndarray]]
@@ -170,7 +172,7 @@ def _launch_columns(
     commutative: bool,
 ) -> Launch:
     """Return the launch of a fold of outputs side by side: few a group, if many groups would have nothing to do."""
-    nbytes, words = value_bytes(folding.values), _power(value_words(folding.values))
+    nbytes, words = value_bytes(folding.values), value_words(folding.values)
     lanes, most = lanes_of(nbytes), (chosen.groups_per_unit or 1) * device.capabilities.compute_units
     blocks, width = max(-(-count // (lanes * RUN)), 1), chosen.outputs_per_group
     item = max(form.item for form in layout.forms[: len(layout.forms) - len(folding.outputs)])
@@ -178,7 +180,7 @@ def _launch_columns(
     while width > least and -(-outputs // width) * blocks < most and count * width >= _FEWEST * chosen.block:
         width //= 2
     lane_loads = 1 if commutative and count <= lanes else 4
-    batch = max(_IN_BATCH // lane_loads // max(words // 2, 1), 1)
+    batch = next(taken for held, taken in _BATCHES if words <= held) // (lane_loads if words <= _FEW_WORDS else 1)
     levels = max((lanes * width // (chosen.block * batch)).bit_length() - 1, 1)
     how = {"commutative": commutative, "batch": batch, "lane_loads": lane_loads, "levels": levels}
     spec = ColumnsSpec.of(folding, layout, width=width, **how)

@@ -27,13 +27,13 @@
 #define LANE_STEP TREE_LANES /* from an element of a lane to the next */
 #define LANES_OF(most) min(most, TREE_LANES)
 #define FIRST_AT(lane) (lane)
-#define ALIKE(most) (LANE_LOADS == 1 || (most) % (LANE_LOADS * TREE_LANES) == 0) /* lanes that have elements have as many */
+#define ARE_WHOLE(row) ((LANE_LOADS > 1 ? ((row) + LANE_LOADS) * TREE_LANES : taken.apart << taken.bits) <= most)
 #define ROWS_OF(most) (((most) + TREE_LANES - 1) / TREE_LANES)
 #else
 #define LANE_STEP 1
 #define LANES_OF(most) (((most) + TREE_RUN - 1) / TREE_RUN)
 #define FIRST_AT(lane) ((lane)*TREE_RUN)
-#define ALIKE(most) ((most) % TREE_RUN == 0)
+#define ARE_WHOLE(row) ((first + BATCH) * TREE_RUN <= most)
 #define ROWS_OF(most) TREE_RUN
 #endif
 
@@ -60,33 +60,46 @@ DEVICE int lane_in(const taken_t taken, const int first, const int k)
 #endif
 }
 
-/* Fold the elements of a batch of lanes, those before place `most` of the block. If the batch is `whole`, all lanes have as
- * many. */
-DEVICE void fold_lanes(INPUTS, const layout_t layout, const i64 o, const i64 base, const int most, const int whole,
-                       const taken_t taken, const int first, value_t *nodes)
+/* Fold LANE_LOADS elements of each lane of a batch, from number `row` on, those before place `most` of the block; or all if they
+ * are `whole`. */
+DEVICE void fold_rows(INPUTS, const layout_t layout, const i64 o, const i64 base, const int most, const int whole,
+                      const taken_t taken, const int first, const int row, value_t *nodes)
 {
     value_t values[BATCH][LANE_LOADS];
-    for (int row = 0; row < (LANE_LOADS > 1 ? ROWS_OF(most) : 1); row += LANE_LOADS) {
-        /* What lies past the end is loaded again from the last place, without a branch, and not folded. */
-        EACH_NODE
-        {
-            const int at = FIRST_AT(lane_in(taken, first, k)) + row * LANE_STEP;
+    /* What a lane lacks is loaded again from the last place, without a branch, and not folded. */
+    EACH_NODE
+    {
+        const int at = FIRST_AT(lane_in(taken, first, k)) + row * LANE_STEP;
 #pragma unroll
-            for (int one = 0; one < LANE_LOADS; one++)
-                values[k][one] = MAP(o, base + (whole ? at + one * LANE_STEP : min(at + one * LANE_STEP, most - 1)));
+        for (int one = 0; one < LANE_LOADS; one++) {
+            if (!whole && (row + one) * LANE_STEP >= most) continue;
+            values[k][one] = MAP(o, base + (whole ? at + one * LANE_STEP : min(at + one * LANE_STEP, most - 1)));
         }
-        EACH_NODE
-        {
-            const int at = FIRST_AT(lane_in(taken, first, k)) + row * LANE_STEP;
-            value_t *own = values[k];
+    }
+    EACH_NODE
+    {
+        const int at = FIRST_AT(lane_in(taken, first, k)) + row * LANE_STEP;
+        value_t *own = values[k];
 #pragma unroll
-            for (int apart = 1; apart < LANE_LOADS; apart *= 2) {
+        for (int apart = 1; apart < LANE_LOADS; apart *= 2) {
 #pragma unroll
-                for (int one = 0; one < LANE_LOADS; one += 2 * apart)
-                    if (whole || at + (one + apart) * LANE_STEP < most) own[one] = OP(own[one], own[one + apart]);
-            }
-            if (row == 0) nodes[k] = own[0];
-            else if (whole || at < most) nodes[k] = OP(nodes[k], own[0]);
+            for (int one = 0; one < LANE_LOADS; one += 2 * apart)
+                if (whole || at + (one + apart) * LANE_STEP < most) own[one] = OP(own[one], own[one + apart]);
+        }
+        if (row == 0) nodes[k] = own[0];
+        else if (whole || at < most) nodes[k] = OP(nodes[k], own[0]);
+    }
+}
+
+/* Fold the elements of a batch of lanes. */
+DEVICE void fold_lanes(INPUTS, const layout_t layout, const i64 o, const i64 base, const int most, const taken_t taken,
+                       const int first, value_t *nodes)
+{
+    for (int row = 0; row < (LANE_LOADS > 1 ? ROWS_OF(most) : 1); row += LANE_LOADS) {
+        if (ARE_WHOLE(row)) {
+            fold_rows(INPUT_NAMES, layout, o, base, most, 1, taken, first, row, nodes);
+        } else {
+            fold_rows(INPUT_NAMES, layout, o, base, most, 0, taken, first, row, nodes);
         }
     }
 }
@@ -115,17 +128,13 @@ DEVICE value_t carry_node(value_t *waiting, u32 *held, const int count, value_t 
 /* Fold the lanes of a block that a work-item takes. */
 DEVICE value_t fold_block(INPUTS, const layout_t layout, const i64 o, const i64 base, const int most, const taken_t taken)
 {
-    const int lanes = LANES_OF(most), whole = lanes == taken.apart << taken.bits && ALIKE(most);
+    const int lanes = LANES_OF(most), whole = lanes == taken.apart << taken.bits;
     value_t waiting[BATCH_LEVELS], node = IDENTITY;
     u32 held = 0;
     for (int batch = 0; batch < 1 << (taken.bits - BATCH_BITS); batch++) {
         const int first = lane_of(taken, batch * BATCH);
         value_t nodes[BATCH];
-        if (whole) {
-            fold_lanes(INPUT_NAMES, layout, o, base, most, 1, taken, first, nodes);
-        } else {
-            fold_lanes(INPUT_NAMES, layout, o, base, most, 0, taken, first, nodes);
-        }
+        fold_lanes(INPUT_NAMES, layout, o, base, most, taken, first, nodes);
 #pragma unroll
         for (int apart = 1; apart < BATCH; apart *= 2) {
 #pragma unroll
@@ -149,7 +158,8 @@ DEVICE value_t fold_nodes(const value_t node, LOCAL value_t *partial, const int 
         const int stride = commutes ? SHARERS / 2 / level : level;
         const int folds = commutes ? sharer < stride : sharer % (2 * stride) == 0;
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (folds && (sharer + stride << bits) + from < lanes) partial[tid] = OP(partial[tid], partial[tid + stride * STRIP_WIDTH]);
+        if (folds && (sharer + stride << bits) + from < lanes)
+            partial[tid] = OP(partial[tid], partial[tid + stride * STRIP_WIDTH]);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     const value_t folded = partial[tid % STRIP_WIDTH];
@@ -166,8 +176,10 @@ DEVICE value_t fold_shares(GLOBAL u32 *partials, const i64 at, const int have, c
 #pragma unroll
         for (int k = 0; k < AHEAD; k++) shares[k] = gp_collect(partials, at + min(gp_reversed(share + k, split), have - 1));
 #pragma unroll
-        for (int k = 0; k < AHEAD; k++)
-            if (share + k < 1 << split) node = carry_node(waiting, &held, share + k, shares[k], gp_reversed(share + k, split) < have);
+        for (int k = 0; k < AHEAD; k++) {
+            const int exists = gp_reversed(share + k, split) < have;
+            if (share + k < 1 << split) node = carry_node(waiting, &held, share + k, shares[k], exists);
+        }
     }
     return node;
 }
