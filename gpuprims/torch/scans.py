@@ -23,6 +23,7 @@ from gpuprims.operators import Op
 from gpuprims.primitives.scan.adjoint import Step
 from gpuprims.primitives.scan.gradients import scan_gradients
 from gpuprims.torch.calls import arrays_of, as_tensors, dtype_of, dtypes_of, folded_dtypes
+from gpuprims.torch.library import below_autograd, define, differentiate
 from gpuprims.torch.mapping import map_operator
 from gpuprims.torch.texts import function_text, operator_text, read_function, read_operator
 
@@ -39,13 +40,7 @@ def in_direction(tensors: Sequence[Tensor], dim: int, reverse: bool, op: Any) ->
     return as_tensors(gpuprims.scan(*arrays_of(*tensors), op=op, axis=dim, reverse=reverse))
 
 
-@torch.library.custom_op(
-    "gpuprims::scan_gradient",
-    mutates_args=(),
-    schema="(str step, float[] start, Tensor[] states, Tensor[] tensors, Tensor[] above, int dim, bool reverse)"
-    " -> Tensor[]",
-)
-def gradient_operator(
+def _gradient(
     step: str,
     start: list[float],
     states: list[Tensor],
@@ -54,55 +49,62 @@ def gradient_operator(
     dim: int,
     reverse: bool,
 ) -> list[Tensor]:
-    """Compute the gradients of a scan's elements, given those of its states."""
     h, x, g = (arrays_of(*some) for some in (states, tensors, above))
     return as_tensors(scan_gradients(Step(read_function(step), tuple(start)), h, x, g, dim, reverse=reverse))
 
 
-@gradient_operator.register_fake
-def _(
-    step: str,
-    start: list[float],
-    states: list[Tensor],
-    tensors: list[Tensor],
-    above: list[Tensor],
-    dim: int,
-    reverse: bool,
-) -> list[Tensor]:
-    return [one.new_empty(one.shape) for one in tensors]
-
-
-@torch.library.custom_op(
-    "gpuprims::scan", mutates_args=(), schema="(str op, Tensor[] tensors, int dim, bool reverse) -> Tensor[]"
+# The gradients of a scan's elements, given those of its states.
+gradient_operator = define(
+    "scan_gradient(str step, float[] start, Tensor[] states, Tensor[] tensors, Tensor[] above, int dim, bool reverse)"
+    " -> Tensor[]",
+    _gradient,
+    lambda step, start, states, tensors, above, dim, reverse: [one.new_empty(one.shape) for one in tensors],
 )
-def scan_operator(op: str, tensors: list[Tensor], dim: int, reverse: bool) -> list[Tensor]:
-    """Scan with an operator of any number of components."""
+
+
+def _scan(op: str, tensors: list[Tensor], dim: int, reverse: bool) -> list[Tensor]:
     return in_direction(tensors, dim, reverse, read_operator(op))
 
 
-@scan_operator.register_fake
-def _(op: str, tensors: list[Tensor], dim: int, reverse: bool) -> list[Tensor]:
+def _fake_scan(op: str, tensors: list[Tensor], dim: int, reverse: bool) -> list[Tensor]:
     dtypes = folded_dtypes(read_operator(op), dtypes_of(*tensors))
     return [tensors[0].new_empty(tensors[0].shape, dtype=dtype) for dtype in dtypes]
 
 
-def _keep_scan(ctx: Any, inputs: tuple[Any, ...], output: list[Tensor]) -> None:
-    ctx.op, tensors, ctx.dim, ctx.reverse = inputs
-    ctx.save_for_backward(*tensors, *output)
+# A scan with an operator of any number of components.
+scan_operator = define("scan(str op, Tensor[] tensors, int dim, bool reverse) -> Tensor[]", _scan, _fake_scan)
 
 
-def _scan_backward(ctx: Any, above: Sequence[Tensor | None]) -> tuple[Any, ...]:
-    op, dim, reverse, n = ctx.op, ctx.dim, ctx.reverse, len(ctx.saved_tensors) // 2
-    tensors, results = ctx.saved_tensors[:n], ctx.saved_tensors[n:]
+class _Scan(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, op: str, dim: int, reverse: bool, *tensors: Tensor) -> tuple[Tensor, ...]:
+        with below_autograd():
+            results = scan_operator(op, tensors, dim, reverse)
+        ctx.op, ctx.dim, ctx.reverse = op, dim, reverse
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(*tensors, *results)
+        return tuple(results)
+
+    @staticmethod
+    def backward(ctx: Any, *above: Tensor | None) -> tuple[Any, ...]:
+        return None, None, None, *_scan_backward(ctx, above)
+
+
+differentiate(scan_operator, lambda op, tensors, dim, reverse: list(_Scan.apply(op, dim, reverse, *tensors)))
+
+
+def _scan_backward(ctx: Any, above: Sequence[Tensor | None]) -> list[Tensor]:
+    op, dim, reverse, saved = ctx.op, ctx.dim, ctx.reverse, ctx.saved_tensors  # checkpoints give them once
+    tensors, results = saved[: len(saved) // 2], saved[len(saved) // 2 :]
     given = [
         one.new_zeros(()).expand(one.shape) if grad is None else grad for one, grad in zip(results, above, strict=True)
     ]
     if op == "sum":
-        return None, [scan_operator("sum", given, dim, not reverse)[0].to(tensors[0].dtype)], None, None
+        return [scan_operator("sum", given, dim, not reverse)[0].to(tensors[0].dtype)]
     step, identity = _step_of(op, tuple(one.dtype for one in results))
     if not torch.is_grad_enabled():
-        return None, gradient_operator(step, [*identity], [*results], [*tensors], given, dim, reverse), None, None
-    return None, _differentiable(op, tensors, results, given, identity, dim, reverse), None, None
+        return gradient_operator(step, identity, results, tensors, given, dim, reverse)
+    return _differentiable(op, tensors, results, given, identity, dim, reverse)
 
 
 @lru_cache(maxsize=256)
@@ -133,9 +135,6 @@ def _differentiable(
         adjoint = scan_operator(_matrices(n), [*slopes, *given], dim, not reverse)[-n:]
     grads = map_operator(_by_element(op, n), [*before, *tensors, *adjoint])
     return [grad.to(one.dtype) for grad, one in zip(grads, tensors, strict=True)]
-
-
-scan_operator.register_autograd(_scan_backward, setup_context=_keep_scan)
 
 
 @lru_cache(maxsize=256)
@@ -179,31 +178,31 @@ _RECURRENCE = Op(
 _RECURRENCE_STEP = function_text("h*a + b", 3)
 
 
-@torch.library.custom_op(
-    "gpuprims::linear_recurrence", mutates_args=(), schema="(Tensor a, Tensor b, int dim, bool reverse) -> Tensor"
+# The states ``h[i] = a[i] * h[i - 1] + b[i]``.
+linear_operator = define(
+    "linear_recurrence(Tensor a, Tensor b, int dim, bool reverse) -> Tensor",
+    lambda a, b, dim, reverse: in_direction([a, b], dim, reverse, _RECURRENCE)[0],
+    lambda a, b, dim, reverse: b.new_empty(b.shape),
 )
-def linear_operator(a: Tensor, b: Tensor, dim: int, reverse: bool) -> Tensor:
-    """Compute ``h[i] = a[i] * h[i - 1] + b[i]``."""
-    return in_direction([a, b], dim, reverse, _RECURRENCE)[0]
 
 
-@linear_operator.register_fake
-def _(a: Tensor, b: Tensor, dim: int, reverse: bool) -> Tensor:
-    return b.new_empty(b.shape)
+class _Recurrence(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor, dim: int, reverse: bool) -> Tensor:
+        with below_autograd():
+            h: Tensor = linear_operator(a, b, dim, reverse)
+        ctx.dim, ctx.reverse = dim, reverse
+        ctx.save_for_backward(a, h)
+        return h
+
+    @staticmethod
+    def backward(ctx: Any, above: Tensor) -> tuple[Any, ...]:
+        (a, h), dim, reverse = ctx.saved_tensors, ctx.dim, ctx.reverse
+        if not torch.is_grad_enabled():
+            # The terms are in no derivative, so the factors have their place.
+            return *gradient_operator(_RECURRENCE_STEP, [0.0], [h], [a, a], [above], dim, reverse), None, None
+        adjoint = linear_operator(shifted(a, dim, 0, first=reverse), above, dim, not reverse)
+        return adjoint * shifted(h, dim, 0, first=not reverse), adjoint, None, None
 
 
-def _keep_recurrence(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    a, _, ctx.dim, ctx.reverse = inputs
-    ctx.save_for_backward(a, output)
-
-
-def _recurrence_backward(ctx: Any, above: Tensor) -> tuple[Any, ...]:
-    (a, h), dim, reverse = ctx.saved_tensors, ctx.dim, ctx.reverse
-    if not torch.is_grad_enabled():
-        # The terms are in no derivative, so the factors have their place.
-        return *gradient_operator(_RECURRENCE_STEP, [0.0], [h], [a, a], [above], dim, reverse), None, None
-    adjoint = linear_operator(shifted(a, dim, 0, first=reverse), above, dim, not reverse)
-    return adjoint * shifted(h, dim, 0, first=not reverse), adjoint, None, None
-
-
-linear_operator.register_autograd(_recurrence_backward, setup_context=_keep_recurrence)
+differentiate(linear_operator, _Recurrence.apply)

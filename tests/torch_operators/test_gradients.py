@@ -80,6 +80,14 @@ def test_scans(numbers: Callable[..., Any], op: Any, reverse: bool) -> None:
         _check(lambda x: operators.scan(x, op=op, reverse=reverse), numbers(4), twice=True)
 
 
+def test_checkpoints_compute_the_forward_pass_again(numbers: Callable[..., Any]) -> None:
+    for function in (lambda x: operators.scan(x, op="prod"), lambda x: operators.linear_recurrence(x, x)):
+        x = numbers(7)
+        (expected,) = torch.autograd.grad(function(x).sum(), x)
+        torch.utils.checkpoint.checkpoint(function, x, use_reentrant=False).sum().backward()
+        assert torch.equal(x.grad, expected)
+
+
 def test_products_with_zeros_among_them() -> None:
     x = torch.tensor([1.0, 0, 2, 0, 3], dtype=torch.float64, requires_grad=True)
     _check(lambda x: operators.scan(x, op="prod"), x)
