@@ -13,8 +13,7 @@ from gpuprims.primitives.scan_tiles import ScanTraits
 # Tiles of a multiprocessor from which on a queue is worth its start, and of values of several words or elements that
 # round_robin loads one by one. rows: queues-short
 _QUEUED, _QUEUED_ALONE = 8, 2
-# Words of values from which on a queue whose results need elements spills registers: 384 bytes of 6 words, 4 KB of 12
-# (NVRTC 12.9, sm_90).
+# Words of values from which on a queue whose results need elements spills registers. rows: queues-elements
 _SPILLED = 6
 # Bytes of the elements and results of a tile, at least, if the tiles of a queue end where rows end.
 _LEAST_MOVED = 16 << 10  # rows: queues-rows
