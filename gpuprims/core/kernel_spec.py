@@ -18,7 +18,7 @@ import numpy as np
 from gpuprims.expressions import TypedExpr, bind, lift, trace, typed
 
 Dtype = np.dtype[Any]
-# A stride along one axis that the compiler knows: -1, 0, 1 or 2, or None for any other.
+# A stride along one axis: -1 to 4 as a constant of the compiled text, None for any other.
 StrideClass = int | None
 # The dtypes that need double precision.
 DOUBLES = frozenset({np.dtype(np.float64), np.dtype(np.complex128)})
@@ -31,8 +31,8 @@ class Access:
     dtype: Dtype
     kept: tuple[StrideClass, ...]  # along each kept axis
     reduced: tuple[StrideClass, ...]
-    lanes: int = 1  # numbers an element: more than 1 for short vectors that are loaded and stored whole
-    narrow: bool = False  # 32 bits count the elements of the axes, and the layout has a divider for each
+    lanes: int = 1  # numbers in an element: more than 1 for short vectors, which are loaded and stored whole
+    narrow: bool = False  # indices fit in 32 bits, and the layout has a divider for each axis
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,7 @@ class KernelSpec:
     vector_across: int = 1
     index: tuple[StrideClass, ...] | None = None
 
-    # False keeps compilers from merging a product with a sum, which makes real + - * / and sqrt NumPy's bit for bit.
+    # False keeps compilers from contracting a product and a sum, so that real + - * / and sqrt have NumPy's bits.
     contracted: ClassVar[bool] = True
     maps: ClassVar[bool] = True  # the kernel loads by MAP and stores by STORE; others define macros of their own
     stores_vectors: ClassVar[bool] = True  # it stores VECTOR neighbours at once where it can
@@ -88,7 +88,7 @@ class KernelSpec:
 
     @property
     def contracts(self) -> bool:
-        """True if compilers may merge a product with a sum."""
+        """True if compilers may contract a product and a sum."""
         return self.contracted
 
     @property
@@ -145,12 +145,12 @@ class KernelSpec:
 
     @property
     def vector_strides(self) -> tuple[int, ...]:
-        """Strides of inputs whose neighbours ``MAP_VECTOR`` loads at once; others have one element for a vector."""
+        """Strides of inputs that ``MAP_VECTOR`` loads as vectors; it loads one element of other inputs."""
         return (1,)
 
     @property
     def pointers(self) -> int:
-        """Number of pointer arguments: one for each operand, and the scratch memory's."""
+        """Number of pointer arguments: one for each operand, plus scratch memory."""
         return len(self.inputs) + len(self.outputs) + self.scratch_pointers
 
     @property
@@ -171,7 +171,7 @@ class KernelSpec:
 
 
 def _exact(value: Any) -> Any:
-    """Return a field's value to compare by: scalars by their bits, so NaN equals NaN, but -0.0 not 0.0."""
+    """Return the key that compares a field: scalars compare by their bits, so NaN equals NaN, and -0.0 is not 0.0."""
     if isinstance(value, tuple) and value and isinstance(value[0], np.generic):
         return tuple(map(_exact, value))
     return (value.dtype, value.tobytes()) if isinstance(value, np.generic) else value
@@ -179,17 +179,17 @@ def _exact(value: Any) -> Any:
 
 @cache
 def unchanged(dtypes: tuple[Dtype, ...]) -> TypedExpr:
-    """Return the function that gives elements as values, or values as results; it ignores an index or a count."""
+    """Return the identity function of elements or values; it ignores an index or a count."""
     same = trace(lambda *values: values[:-1], len(dtypes) + 1)
     return typed(same, (*dtypes, np.dtype(np.int64)))
 
 
 def value_words(dtypes: Sequence[Dtype]) -> int:
-    """Return how many 32-bit words a value has when it is exchanged; each component has whole words."""
+    """Return how many 32-bit words an exchanged value has; each component takes whole words."""
     return sum(max(dtype.itemsize // 4, 1) for dtype in dtypes)
 
 
 def value_bytes(dtypes: Sequence[Dtype]) -> int:
-    """Return the bytes of a value in local memory: with C's padding, or as 32-bit words if that is more."""
+    """Return the bytes of a value in local memory: the larger of its size as a C struct and as 32-bit words."""
     padded = np.dtype([(f"v{k}", dtype) for k, dtype in enumerate(dtypes)], align=True).itemsize
     return max(padded, 4 * value_words(dtypes))

@@ -1,4 +1,4 @@
-"""Keywords that a call does not have."""
+"""Errors for keywords that a function does not have."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ R = TypeVar("R")
 
 
 def named_keywords(function: F) -> F:
-    """Decorate a function whose ``**unknown`` only serves :func:`refuse_keywords`: hide it from ``help``."""
+    """Hide ``**unknown`` from the signature of a function that only passes it to :func:`refuse_keywords`."""
     signature = inspect.signature(function)
     shown = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
     function.__signature__ = signature.replace(parameters=shown)  # type: ignore[attr-defined]  # functions have it
@@ -26,7 +26,7 @@ def named_keywords(function: F) -> F:
 
 
 def refusing_keywords(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a function of a room, such as ``xp.sum``, to raise :func:`refuse_keywords` for unknown keywords."""
+    """Decorate a function of a submodule, such as ``xp.sum``, to raise UnknownKeywordError for unknown keywords."""
     known = keywords_of(function)
     label = f"{function.__module__.split('.')[1]}.{function.__name__}"
 
@@ -46,7 +46,7 @@ def keywords_of(function: Callable[..., object]) -> list[str]:
 
 
 def refuse_keywords(label: str, known: Iterable[str], unknown: Mapping[str, object]) -> NoReturn:
-    """Raise for keywords that a call does not have; ``known`` are those that it has."""
+    """Raise UnknownKeywordError; ``known`` are the keywords that the function has."""
     known, first = list(known), next(iter(unknown))
     instead = {name: meant for name, meant in NAMES_HERE.items() if meant in known}
     hint = (first not in instead and _advice(first, known)) or did_you_mean(first, known, instead)
@@ -54,19 +54,19 @@ def refuse_keywords(label: str, known: Iterable[str], unknown: Mapping[str, obje
 
 
 def check_flags(label: str, **flags: object) -> None:
-    """Raise for a flag that is not a bool: a text or a number would count as True."""
+    """Raise for a flag that is not a bool: a string or a number would count as True."""
     for name, flag in flags.items():
         if not isinstance(flag, bool | np.bool_):
             raise ArgumentError(f"{label}: {name}= True or False; got {quoted(flag)}")
 
 
 def is_one_of(given: object, known: Iterable[str]) -> bool:
-    """Return True for one of several words; arrays and what has no hash are none, whatever ``==`` makes of them."""
+    """Return True if ``given`` is one of some strings, for any object: arrays would compare element by element."""
     return isinstance(given, str) and given in known
 
 
 def _advice(name: str, known: Sequence[str]) -> str:
-    """Return the end of a message: what to write instead of a keyword of another library."""
+    """Return the end of a message: what to write instead of another library's keyword."""
     for names, having, advice in ADVICE:
         if name in names.split() and (not having or not set(having.split()).isdisjoint(known)):
             return f" ({advice})"

@@ -1,4 +1,4 @@
-"""LaunchPlan: everything about a call but its memory."""
+"""LaunchPlan: everything about a call except its memory."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Sample(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class LaunchPlan:
-    """A call with everything decided but the memory; the kernel is compiled when it is first needed.
+    """Everything about a call except its memory; the kernel is compiled when it is first needed.
 
     Parameters
     ----------
@@ -43,18 +43,18 @@ class LaunchPlan:
     results : sequence of Form
         The results in new memory, all in C order or all in Fortran order.
     compiling : callable
-        From the chosen variant to the launch on the memories of the kernel's operands; :func:`nothing` if there is
-        nothing to compute.
+        Takes the chosen variant and returns the launch, which takes the memory of each operand. It returns
+        :func:`nothing` if there is nothing to compute.
     asked : str, Variant or None
         The variant that the caller asks for.
     inputs, outputs : sequence of int
-        The array, or the result, of each of the kernel's operands; ``outputs`` are by default one for each result.
+        For each of the kernel's operands, the number of its array or result. By default ``outputs`` are all results.
     single : bool, optional
-        True to return the one result bare, not in a tuple; by default if there is one.
+        True to return the result itself rather than a tuple. The default is True for one result.
     otherwise : LaunchPlan, optional
-        The plan to use if no variant of ``primitive`` is able, or a variant of another primitive is asked for.
+        The plan to use if no variant of ``primitive`` can run the call, or if the call names another primitive's.
     by_numpy : ByNumPy, optional
-        How NumPy computes few elements of the host, if that gives the kernels' bits.
+        How NumPy computes small host arrays, if it gives the same bits as the kernels.
     """
 
     checks_out: ClassVar[bool] = False  # True if run() compares arrays of ``out=`` with results itself
@@ -73,7 +73,7 @@ class LaunchPlan:
     _variant: Variant | None = field(default=None, init=False)
     _launch: Launch | None = field(default=None, init=False)
     _turned: bool = field(default=False, init=False)
-    _in_order: int = field(default=-1, init=False)  # arrays that the kernel takes as they come, and the results too
+    _in_order: int = field(default=-1, init=False)  # number of inputs if the kernel takes all in order, else -1
 
     def __post_init__(self) -> None:
         self.outputs = self.outputs or range(len(self.results))
@@ -85,7 +85,7 @@ class LaunchPlan:
 
     @property
     def variant(self) -> Variant:
-        """The kernel that runs; raises as :meth:`gpuprims.core.device.Device.select`."""
+        """The variant that runs; raises as :meth:`gpuprims.core.device.Device.select` does."""
         if self._variant is None:
             plan = self.chosen
             self._variant = plan.device.select(plan.primitive, plan.traits, plan.asked)
@@ -93,7 +93,7 @@ class LaunchPlan:
 
     @property
     def chosen(self) -> LaunchPlan:
-        """The plan itself, or the one to use in its place."""
+        """The plan to use: itself or an alternative."""
         if self.otherwise is None:
             return self
         if self.asked is None:
@@ -104,7 +104,7 @@ class LaunchPlan:
 
     @property
     def explanation(self) -> Explanation:
-        """Each variant's answer to the call, those of ``otherwise`` last."""
+        """Each variant's answer to the call, followed by those of ``otherwise``."""
         own, by = self.device.explain(self.primitive, self.traits), self.by_numpy
         if by is not None and self.device.driver.shares_host_memory and own.chosen and by.follows(own.chosen):
             own = replace(own, by_numpy=by.few.most(self.device.driver))
@@ -115,13 +115,13 @@ class LaunchPlan:
         return replace(own, refusals=(*own.refusals, *more.refusals), tuned=tuned, levels={**own.levels, **more.levels})
 
     def compiled(self) -> Launch:
-        """Return the launch, on the memories of the kernel's inputs and then of its outputs."""
+        """Return the launch, which takes the memory of the kernel's inputs and then of its outputs."""
         if self._launch is None:
             self._launch = self.chosen.compiling(self.variant)
         return self._launch
 
     def fresh(self) -> LaunchPlan:
-        """Return the same plan with a launch of its own, which shares no memory with this one's."""
+        """Return a copy of the plan whose launch shares no memory with this one's."""
         plan = copy(self)
         plan._launch = None
         return plan
@@ -129,12 +129,12 @@ class LaunchPlan:
     def after(self, first: Launch) -> LaunchPlan:
         """Return a plan that starts another launch, on the same memory, before its own."""
         own = self.compiled()
-        plan = copy(self)  # with its choice, because choosing again costs each call hundreds of microseconds
+        plan = copy(self)  # keeps the variant: to choose again takes hundreds of microseconds
         plan._launch = first if own is nothing else in_turn([first, own])
         return plan
 
     def run(self, operands: Operands, out: Out | None) -> Any:
-        """Compute a call, and return its results to the caller."""
+        """Compute the call and return its results."""
         if out is None and (compute := self.numpys(operands)) is not None:
             found = compute(*operands.natives)
             if found is not NotImplemented:
@@ -159,7 +159,7 @@ class LaunchPlan:
         return results[0] if self.single else tuple(results)
 
     def numpys(self, operands: Operands) -> Compute | None:
-        """Return how NumPy computes calls like this one, if it does; raise if no kernel is able to."""
+        """Return the function with which NumPy computes this call, or None; raise if no kernel can run it."""
         by, results = self.by_numpy, self.results
         if by is None or self.asked is not None or not operands.in_place:
             return None
@@ -169,7 +169,7 @@ class LaunchPlan:
         return noticed(operands.driver, self.primitive, by.compute) if follows else None
 
     def runner(self) -> Callable[[Sequence[Any]], Any]:
-        """Return :meth:`run_there`, or for most plans what takes less time of the host."""
+        """Return :meth:`run_there`, or for most plans a function that takes less host time."""
         launch, own = self.compiled(), type(self).run_there is not LaunchPlan.run_there
         if own or launch is nothing or self._in_order < 0 or not self.single:
             return self.run_there
@@ -189,7 +189,7 @@ class LaunchPlan:
         return run
 
     def runner_in_place(self, slow: Callable[[Sequence[Any]], Any], nbytes: int) -> Callable[[Sequence[Any]], Any]:
-        """Return ``slow``, which runs the plan on up to ``nbytes`` bytes of the host, or a faster function."""
+        """Return ``slow``, which runs the plan on up to ``nbytes`` bytes of host arrays, or a faster function."""
         launch, own = self.compiled(), type(self).run_in_place is not LaunchPlan.run_in_place
         plain = not own and launch is not nothing and self._in_order >= 0 and self.single
         if not plain or not hasattr(self.device.driver, "runner_in_place"):
@@ -206,11 +206,11 @@ class LaunchPlan:
         return lambda given: self.run_into(given[:inputs], given[inputs:], in_place=in_place)
 
     def writer_of(self, operands: Operands, out: Out) -> Callable[[Sequence[Any]], Any] | None:
-        """Return a function for calls like this one with ``out``, if the plan checks ``out``; else None."""
+        """Return a function for later calls with ``out``, if the plan checks ``out`` itself; else None."""
         return None
 
     def run_in_place(self, arrays: Sequence[np.ndarray]) -> Any:
-        """Launch on contiguous arrays of the host, whose memory the device shares, and return new ones."""
+        """Launch on contiguous host arrays, whose memory the device shares, and return new ones."""
         launch, driver = self._launch or self.compiled(), self.device.driver
         results = self._memory(np.empty)
         if launch is not nothing:
@@ -223,7 +223,7 @@ class LaunchPlan:
         return results[0] if self.single else tuple(results)
 
     def run_there(self, arrays: Sequence[Any]) -> Any:
-        """Launch on arrays of the device as its kernels take them, and return new results there."""
+        """Launch on device arrays, and return new device arrays."""
         launch = self._launch or self.compiled()  # raises before memory is allocated
         results = self._memory(self.device.driver.empty)
         if launch is not nothing:
@@ -232,7 +232,7 @@ class LaunchPlan:
         return results[0] if self.single else tuple(results)
 
     def run_into(self, arrays: Sequence[Any], results: Sequence[Any], *, in_place: bool) -> None:
-        """Launch as :meth:`run_there`, or as :meth:`run_in_place`, to write to results that lie apart."""
+        """Launch as :meth:`run_there` or :meth:`run_in_place` does, into results that overlap no other array."""
         if (launch := self._launch or self.compiled()) is nothing:
             return
         if not in_place:
@@ -249,12 +249,12 @@ class LaunchPlan:
         return [empty(form.shape[::-1] if self._turned else form.shape, form.dtype) for form in self.results]
 
     def start(self, operands: Operands, results: Sequence[Any]) -> None:
-        """Launch, to write to arrays of the device, or of the host if they share memory."""
+        """Launch into device arrays, or into host arrays if the device shares their memory."""
         if (self._launch or self.compiled()) is not nothing:
             self.launch(operands, [operands.memory(one) for one in results] if operands.in_place else results)
 
     def launch(self, operands: Operands, written: Sequence[Any]) -> None:
-        """Launch, to write to memories as kernels take them."""
+        """Launch into memory as kernels take it."""
         self._start(self.compiled(), (operands.placed or operands.place())[1], written)
 
     def _start(self, launch: Launch, read: Sequence[Any], written: Sequence[Any]) -> None:
@@ -264,7 +264,7 @@ class LaunchPlan:
 
 
 def nothing(memories: Sequence[Any]) -> None:
-    """Launch no kernel: the launch of a call that computes nothing."""
+    """Do nothing: the launch of a call with nothing to compute."""
 
 
 def in_turn(launches: Sequence[Launch]) -> Launch:
@@ -280,12 +280,12 @@ def in_turn(launches: Sequence[Launch]) -> Launch:
 
 
 def with_statuses(device: Device, launch: Launch, entries: int) -> Launch:
-    """Pass a launch tile statuses, by which groups pass values on, after its operands."""
+    """Add tile statuses after the operands of a launch; groups exchange values through them."""
     return lambda memories: launch([*memories, device.driver.tile_statuses(entries)])
 
 
 def asks_for(primitive: str, backend: str, asked: str | Variant) -> bool:
-    """Return True if a variant, or the name of one, is of a primitive."""
+    """Return True if ``asked``, a variant or its name, belongs to a primitive."""
     if isinstance(asked, Variant):
         return asked.primitive == primitive
     return asked in {known.name for known in REGISTRY.variants(primitive, backend)}

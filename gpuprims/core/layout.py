@@ -86,12 +86,12 @@ class Layout:
 
     @property
     def index(self) -> tuple[StrideClass, ...] | None:
-        """Strides of the index that the compiler knows; None if elements are in index order."""
+        """The stride class of the index along each reduced axis; None if elements are in index order."""
         return None if self.index_strides is None else _classes(self.index_strides)
 
     @cached_property
     def narrow(self) -> bool:
-        """True if axes are split by dividers of 32 bits, which takes a tenth of the time of divisions of 64 bits."""
+        """True if 32-bit dividers split indices by axis, in a tenth of the time of 64-bit divisions."""
         groups = ((self.kept, self.kept_strides), (self.reduced, self.reduced_strides))
         if all(len(lengths) < 2 for lengths, _ in groups):
             return False  # nothing to split
@@ -117,7 +117,7 @@ class Layout:
     def side_by_side(self, inputs: int) -> bool:
         """Return True if neighbouring outputs of the first operands lie closer in memory than neighbouring elements.
 
-        So they do if the elements come in runs of a few that lie closer than those of the next output.
+        Short runs of neighbouring elements count as one element.
         """
         if not self.kept:
             return False
@@ -131,14 +131,14 @@ class Layout:
         return outputs <= run * elements if short else outputs < elements
 
     def _apart(self, strides: Sequence[Sequence[int]], operands: Sequence[int]) -> int:
-        """Return the bytes between neighbours along the last axis, of several operands."""
+        """Return the bytes between neighbours along the last axis, added up over operands."""
         return sum(abs(strides[k][-1]) * self.forms[k].item for k in operands)
 
     def flattened(self, inputs: int, *, indexed: bool) -> Layout | None:
         """Return the layout in which one index counts through all rows of the first operands.
 
-        None unless each has a row of neighbours for each output, one after the other. ``indexed`` says that the call
-        needs the index of an element in its row.
+        Return None unless each operand is a contiguous array of rows, one for each output. ``indexed`` says that the
+        call needs the index of an element in its row.
         """
         if len(self.kept) != 1 or len(self.reduced) != 1 or self.index_strides is not None:
             return None
@@ -155,8 +155,8 @@ class Layout:
     def vector_width(self) -> int:
         """Return how many neighbours along the reduced axes one instruction may load or store.
 
-        Along the innermost axis each operand must have stride 1 and be aligned, or have stride 0, and the axis must
-        have a whole number of vectors. A vector of the widest dtype has at most 16 bytes.
+        Along the innermost axis, each operand must have stride 0, or stride 1 and be aligned. The length of the axis
+        must be a multiple of the width. A vector of the widest dtype has at most 16 bytes.
         """
         moving = [k for k, strides in enumerate(self.reduced_strides) if strides and strides[-1] != 0]
         starts = [(*self.kept_strides[k], *self.reduced_strides[k][:-1]) for k in moving]
@@ -164,7 +164,7 @@ class Layout:
         return self._width(moving, self.reduced_strides, starts, rows)
 
     def width_across(self, inputs: int) -> int:
-        """Return how many neighbouring outputs of the first operands one instruction may load, by the same rules."""
+        """Return how many neighbouring outputs of the first operands one instruction may load, by these rules."""
         moving = [k for k in range(inputs) if self.kept_strides[k] and self.kept_strides[k][-1] != 0]
         starts = [(*self.kept_strides[k][:-1], *self.reduced_strides[k]) for k in moving]
         return self._width(moving, self.kept_strides, starts, self.kept[-1] if self.kept else 0)
@@ -176,7 +176,7 @@ class Layout:
         starts: Sequence[Sequence[int]],
         length: int,
     ) -> int:
-        """Return the width of vectors of the operands ``moving``, which lie at multiples of their ``starts``."""
+        """Return the vector width of the operands ``moving``; rows of each begin at multiples of its ``starts``."""
         if not moving or any(strides[k][-1] != 1 for k in moving):
             return 1
         width = VECTOR_BYTES // max(self.forms[k].item for k in moving)
@@ -187,7 +187,7 @@ class Layout:
         return max(width, 1)
 
     def width_of_pairs(self, inputs: int) -> int:
-        """Return how many narrow neighbours of stride 1 and 2 may be loaded with those between; 0 for other inputs."""
+        """Return the vector width for inputs of stride 1 and 2, which loads all elements; 0 where it gains nothing."""
         forms, width = self.forms[:inputs], VECTOR_BYTES // max(form.item for form in self.forms[:inputs])
         whole = all(form.begins_at(self.offsets[k] * form.item, VECTOR_BYTES) for k, form in enumerate(forms))
         paired = {(2,)} <= set(self.reduced_strides[:inputs]) <= {(1,), (2,)}
@@ -202,7 +202,7 @@ class Layout:
         return width
 
     def _aligned(self, k: int, starts: Sequence[int], width: int) -> bool:
-        """Return True if an operand, and each of its rows, starts at a whole vector."""
+        """Return True if an operand, and each of its rows, starts at a multiple of the vector size."""
         form = self.forms[k]
         return not any(start % width for start in starts) and form.begins_at(
             self.offsets[k] * form.item, width * form.item
@@ -210,15 +210,15 @@ class Layout:
 
 
 def starts_of(forms: Sequence[Form]) -> Layout:
-    """Return a layout of offsets alone, for kernels that know the strides of their operands."""
+    """Return a layout of offsets only, for kernels that have the strides of their operands compiled in."""
     still = ((),) * len(forms)
     return Layout(tuple(forms), (), (), still, still, tuple([form.offset // form.item for form in forms]))
 
 
-# Most bytes that one load or store moves; wider ones gain nothing on GPUs.
+# Largest size in bytes of one load or store; wider ones gain nothing on GPUs.
 VECTOR_BYTES = 16
 _FEWEST_PAIRED = 8  # vectors of fewer elements gain nothing
-# Most bytes of neighbouring elements that one work-item reads in turn while its neighbours read the next ones.
+# Largest run in bytes that one work-item reads by itself while its neighbours read the next runs.
 _SHORT_RUN = 64
 
 
@@ -232,7 +232,7 @@ def contiguous(dtype: Dtype, shape: tuple[int, ...], alignment: int) -> Form:
 
 
 def turned(form: Form) -> Form:
-    """Return the form of a contiguous array in Fortran order, given its form in C order."""
+    """Return the Fortran-ordered form of an array, given its C-contiguous form."""
     return form._replace(strides=contiguous(form.dtype, form.shape[::-1], 1).strides[::-1])
 
 
@@ -247,7 +247,7 @@ def _classes(strides: Sequence[int]) -> tuple[StrideClass, ...]:
 
 
 def in_elements(form: Form, distances: Sequence[int]) -> tuple[int, ...]:
-    """Return byte distances in elements; raise :class:`ArrayError` if they are not multiples of an element."""
+    """Convert distances from bytes to elements; raise :class:`ArrayError` unless they are multiples of an element."""
     if any(distance % form.item for distance in distances):
         rule = f"array: strides that are multiples of {form.item} bytes, an element"
         raise ArrayError(f"{rule}; got {tuple(distances)} (make a contiguous copy)")
@@ -265,9 +265,8 @@ def plan_layout(
 ) -> Layout:
     """Merge the axes of operands that broadcast to ``shape``; ``reduced_axes`` are folded, the others kept.
 
-    Axes stay in index order, or are put into the order in which the operands ``kept_by`` and ``reduced_by`` lie in
-    memory, from its start to its end. ``indexed`` says that the call needs the index of an element along the reduced
-    axes all the same.
+    Axes stay in index order, or take the memory order of the operands ``kept_by`` and ``reduced_by``, from lower to
+    higher addresses. With ``indexed``, the layout then also gives the index of an element along the reduced axes.
     """
     strides = [_broadcast_strides(form, shape) for form in forms]
     offsets = [in_elements(form, (form.offset,))[0] for form in forms]

@@ -1,7 +1,6 @@
-"""Arrays that compute later, in chunks, such as Dask's: a call on them becomes calls on the chunks.
+"""Lazy arrays, such as Dask's, which compute in chunks: a call on one becomes a call on each chunk.
 
-They are recognised where no class of arrays in memory fits, so other calls pay nothing. No library is imported to
-recognise its arrays.
+Only arrays of no other known class are checked, so other calls pay nothing. The check imports no library.
 """
 
 from __future__ import annotations
@@ -11,13 +10,13 @@ from typing import Any
 
 from gpuprims.errors import LazyArrayError
 
-# By library: the module whose functions have the names of primitives, and their arrays and keywords. Functions that it
-# lacks read all of an array into memory, as NumPy's do.
+# For each library, the module with a function for each primitive. Primitives that it lacks read the whole array into
+# memory, as NumPy's functions do.
 _MODULES = {"dask.array": "gpuprims.distributed.dask_arrays"}
 
 
 def is_lazy(array: Any) -> bool:
-    """Return True for an array of such a library."""
+    """Return True for a lazy array."""
     return _library_of(array) in _MODULES
 
 
@@ -26,13 +25,13 @@ def _library_of(array: Any) -> str:
 
 
 def find_lazy(label: str, array: Any) -> None:
-    """Raise LazyArrayError for an array of such a library."""
+    """Raise LazyArrayError for a lazy array, if the primitive ``label`` has a version in chunks."""
     library = _library_of(array)
     if library in _MODULES and label in importlib.import_module(_MODULES[library]).__all__:
         raise LazyArrayError(label, library)
 
 
 def call_by_chunks(found: LazyArrayError, name: str, *given: Any, **keywords: Any) -> Any:
-    """Return the lazy result of a primitive, by a call for each chunk."""
+    """Return the lazy result of a primitive, called once for each chunk."""
     module = importlib.import_module(_MODULES[found.library])
     return getattr(module, name)(*given, **keywords)

@@ -1,7 +1,7 @@
 """Forks and the end of the interpreter.
 
-A forked child lacks the driver's threads and waits for them for ever. A thread inside a driver's library when the
-interpreter ends crashes the process. So after a fork and at exit another object replaces each device's driver.
+A forked child lacks the driver's threads and would wait for them for ever. A thread that is inside a driver's library
+when the interpreter ends crashes the process. So after a fork and at exit, another object replaces each driver.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gpuprims.errors import DeviceError
 
 D = TypeVar("D", bound=Driver)
 
-_PATIENCE = 30.0  # seconds that the end of the interpreter waits for other threads' calls
+_PATIENCE = 30.0  # seconds to wait at exit for calls of other threads
 
 
 def refuse_after_fork(spec: str) -> NoReturn:
@@ -35,21 +35,21 @@ def refuse_after_fork(spec: str) -> NoReturn:
 
 
 def refuse_at_exit(spec: str) -> None:
-    """Raise once the interpreter has run its exit functions: drivers cannot start or finish work then."""
+    """Raise DeviceError once the interpreter has run its exit functions: drivers cannot work any more."""
     if sys.is_finalizing():
         raise DeviceError(f"{spec}: a call before the interpreter ends; got one while it ends")
 
 
 def after_fork(do: Callable[[], None]) -> None:
-    """Call a function in each forked child, on systems that have forks."""
+    """Register a function to call in each forked child, on systems that have forks."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=do)
 
 
 class Discovery(Generic[D]):
-    """Finds a backend's drivers once for all threads; if ``find`` raises, the next caller tries again.
+    """Finds a backend's drivers once for all threads. If ``find`` raises, the next call tries again.
 
-    A child that was forked while another thread looked for drivers raises.
+    In a child that was forked while another thread was finding drivers, calls raise.
     """
 
     def __init__(self, backend: str, find: Callable[[], Sequence[D]]) -> None:
@@ -81,7 +81,7 @@ class Discovery(Generic[D]):
 
 
 class StandIn:
-    """Replaces a device's driver: its backend and index, which need no call of the real one."""
+    """A replacement for a device's driver; it has the real driver, and its backend and index."""
 
     def __init__(self, driver: Driver) -> None:
         self.real = driver
@@ -90,11 +90,11 @@ class StandIn:
 
 
 class ForkedDriver(StandIn):
-    """Replaces the driver of a parent's device in a forked child: every use raises."""
+    """Replaces a driver in a forked child if the parent opened the device; every use raises."""
 
     @property
     def capabilities(self) -> Capabilities:
-        """The capabilities known before the fork; no trial runs here."""
+        """The capabilities known before the fork; the child tries nothing on the device."""
         asked_when_first_used = isinstance(getattr(type(self.real), "capabilities", None), cached_property)
         if asked_when_first_used and "capabilities" not in vars(self.real):
             self._refuse()
@@ -109,7 +109,7 @@ class ForkedDriver(StandIn):
 
 
 class EndingDriver(StandIn):
-    """Replaces a driver while the interpreter ends: exit functions may use it, and a daemon thread that does ends."""
+    """Replaces a driver at exit: exit functions may use it; a daemon thread that uses it ends."""
 
     def __init__(self, driver: Driver) -> None:
         super().__init__(driver)

@@ -1,8 +1,7 @@
-"""Warm calls: a call like an earlier one finds its launch plan by what is cheap to read of its arrays.
+"""Warm calls: a call like an earlier one finds its launch plan by a few facts that are cheap to read.
 
-Describing arrays, checking keywords and looking up a plan by all of that takes longer than a launch. So the functions
-that people call most keep the plans of calls by their keywords and by a few facts of each array, which its backend
-tells.
+Describing arrays, checking keywords and looking up a plan takes longer than a launch. So the most used functions keep
+their launch plans by keywords and by a few facts about each array, which its backend provides.
 """
 
 from __future__ import annotations
@@ -26,28 +25,27 @@ from gpuprims.core.registry import REGISTRY
 from gpuprims.core.taking import Step, making_arrays, numbers_of, taking
 from gpuprims.expressions.expr import Expr
 
-# From the arrays of a call to what it returns.
+# Takes the arrays of a call and returns its result.
 Run = Callable[[Sequence[Any]], Any]
 Key = tuple[Hashable, ...]
 
 _MOST = 1024
-# Bytes of an array of the host up to which a call's time on the host counts.
+# Largest host array in bytes for which the time on the host counts.
 _SMALL = 1 << 24
-# Bytes of a call in the host's memory up to which it runs in C where there is a compiler: the host's time counts
+# Largest call on host memory, in bytes, that runs in C where there is a compiler: the time on the host counts
 # (row quick-large of backends/opencl/measurements.md).
 SHORT = 1 << 24
-# Keywords of these classes decide a plan by their value. True is equal to 1, and a function may see new values later.
+# Keywords of these classes are compared by value. Others are not: True equals 1, and a function's variables may change.
 AS_GIVEN = frozenset({type(None), int, str, Expr})
-# Classes of numbers that folds of warm calls begin with; their text decides a plan.
+# Classes of initial values in warm calls; they are compared as text.
 BEGINS = frozenset({type(None), int, float})
 _NUMBERS = frozenset({bool, *NUMBERS})
 
 
 def key_of_any(keywords: Hashable, arrays: Sequence[Any], device: str | Device | None) -> Key | None:
-    """Return the key of a call that may have small arrays of the host, none of them empty, or numbers among its arrays.
+    """Return the key of a call that may have numbers and small, non-empty host arrays among its arrays.
 
-    Only the classes of numbers decide a plan; arrays without axes, and NumPy's numbers, are numbers beside arrays of a
-    device.
+    Of a number, only the class counts. Beside device arrays, NumPy scalars and host arrays without axes are numbers.
     """
     facts, told, on_host, with_axes = REGISTRY.facts_by_class, list[Any](), True, False
     for array in arrays:
@@ -70,7 +68,7 @@ def key_of_any(keywords: Hashable, arrays: Sequence[Any], device: str | Device |
 
 
 def _key_of(keywords: Hashable, arrays: Sequence[Any], device: str | Device | None = None) -> Key | None:
-    """Return the key of a call; None unless a backend tells the facts of each array's class."""
+    """Return the key of a call; None unless the classes of all arrays have known facts."""
     tells = REGISTRY.facts_by_class.get
     if len(arrays) == 1:  # most calls, without a list
         if (tell := tells(type(arrays[0]))) is not None:
@@ -85,7 +83,7 @@ def _key_of(keywords: Hashable, arrays: Sequence[Any], device: str | Device | No
 def _look_up(
     runs: dict[Key | None, Run], keywords: Hashable, arrays: tuple[Any, ...], device: str | Device | None
 ) -> tuple[Key | None, tuple[Any, ...], Run | None]:
-    """Return the key of a call, its arrays, and what runs it among ``runs``."""
+    """Return the key of a call, its arrays, and the function among ``runs`` that runs it."""
     key = WarmCalls.key_of(keywords, arrays, device)
     try:
         return key, arrays, runs.get(key)
@@ -94,11 +92,10 @@ def _look_up(
 
 
 class WarmCalls:
-    """The warm calls of one function. ``key_of`` makes keys; a backend may bring what takes less time.
+    """The warm calls of one function.
 
-    ``ask`` asks for it where no backend has done so, because no kernel was needed.
-
-    With ``owned``, somebody else clears them when plans are to be forgotten.
+    ``key_of`` makes keys and ``look_up`` finds calls; a compiled module may replace both. ``ask`` starts to compile it,
+    for programs that have used no backend. With ``owned``, the owner clears the calls when plans become invalid.
     """
 
     key_of, look_up = staticmethod(_key_of), staticmethod(_look_up)
@@ -106,14 +103,14 @@ class WarmCalls:
 
     def __init__(self, *, owned: bool = False) -> None:
         self._runs: dict[Key | None, Run] = {}
-        self._of_levels: dict[Level, dict[Key | None, Run]] = {}  # of calls that ask for one
-        self._apart: dict[Run, Apart] = {}  # of those with out=
+        self._of_levels: dict[Level, dict[Key | None, Run]] = {}  # of calls at a level of determinism
+        self._apart: dict[Run, Apart] = {}  # of calls with out=
         self._generation = REGISTRY.generation
         if not owned:
             forgets_calls(self.clear)
 
     def find(self, key: Key | None) -> Run | None:
-        """Return the function that runs a call with a key; None if there is none, or no key."""
+        """Return the function that runs a call with this key, or None."""
         if self._generation != REGISTRY.generation:
             self.clear()
         try:
@@ -131,15 +128,14 @@ class WarmCalls:
         *,
         in_place: bool = False,
     ) -> tuple[Key | None, tuple[Any, ...], Run | None]:
-        """Return the key of a call, its arrays with those of ``out=``, and what runs it.
+        """Return the key of a call, its arrays and those of ``out=``, and the function that runs it.
 
-        There is no key if arrays of ``out=`` lie in memory of others. With ``in_place``, ``out`` may be one of the
-        arrays itself.
+        There is no key if an array of ``out=`` overlaps another array. With ``in_place``, ``out`` may be an input.
         """
         if out is None:
             if self._generation != REGISTRY.generation:
                 self.clear()
-            # Spelled out: a call of a function would cost each call of users who once asked for a level.
+            # Inlined, because a function call would slow down every call once a level was asked for.
             leveled = Asked.ever and (CHOSEN.here.get() or CHOSEN.choices)
             return self.look_up(self._leveled() if leveled else self._runs, keywords, arrays, device)
         given = (*arrays, *out) if type(out) is tuple else (*arrays, out)
@@ -166,8 +162,7 @@ class WarmCalls:
     ) -> None:
         """Keep the plan of a call.
 
-        ``step`` checks the arrays of such a call, or puts others in their place; ``back`` makes its result of the
-        plan's.
+        ``step`` checks or replaces the arrays of later calls; ``back`` converts the result of the plan.
         """
         if key is None or not operands.as_given:
             return
@@ -181,7 +176,7 @@ class WarmCalls:
         self.keep_run(key, run)
 
     def keep_run(self, key: Key | None, run: Run) -> None:
-        """Keep what runs a call, such as one of several plans."""
+        """Keep a function that runs a call, for example by several plans."""
         if key is None:
             return
         if len(runs := self._leveled()) >= _MOST:
@@ -193,7 +188,7 @@ class WarmCalls:
             return
 
     def _leveled(self) -> dict[Key | None, Run]:
-        """Return the calls of the level of determinism that is asked for here."""
+        """Return the calls at the current level of determinism."""
         level = asked_level()
         return self._runs if level is None else self._of_levels.setdefault(level, {})
 
@@ -206,13 +201,13 @@ class WarmCalls:
 
 
 def by_value(keyword: Any) -> bool:
-    """Return True if a keyword, or each of a tuple, decides a plan by its value."""
+    """Return True if a keyword, or each item of a tuple, can be compared by value."""
     kind = type(keyword)
     return kind in AS_GIVEN or (kind is tuple and AS_GIVEN.issuperset(map(type, keyword)))
 
 
 def runner_of(plan: LaunchPlan, operands: Operands, out: Out | None = None) -> Run:
-    """Return a function that runs a plan on arrays like those of a call, followed by those of ``out=``."""
+    """Return a function that runs a plan on arrays like those of a call, followed by the arrays of ``out=``."""
     numbers = numbers_of(operands)
     writes = out is None or (not numbers and type(plan).run_into is LaunchPlan.run_into)
     if writes and (compute := plan.numpys(operands)) is not None:
@@ -222,12 +217,12 @@ def runner_of(plan: LaunchPlan, operands: Operands, out: Out | None = None) -> R
 
 
 def computing(device: Device, compute: Compute, otherwise: Run) -> Run:
-    """Return a function that lets NumPy compute, or runs ``otherwise`` for arrays that it declines."""
+    """Return a function that computes with NumPy, or by ``otherwise`` if ``compute`` declines the arrays."""
     WarmCalls.ask()
     driver = device.driver
 
     def run(arrays: Sequence[Any]) -> Any:
-        if device.driver is driver:  # after a fork, another refuses
+        if device.driver is driver:  # after a fork, another driver raises
             found = compute(*arrays)
             if found is not NotImplemented:
                 return found
@@ -237,7 +232,7 @@ def computing(device: Device, compute: Compute, otherwise: Run) -> Run:
 
 
 def _by_numpy(compute: Compute, plan: LaunchPlan, operands: Operands, out: Out | None) -> Run:
-    """Return a function that lets NumPy compute, or launches the kernels for arrays that it declines."""
+    """Return a function that computes with NumPy, or launches kernels if ``compute`` declines the arrays."""
     launching, label, inputs = list[Run](), operands.label, len(operands.natives)
 
     def launch(given: Sequence[Any]) -> Any:
@@ -250,7 +245,7 @@ def _by_numpy(compute: Compute, plan: LaunchPlan, operands: Operands, out: Out |
 
 
 def _written(compute: Compute, inputs: int, plan: LaunchPlan, out: Out) -> Compute:
-    """Return a function that lets NumPy compute, and copies results to the arrays after the inputs."""
+    """Return a function that computes with NumPy, and copies the results to the arrays after the inputs."""
     single, several = plan.single, out.several
 
     def write(*given: np.ndarray) -> Any:
@@ -266,7 +261,7 @@ def _written(compute: Compute, inputs: int, plan: LaunchPlan, out: Out) -> Compu
 
 def _launching(plan: LaunchPlan, operands: Operands, out: Out | None) -> Run:
     """Return a function that launches the kernels of a plan."""
-    nbytes = 0  # of the arrays, or of the results if these have more
+    nbytes = 0  # of the inputs or the results, whichever are larger
     if operands.in_place:
         results = sum([math.prod(form.shape) * form.item for form in plan.results])
         nbytes = max(sum([native.nbytes for native in operands.natives]), results)

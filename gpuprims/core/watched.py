@@ -1,7 +1,7 @@
-"""Drivers that are watched: what their devices launch, copy and compile is told to those who ask.
+"""Drivers that report each launch, copy and compilation to watchers, such as the profiler.
 
-While anybody watches, a :class:`WatchedDriver` replaces each device's driver. Otherwise calls pay nothing for it: the
-drivers are the real ones, and launches that were prepared for watchers are forgotten.
+While there are watchers, a :class:`WatchedDriver` replaces the driver of each device. Without watchers, calls pay
+nothing: they use the real drivers, and launches prepared for watchers are dropped.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from gpuprims.errors import ArgumentError, BuildError
 
 
 class Launched(NamedTuple):
-    """A launch of a kernel; ``finish`` waits for it. ``host`` is when the host started it.
+    """A launch of a kernel. ``host`` is the time at which the host started it; ``finish`` waits for its end.
 
-    ``prepared`` is the same number for launches that :meth:`Kernel.prepare` made as one.
+    ``prepared`` numbers the calls of :meth:`Kernel.prepare`; repeated launches share a number.
     """
 
     kernel: str
     prepared: int
-    nbytes: int  # of the operands that it is given
+    nbytes: int  # of its operands
     host: Span
     finish: Callable[[], Span]
-    sums: Sums | None = None  # of a kernel that stamps a clock
+    sums: Sums | None = None  # clock cycles of each phase, of kernels that read a clock
 
 
 class Copied(NamedTuple):
-    """A copy between the host and a device; an ``overlapping`` one may have waited for other work."""
+    """A copy between host and device; the time of an ``overlapping`` copy may include other work."""
 
     up: bool
     nbytes: int
@@ -50,7 +50,7 @@ class Copied(NamedTuple):
 
 
 class Built(NamedTuple):
-    """A kernel that was compiled, or loaded ``from_disk``."""
+    """A kernel that was compiled or loaded ``from_disk``."""
 
     kernel: str
     host: Span
@@ -58,12 +58,12 @@ class Built(NamedTuple):
 
 
 class Watcher(Protocol):
-    """Is told what happens, by the thread that does it; with ``counters`` also how long kernels' steps take."""
+    """Receives events, in the thread that causes them; with ``counters`` also times of phases within kernels."""
 
     counters: bool
 
     def note(self, driver: WatchedDriver, happened: Launched | Copied | Built) -> None:
-        """Remember what a driver's device does."""
+        """Record an event of a driver's device."""
 
 
 WATCHERS: list[Watcher] = []
@@ -71,7 +71,7 @@ _PREPARED = count(1)
 
 
 def watched(driver: Driver) -> Driver:
-    """Return the driver, or its :class:`WatchedDriver` while anybody watches."""
+    """Return the driver, or while there are watchers its :class:`WatchedDriver`."""
     return WatchedDriver(driver) if WATCHERS else driver
 
 
@@ -81,11 +81,11 @@ def unwatched(driver: Driver) -> Driver:
 
 
 class WatchedDriver(StandIn):
-    """Does what the real driver does, and tells the watchers."""
+    """Forwards to the real driver, and reports events to the watchers."""
 
     @cached_property
     def clock(self) -> Clock:
-        """What times the device's launches."""
+        """The clock that times the device's launches."""
         return clock_of(self.real)
 
     def __getattr__(self, name: str) -> Any:
@@ -93,7 +93,7 @@ class WatchedDriver(StandIn):
         return partial(_WATCHED[name], self, found) if name in _WATCHED else found
 
     def build(self, variant: Variant, spec: KernelSpec) -> Kernel:
-        """Compile a variant; functions of Python need no compiler."""
+        """Compile a variant, and report it unless it is a Python function."""
         began = time.perf_counter()
         with found_within() as found:
             kernel = self.real.build(variant, spec)
@@ -102,7 +102,7 @@ class WatchedDriver(StandIn):
         return kernel
 
     def watch(self, kernel: Kernel, variant: Variant, spec: KernelSpec) -> Kernel:
-        """Return the kernel with launches that are told."""
+        """Return a kernel that reports its launches."""
         operands, counting = len(spec.inputs) + max(len(spec.outputs), 1), any(one.counters for one in WATCHERS)
         stamping = self._stamping(variant, spec) if counting and isinstance(variant.source, Path) else None
         return _WatchedKernel(self, kernel, _name(variant), operands, stamping)
@@ -112,7 +112,7 @@ class WatchedDriver(StandIn):
         return {}
 
     def _stamping(self, variant: Variant, spec: KernelSpec) -> Stamping:
-        """Return the kernel that stamps a clock, and the names of its phases."""
+        """Return the kernel that reads a clock, and the names of its phases."""
         if (found := self._stamped.get((variant, spec))) is not None:
             return found
         stamped: Any = StampedSpec(spec, variant)
@@ -128,7 +128,7 @@ class WatchedDriver(StandIn):
         return self._stamped.setdefault((variant, spec), Stamping(kernel, stamped.phases))
 
     def watch_numpy(self, name: str, compute: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function of NumPy that takes the place of a kernel, and is reported as a launch."""
+        """Return a NumPy function that replaces a kernel, wrapped to be reported as a launch."""
         number = next(_PREPARED)
 
         def told(*arrays: np.ndarray) -> Any:
@@ -144,18 +144,18 @@ class WatchedDriver(StandIn):
         return told
 
     def tell(self, happened: Launched | Copied | Built) -> None:
-        """Tell all who watch."""
+        """Report an event to all watchers."""
         for watcher in tuple(WATCHERS):
             watcher.note(self, happened)
 
     @property
     def captures(self) -> bool:
-        """True while a graph captures the launches: nothing runs then, so there is nothing to time."""
+        """True during a graph capture: nothing runs then, so there is nothing to time."""
         return hasattr(self.real, "is_capturing") and self.real.is_capturing()
 
 
 class Stamping(NamedTuple):
-    """A kernel that stamps a clock, and the names of its phases."""
+    """A kernel that reads a clock, and the names of its phases."""
 
     kernel: Kernel
     phases: tuple[str, ...]
@@ -177,7 +177,7 @@ class _WatchedKernel(NamedTuple):
         timed = driver.clock.prepare(runs, groups, layout, *numbers, local=local)
 
         def launch(memories: Sequence[Any]) -> None:
-            if not WATCHERS or driver.captures:  # a call that began while somebody watched, or one for a graph
+            if not WATCHERS or driver.captures:  # watching ended during the call, or a graph captures it
                 plain(memories)
                 return
             sums = None if stamping is None else Sums(driver.real, stamping.phases, groups)
@@ -193,12 +193,12 @@ def _name(variant: Variant) -> str:
 
 
 def _nbytes(memory: Any) -> int:
-    """Return the bytes of an operand, an array or a buffer; 0 for other memory, which is the library's own."""
+    """Return the bytes of an array or a buffer; 0 for other memory, which belongs to the library."""
     return int(getattr(memory, "nbytes", getattr(memory, "size", 0)))
 
 
 def _settle(driver: WatchedDriver) -> None:
-    """Wait for earlier work, so that a copy's time is its own; in a capture the copy raises."""
+    """Wait for earlier work, to time a copy alone; not during a capture, where the copy itself raises."""
     if not driver.captures:
         driver.real.synchronize()
 
@@ -254,7 +254,7 @@ def _alongside(
     return alongside(in_current_call(function))
 
 
-# What watched drivers do in place of a real one's methods, where it has them.
+# Replacements for methods that the real driver has.
 _WATCHED: dict[str, Callable[..., Any]] = {
     "asarray": _asarray,
     "to_host": _to_host,

@@ -1,4 +1,4 @@
-"""Begin and end to watch all devices."""
+"""Begin and end watching all devices."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ after_fork(_LOCK._at_fork_reinit)  # type: ignore[attr-defined]  # locks have it
 
 
 def begin_watching(watcher: Watcher) -> None:
-    """Tell a watcher from now on what all threads do on all devices, also on those that are found later."""
+    """Report what all threads do on all devices to a watcher, including devices that are opened later."""
     with _LOCK:
         WATCHERS.append(watcher)
         if len(WATCHERS) == 1 or watcher.counters:
@@ -25,7 +25,7 @@ def begin_watching(watcher: Watcher) -> None:
 
 
 def end_watching(watcher: Watcher) -> None:
-    """Tell a watcher nothing more."""
+    """Stop reporting to a watcher."""
     with _LOCK:
         WATCHERS.remove(watcher)
         if not WATCHERS:

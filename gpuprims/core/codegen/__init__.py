@@ -24,7 +24,7 @@ _BITS, _SHUFFLING = (Path(__file__).parents[1] / "kernels" / name for name in ("
 
 
 def kernel_source(spec: KernelSpec, variant: Variant, prelude: Path, warp: int) -> str:
-    """Write the whole text of a variant's kernel; compiler errors name the lines of its file.
+    """Write the whole text of a variant's kernel; compiler errors give line numbers of its file.
 
     ``prelude`` has the backend's address spaces, barriers, vectors, shuffles and atomics. ``warp`` is the number of
     lanes of a warp; 0 without shuffles.

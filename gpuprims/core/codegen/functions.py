@@ -27,7 +27,7 @@ from gpuprims.expressions import TypedExpr, converted, emit_function
 def map_text(spec: KernelSpec) -> list[str]:
     """Write MAP, for one element, and MAP_VECTOR, for VECTOR neighbours in one load.
 
-    Functions take the address of an element in registers, whatever its lanes.
+    ``gp_apply`` takes the address of each element in registers, so its signature is the same for any number of lanes.
     """
     inputs = spec.inputs
     layout = f"const layout_t {layout_of(spec)}" if spec.constants else ""
@@ -49,7 +49,7 @@ def map_text(spec: KernelSpec) -> list[str]:
 
 
 def layout_of(spec: KernelSpec) -> str:
-    """Return the first argument of gp_apply, for maps with constants: a struct costs time where nothing is inlined."""
+    """Return the layout argument of gp_apply, which only maps with constants need: a struct is slow if not inlined."""
     return "layout, " if spec.constants else ""
 
 
@@ -58,7 +58,7 @@ _STORE_ALONE = ["#define STORE_VECTOR(o, j, values) STORE(o, j, (values)[0])"]
 
 
 def vector_addresses(spec: KernelSpec) -> tuple[list[int], list[str]]:
-    """Return how many elements of each input a vector has, and C text of the address of element ``item``."""
+    """Return each input's width in a vector, and C text for the address of its element ``item``."""
     inputs = spec.inputs
     widths = [spec.vector if access.reduced and access.reduced[-1] in spec.vector_strides else 1 for access in inputs]
     return widths, [
@@ -157,8 +157,8 @@ def _finish(spec: KernelSpec, finish: TypedExpr, inputs: Sequence[Access]) -> st
 def _of_value(spec: KernelSpec, function: TypedExpr, inputs: Sequence[Access]) -> list[str]:
     """Return the arguments of a function of a value, the number of elements folded, and an element of each input."""
     values = spec.values
-    # The count is converted to the dtype in which the function divides. It includes j: results of scans are at every j,
-    # each with a count of its own. Results of reductions are at j = 0, and the layout has the whole count.
+    # The count is converted to the dtype in which the function divides. It grows with j: a scan has a result at each j,
+    # folded from one element more. A reduction's result is at j = 0, and the layout has its whole count.
     count = converted("(layout.count + j)", np.dtype(np.int64), function.nodes[len(values)].dtype)
     return [*(f"value{field}" for field in fields_of(values)), count, *numbers_of(inputs)]
 
@@ -198,7 +198,9 @@ def _store_at_places(spec: KernelSpec, finish: TypedExpr, place: TypedExpr) -> l
 
 
 def fetch_text(spec: KernelSpec) -> list[str]:
-    """Write gp_fetch_vector, which loads elements for later, FETCHED, their value, and ELEMENT, the first input's.
+    """Write gp_fetch_vector, which loads elements ahead of use, and FETCHED and ELEMENT, which read them.
+
+    FETCHED is the value of the loaded elements, ELEMENT the first input's element.
 
     Elements of fewer than 32 bits are kept in whole words, which needs fewer registers.
     """

@@ -1,4 +1,4 @@
-"""Write a kernel's values, its parameters, the positions of their elements, loads and stores."""
+"""Write a kernel's types and parameters, and the addresses, loads and stores of elements."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def fields_of(values: Sequence[Dtype]) -> list[str]:
 
 
 def return_value(*components: str) -> str:
-    """Return the last line of a function that returns a value of these components."""
+    """Return C statements that return a value with these components."""
     if len(components) == 1:
         return f"return {components[0]};"
     assigned = " ".join(f"packed.v{k} = {component};" for k, component in enumerate(components))
@@ -81,7 +81,7 @@ def _split_number(value: str, dtype: Dtype, lines: list[str]) -> str:
 
 
 def names_of(letter: str, operands: Sequence[Access]) -> str:
-    """Return the operands' names: a letter and a number each."""
+    """Return the names of operands, such as ``x0, x1``."""
     return ", ".join(f"{letter}{k}" for k in range(len(operands)))
 
 
@@ -92,7 +92,7 @@ def stored(dtype: Dtype) -> str:
 
 
 def number_of(name: str, dtype: Dtype) -> str:
-    """Return C text that converts a number from memory for computing."""
+    """Return C text that converts a stored number to the type in which it is computed."""
     row = narrow(dtype)
     if row:
         return f"{row.value}({name})"
@@ -100,25 +100,25 @@ def number_of(name: str, dtype: Dtype) -> str:
 
 
 def bits_of(number: str, dtype: Dtype) -> str:
-    """Return C text that converts a computed number for memory."""
+    """Return C text that converts a computed number to its stored form."""
     row = narrow(dtype)
     return f"{row.bits}({number})" if row else number
 
 
 def elements_of(inputs: Sequence[Access]) -> str:
-    """Return C parameters for the address of one element of each input."""
+    """Return C parameters: the address of one element of each input."""
     return ", ".join(f"const {stored(access.dtype)} *e{k}" for k, access in enumerate(inputs))
 
 
 def numbers_of(inputs: Sequence[Access]) -> list[str]:
-    """Return C text of the numbers of those elements."""
+    """Return C text for each number of these elements, lane by lane."""
     return [number_of(f"e{k}[{lane}]", access.dtype) for k, access in enumerate(inputs) for lane in range(access.lanes)]
 
 
 def load(k: int, access: Access, width: int, place: str = "") -> list[str]:
-    """Write the load of ``width`` neighbouring elements into registers, by one instruction.
+    """Write a load of ``width`` neighbouring elements into registers, as one instruction.
 
-    ``place`` is C text of the first element's position, by default that of element ``j`` of output ``o``.
+    ``place`` is C text for the position of the first element. The default is element ``j`` of output ``o``.
     """
     kind, count = stored(access.dtype), width * access.lanes
     at = f"x{k} + {place or f'gp_at_x{k}(layout, o, j)'}{times(access.lanes)}"
@@ -130,7 +130,7 @@ def load(k: int, access: Access, width: int, place: str = "") -> list[str]:
 
 
 def load_along(k: int, access: Access, width: int) -> list[str]:
-    """Write the load of ``width`` neighbours along ``j``, of stride 1, or of stride 2 with the elements between."""
+    """Write a load of ``width`` neighbours along ``j``; at stride 2 it loads the elements between them too."""
     if width == 1 or access.reduced[-1] == 1:
         return load(k, access, width)
     dtype, at = access.dtype, f"x{k} + gp_at_x{k}(layout, o, j)"
@@ -144,9 +144,9 @@ def load_along(k: int, access: Access, width: int) -> list[str]:
 
 
 def write(k: int, access: Access, width: int, index: str, place: str = "") -> str:
-    """Write the store of ``width`` neighbouring elements from registers, by one instruction.
+    """Write a store of ``width`` neighbouring elements from registers, as one instruction.
 
-    ``place`` is C text of the first element's position, by default that of element ``index`` of output ``o``.
+    ``place`` is C text for the position of the first element. The default is element ``index`` of output ``o``.
     """
     count = width * access.lanes
     at = f"y{k} + {place or f'gp_at_y{k}(layout, o, {index})'}{times(access.lanes)}"
@@ -162,7 +162,7 @@ def write(k: int, access: Access, width: int, index: str, place: str = "") -> st
 def _vector(word: str, dtype: Dtype, count: int, first: tuple[str, str], second: tuple[str, str]) -> str:
     """Write READ_VECTOR or WRITE_VECTOR; complex numbers are moved as pairs of their parts.
 
-    ``first`` is in global memory, ``second`` in registers: the qualifiers of the type, and a pointer.
+    ``first``, in global memory, and ``second``, in registers, have the qualifiers of the type and a pointer.
     """
     kind = stored(part(dtype))
     if dtype.kind != "c":
@@ -172,12 +172,12 @@ def _vector(word: str, dtype: Dtype, count: int, first: tuple[str, str], second:
 
 
 def times(lanes: int) -> str:
-    """Return C text that turns a position in elements into one in numbers."""
+    """Return C text that scales a position from elements to numbers."""
     return f" * {lanes}" if lanes > 1 else ""
 
 
 def _place(name: str, k: int, access: Access) -> str:
-    """Write the function from a kept index ``o`` and a reduced index ``j`` to a position in operand ``k``."""
+    """Write a function that maps a kept index ``o`` and a reduced index ``j`` to a position in operand ``k``."""
     lines = [f"    i64 at = layout.offset[{k}];"]
     lines += _strides("kept", f"kept_stride[{k}]", "o", access.kept, narrow=access.narrow)
     lines += _strides("reduced", f"reduced_stride[{k}]", "j", access.reduced, narrow=access.narrow)
@@ -186,7 +186,7 @@ def _place(name: str, k: int, access: Access) -> str:
 
 
 def _index(spec: KernelSpec) -> list[str]:
-    """Write the function from a reduced index ``j``, which follows memory, to the index that the map takes."""
+    """Write a function that maps ``j``, which counts in memory order, to the index that the map function takes."""
     if spec.index is None:
         return []
     lines = _strides("reduced", "index_stride", "j", spec.index, narrow=spec.inputs[0].narrow)
@@ -195,7 +195,7 @@ def _index(spec: KernelSpec) -> list[str]:
 
 
 def index_of(spec: KernelSpec, item: str = "") -> str:
-    """Return C text of the index that the map takes of element ``j``, or of a neighbour, ``item`` elements further."""
+    """Return C text for the index of element ``j`` as the map function takes it, or of element ``j + item``."""
     if spec.index is None:
         return f"j + {item}" if item else "j"
     stride = "" if spec.index[-1] == 1 else f" * layout.index_stride[{len(spec.index) - 1}]"
@@ -203,7 +203,7 @@ def index_of(spec: KernelSpec, item: str = "") -> str:
 
 
 def _strides(axes: str, array: str, index: str, strides: tuple[StrideClass, ...], *, narrow: bool) -> list[str]:
-    """Write the lines that split a flat index into axes, last first, and add strides; axes of stride 0 cost nothing."""
+    """Write lines that split a flat index by axes, last axis first, and add strides; leading ones of 0 are skipped."""
     lines: list[str] = []
     first = next((axis for axis, stride in enumerate(strides) if stride != 0), len(strides))
     divided = narrow and len(strides) > max(first, 1)

@@ -1,4 +1,4 @@
-"""Write the functions of rows: elements of an output that lie at one stride, so that one position is enough."""
+"""Write the functions of rows: elements of an output at one constant stride, addressed from one position."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def row_text(spec: KernelSpec) -> list[str]:
     operands = (*spec.inputs, *spec.outputs)
     names = [f"x{k}" for k in range(len(spec.inputs))] + [f"y{k}" for k in range(len(spec.outputs))]
     last = len(spec.inputs[0].reduced) - 1
-    # Each position is that of element 0, if the row went back so far.
+    # A row keeps the position of element 0, extrapolated along its stride, so that index `j` can be added to it.
     moved = {
         name: along_axis(access.reduced, f"reduced_stride[{k}]")
         for k, (name, access) in enumerate(zip(names, operands, strict=True))
@@ -92,7 +92,7 @@ def _beside_text(spec: KernelSpec, names: list[str], inputs: str) -> list[str]:
 
 
 def _store(spec: KernelSpec, word: str, along: str, places: dict[str, str], index: str) -> list[str]:
-    """Write STORE_ROW or STORE_BESIDE, which takes the index along the row by the name ``along``."""
+    """Write STORE_ROW or STORE_BESIDE, which name the index along the row ``along``."""
     if spec.finish is None:  # the kernel stores in its own way
         return []
     head = f"#define STORE_{word.upper()}(row, to, value)"  # not `o`, which the row has too
@@ -114,7 +114,7 @@ def _store(spec: KernelSpec, word: str, along: str, places: dict[str, str], inde
 
 
 def along_axis(strides: tuple[StrideClass, ...], array: str, index: str = "j") -> str:
-    """Return C text of the distance of an index along the last axis."""
+    """Return C text for the offset of an index along the last axis."""
     if strides[-1:] in ((), (0,)):
         return "0"
     known = {1: index, -1: f"-{index}"} | {k: f"{k} * {index}" for k in (2, 3, 4)}
