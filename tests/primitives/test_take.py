@@ -166,9 +166,7 @@ def test_the_first_index_outside_is_told(take_kernel: Kernel, wrong: int) -> Non
 def test_an_index_outside_raises_where_it_is_not_read() -> None:
     for x, indices, axis in (((3, 0), [5], 0), ((0, 3), [0], 0), ((3, 0), [0], 1), ((0,), [1], None)):
         for mode in ("raise",) if axis == 0 and x[0] else MODES:
-            with pytest.raises(
-                IndicesError, match=r"take: (indices from -3 to 2|no indices where there are no elements)"
-            ):
+            with pytest.raises(IndicesError, match=r"take: (indices from -3 to 2|no indices into an axis of length 0)"):
                 gpuprims.take(np.zeros(x), indices, axis, mode=mode, device="reference")
     assert gpuprims.take(np.zeros((0, 3)), np.zeros(0, int), 0, device="reference").shape == (0, 3)
 

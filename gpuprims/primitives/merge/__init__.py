@@ -1,4 +1,4 @@
-"""merge: two sorted arrays as one."""
+"""merge: two sorted arrays merged into one."""
 
 from __future__ import annotations
 
@@ -54,16 +54,16 @@ def merge(
     Parameters
     ----------
     a, b : array_like
-        One-dimensional and sorted. NaN comes last, or with ``descending`` first; complex numbers go by their real and
-        then by their imaginary parts.
+        Sorted one-dimensional arrays. NaN is last, or first with ``descending``. Complex numbers are ordered by their
+        real parts, then by their imaginary parts.
     descending : bool, default False
-        True if the arrays are in descending order; so is the result.
+        True if the arrays, and thus the result, are in descending order.
     check : bool, default False
-        True to raise if an array is not sorted, which takes a reduction of each and waits for it. Without this check,
-        the result of unsorted arrays may lack elements and repeat others.
+        True to raise if an array is not sorted, which takes a reduction of each array and waits for it. Without the
+        check, the result for unsorted arrays may lack some elements and repeat others.
     out : array, optional
-        Where to write: of the result's shape and dtype, on the device of the arrays, and not in their memory. By
-        default a new array.
+        Where to write: an array with the shape and dtype of the result, on the device of the arrays, that shares no
+        memory with them. By default a new array.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -72,22 +72,22 @@ def merge(
     Returns
     -------
     array
-        ``out``, or a new array of the dtype that :func:`numpy.concatenate` gives. Among equal elements, those of ``a``
-        are first, and each array's stay in their order.
+        ``out``, or a new array with the dtype of :func:`numpy.concatenate`. The merge is stable: of equal elements,
+        those of ``a`` come first, and elements of one array keep their order.
 
     Raises
     ------
     ArgumentError
         With ``check``, an array that is not sorted.
     ShapeError
-        Arrays of other than one dimension.
+        An array that does not have one dimension.
     ArrayError, DeviceMismatchError, DtypeError, NoVariantError
         As :func:`gpuprims.map`.
 
     Notes
     -----
-    Groups merge tiles of the result independently: a binary search finds where in both arrays each tile begins (Odeh,
-    Green et al., Merge path - parallel merging made simple, 2012).
+    Work-groups merge tiles of the result independently. A binary search finds where each tile begins in both arrays
+    (Odeh, Green et al., Merge path - parallel merging made simple, 2012).
 
     Examples
     --------
@@ -112,7 +112,7 @@ def merge(
 
 
 def check_sorted(operands: Operands, name: str, array: Any, *, descending: bool) -> None:
-    """Raise for the first element of an array of a call that is out of order."""
+    """Raise if an array is not sorted, and name the first pair that is out of order."""
     if array.shape[0] < 2:
         return
 

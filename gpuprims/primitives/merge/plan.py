@@ -40,7 +40,7 @@ def bind(
     device: str | Device | None = None,
     variant: str | Variant | None = None,
 ) -> tuple[Operands, MergeRequest, Out | None, str | Variant | None]:
-    """Find the device of a call, and check its arguments but the order of the arrays."""
+    """Find the device of a call, and check its arguments, except that the arrays are sorted."""
     if len(arrays) != 2:
         raise ArgumentError(f"merge: two sorted arrays; got {len(arrays)} argument(s)")
     check_flags("merge", descending=descending)
@@ -62,7 +62,7 @@ def plan_call(
     variant: str | Variant | None,
     generation: int,
 ) -> LaunchPlan:
-    """Decide everything about a merge but its memory."""
+    """Plan a merge."""
     dtype, size, n = (
         np.result_type(*[form.dtype for form in forms]),
         forms[0].shape[0],
@@ -94,7 +94,7 @@ def plan_call(
 
 
 def _by_numpy(forms: tuple[Form, ...], *, descending: bool) -> ByNumPy | None:
-    """Return how NumPy merges, if it does: its stable sort finds the two runs, and merges these."""
+    """Return how NumPy merges: its stable sort finds the two runs and merges them. None if it does not."""
     first, second = (form.dtype for form in forms)
     if {first.kind, second.kind} - set("iubf") or (first != second and np.result_type(first, second).kind == "f"):
         return None

@@ -1,4 +1,4 @@
-"""The spec of kernels that merge."""
+"""The kernel specs of merge."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.expressions import converted
 from gpuprims.primitives.order import compared_text, order_text
 
-# What all kernels that merge share, those of sorts too.
+# The header of all kernels that merge, including those of sort.
 CROSSING = Path(__file__).parent / "kernels" / "crossing.h"
 
 
@@ -35,7 +35,7 @@ class MergeSpec(KernelSpec):
         return {"DESCENDING": int(self.descending), **arrays}
 
     def text(self) -> list[str]:
-        """Define the type of results in memory, and how they are compared."""
+        """Define the stored type of results, and how they are compared."""
         result = self.outputs[0].dtype
         return [
             f"typedef {stored(result)} result_t;",
@@ -56,7 +56,7 @@ class PathSpec(MergeSpec):
 
 
 def _as_result(element: str, dtype: np.dtype[Any], result: np.dtype[Any]) -> str:
-    """Return C text of an element as results lie in memory."""
+    """Return C text that converts an element to the stored type of results."""
     if dtype == result:
         return element
     number = converted(number_of(element, dtype), dtype, result)

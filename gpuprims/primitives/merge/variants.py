@@ -28,7 +28,7 @@ VARIANTS = (
     *_MERGE.gpu(
         "path",
         rank=10,
-        geometry=Geometry(256, 11, 8),  # rows: path; an odd number of items meets no conflicts of banks
+        geometry=Geometry(256, 11, 8),  # rows: path; an odd number of items avoids bank conflicts
         refuse=lambda at: first_refusal(double_precision, group_fits(at.block), tile_fits(at)),
     ),
     _MERGE.numpy(merge_numpy),

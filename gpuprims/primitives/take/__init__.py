@@ -1,4 +1,4 @@
-"""take: the elements that indices name."""
+"""take: elements by index."""
 
 from __future__ import annotations
 
@@ -69,16 +69,16 @@ def take(
     x : array_like
         The elements.
     indices : array_like of int
-        Of any shape and integer dtype; negative ones count from the end. Beside an array of a device they may lie on
-        the host.
+        Indices of any shape and integer dtype; negative ones count from the end. They may be on the host even if ``x``
+        is on a device.
     axis : int, optional
-        The axis that indices count along; by default all axes of ``x``, in C order.
+        The axis to index. By default ``x`` is flattened, in C order.
     out : array, optional
-        Where to write: of the result's shape and dtype, on the device of ``x``, and not in the memory of the arrays. By
-        default a new array. If an index is outside of ``x``, its contents are undefined.
+        Where to write: an array with the shape and dtype of the result, on the device of ``x``, that shares no memory
+        with the inputs. By default a new array. If an index is out of bounds, its contents are undefined.
     mode : {"raise", "wrap", "clip"}, default "raise"
-        What indices outside of ``x`` do: they raise, wrap around, or name the first or the last element, negative ones
-        the first.
+        How to handle indices that are out of bounds: raise, wrap around, or clip to the first or last element.
+        Clipping takes the first element for each negative index.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -87,13 +87,13 @@ def take(
     Returns
     -------
     array
-        ``out``, or a new array of the dtype of ``x``, in which the axes of ``indices`` take the place of ``axis``.
+        ``out``, or a new array with the dtype of ``x``, in which the axes of ``indices`` replace ``axis``.
 
     Raises
     ------
     IndicesError
-        With ``mode="raise"``, an index outside of ``x``; in any mode, indices of an axis without elements. An
-        :class:`IndexError`.
+        With ``mode="raise"``, an index that is out of bounds; in any mode, indices into an axis without elements. It is
+        an :class:`IndexError`.
     AxisError, DtypeError, ShapeError
         An axis that ``x`` does not have; indices that are not integers; an ``out`` that does not fit.
     ArrayError, DeviceMismatchError, NoVariantError
@@ -101,8 +101,9 @@ def take(
 
     Notes
     -----
-    With ``mode="raise"``, a kernel checks the indices when it uses them, and a call waits for its answer. Calls with
-    the same array of a device, which was right before, do not wait: if it has become wrong, a later call raises.
+    With ``mode="raise"``, the kernel checks the indices as it uses them, and the call waits for the outcome. A call
+    with a device array of indices that an earlier call found valid does not wait. If the array has since changed and is
+    invalid, a later call raises.
 
     Examples
     --------

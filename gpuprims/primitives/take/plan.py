@@ -35,18 +35,18 @@ _FEW = Few(near=2**15, woken=2**16)  # rows: by_numpy
 
 
 class OutsideError(IndicesError):
-    """A kernel found an index outside of the array."""
+    """A kernel found an index that is out of bounds."""
 
 
 class TakeRequest(NamedTuple):
-    """The axis along which indices count, from 0; None for all axes in C order; and what indices outside mean."""
+    """The axis to index, from 0, or None for all in C order; and the mode for indices that are out of bounds."""
 
     axis: int | None
     mode: Mode
 
 
 class _Shapes(NamedTuple):
-    """The axes that indices count along, those before and behind them, and those of the indices."""
+    """The lengths of the indexed axes, of the axes before and after them, and of the axes of the indices."""
 
     indexed: slice
     counted: tuple[int, ...]
@@ -62,7 +62,7 @@ class _Shapes(NamedTuple):
 
     @property
     def length(self) -> int:
-        """The number of elements that indices choose from."""
+        """The number of elements along the indexed axes."""
         return math.prod(self.counted)
 
     @property
@@ -71,7 +71,7 @@ class _Shapes(NamedTuple):
         return (*self.before, *self.indices, *self.behind)
 
     def layout(self, taken: Form, indices: Form, result: Form) -> Layout:
-        """Lay the operands along the axes that indices count along, which are kept, and those of the result."""
+        """Return the layout of the operands: indexed axes are kept axes, the result's axes are reduced ones."""
         at, one = self.indexed, (1,) * len(self.indices)
         still = (0,) * len(self.indices)
         elements = taken._replace(
@@ -93,7 +93,7 @@ def bind(
     device: str | Device | None = None,
     variant: str | Variant | None = None,
 ) -> tuple[Operands, TakeRequest, Out | None, str | Variant | None]:
-    """Find the device of a call, and check its arguments but the indices themselves."""
+    """Find the device of a call, and check its arguments, except the values of the indices."""
     if len(arrays) != 2:
         raise ArgumentError(f"take: an array and indices; got {len(arrays)} argument(s)")
     if not is_one_of(mode, get_args(Mode)):
@@ -107,7 +107,7 @@ def bind(
     request = TakeRequest(_axis(axis, first.ndim), mode)
     shapes = _Shapes.of(request.axis, first.shape, second.shape)
     if not shapes.length and second.size:
-        raise IndicesError(f"take: no indices where there are no elements; got {second.size} of an axis of length 0")
+        raise IndicesError(f"take: no indices into an axis of length 0; got {second.size}")
     if mode == "raise" and not math.prod(shapes.result):  # no kernel reads them
         raise_outside(operands, request)
     asked = None if variant is None else asked_by_name("take", variant)
@@ -115,11 +115,11 @@ def bind(
 
 
 def _beside(x: Any, indices: Any) -> Any:
-    """Return indices as an array, beside an array of a device on this device."""
+    """Return indices as an array, on the device of ``x`` if it has one."""
     if not hasattr(indices, "dtype"):
         indices = plain_array("take", indices)
         if not indices.size:
-            indices = indices.astype(np.int64)  # an empty list is one of floats to NumPy
+            indices = indices.astype(np.int64)  # NumPy makes floats of an empty list
     on = device_of(x)
     return (
         indices if on is None or not isinstance(indices, np.ndarray | np.generic) else on.asarray(np.asarray(indices))
@@ -127,12 +127,12 @@ def _beside(x: Any, indices: Any) -> Any:
 
 
 def _axis(axis: Any, ndim: int) -> int | None:
-    """Return an axis as one from 0; raise if the array has none of this number."""
+    """Return an axis counted from 0; raise if the array has no such axis."""
     if axis is None:
         return None
     if isinstance(axis, bool) or not isinstance(axis, int | np.integer):
         raise AxisError(f"axis: an int or None; got {quoted(axis)}")
-    axes = max(ndim, 1)  # NumPy takes a scalar for an array of one element
+    axes = max(ndim, 1)  # as NumPy, which treats a number as an array of one element
     if not -axes <= axis < axes:
         raise AxisError(f"axis: {axis_rule(axes)}; got {quoted(axis)}")
     return int(axis) % axes
@@ -148,7 +148,7 @@ def plan_call(
     variant: str | Variant | None,
     generation: int,
 ) -> LaunchPlan:
-    """Decide everything about a take but its memory."""
+    """Plan a take."""
     taken, indices = forms
     shapes = _Shapes.of(request.axis, taken.shape, indices.shape)
     result = contiguous(taken.dtype, shapes.result, alignment)
@@ -173,14 +173,14 @@ def plan_call(
 
     by_numpy = None
     if taken.shape and np.can_cast(indices.dtype, np.intp):
-        picks = is_contiguous(taken)  # NumPy copies all of another array
+        picks = is_contiguous(taken)  # NumPy copies all of an array that is not
         by_numpy = ByNumPy(partial(_taken, axis=request.axis, mode=request.mode), _FEW, picks=picks)
     what = device, "take", traits, (result,), compiling
     return LaunchPlan(*what, asked=variant, inputs=range(2), by_numpy=by_numpy)
 
 
 def _taken(x: np.ndarray, indices: np.ndarray, *, axis: int | None, mode: Mode) -> np.ndarray:
-    """Take by NumPy."""
+    """Take with NumPy."""
     try:
         return x.take(indices, axis, mode=mode)
     except IndexError:
@@ -193,9 +193,9 @@ def _rule(length: int) -> str:
 
 
 def _checked(device: Device, launch: Launch, known: KnownArrays, length: int) -> Launch:
-    """Return a launch that waits for the kernel's answer, unless an earlier call found the same indices right.
+    """Return a launch that waits for the kernel's check, unless an earlier call found the same indices valid.
 
-    Then a fault is raised later (docs/decisions/0021).
+    In that case a later call raises (docs/decisions/0021).
     """
     rule = _rule(length)
 
@@ -221,7 +221,7 @@ def _checked(device: Device, launch: Launch, known: KnownArrays, length: int) ->
 
 
 def raise_outside(operands: Operands, request: TakeRequest) -> None:
-    """Raise for the first index outside of the array, if there is one."""
+    """Raise for the first index that is out of bounds, if there is one."""
     x, indices = operands.natives
     length = _Shapes.of(request.axis, x.shape, indices.shape).length
     if not isinstance(indices, np.ndarray):
@@ -230,11 +230,11 @@ def raise_outside(operands: Operands, request: TakeRequest) -> None:
     if len(wrong):
         place = tuple(wrong[0].tolist())
         got = f"indices{list(place) if indices.ndim else ''} = {np.atleast_1d(indices)[place]}"
-        rule = f"indices from {-length} to {length - 1}" if length else "no indices where there are no elements"
-        raise IndicesError(f"take: {rule}; got {got} (mode='wrap' or 'clip' takes others)")
+        rule = f"indices from {-length} to {length - 1}" if length else "no indices into an axis of length 0"
+        raise IndicesError(f"take: {rule}; got {got} (mode='wrap' and mode='clip' take any index)")
 
 
 def sample(call: Sample) -> LaunchPlan:
-    """Return the plan of a take of ``call.size`` elements by as many int64 indices."""
+    """Return the plan of a take of ``call.size`` elements by ``call.size`` int64 indices."""
     forms = tuple(contiguous(dtype, (call.size,), 16) for dtype in (call.dtype, np.dtype(np.int64)))
     return plan_call(TakeRequest(None, "raise"), forms, None, 16, call.device, None, 0)

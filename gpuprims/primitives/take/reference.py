@@ -12,12 +12,12 @@ from gpuprims.primitives.reference import Places
 
 
 def take_numpy(spec: Any, memories: Sequence[np.ndarray], layout: np.ndarray, n: int, length: int) -> None:
-    """Take the elements that indices name."""
+    """Take elements by index."""
     operands: KernelSpec = spec
     places = Places(operands, memories, layout)
     elements, result = places.see(0)[..., 0], places.see(2, kept=False)[..., 0]
     indices = places.see(1, kept=False)[..., 0]
-    if indices.dtype.itemsize < 8:  # the axis may be longer than their dtype counts
+    if indices.dtype.itemsize < 8:  # their dtype may not hold the length of the axis
         indices = indices.astype(np.int64)
     if spec.mode == "wrap":
         indices = indices % length
@@ -33,5 +33,5 @@ def take_numpy(spec: Any, memories: Sequence[np.ndarray], layout: np.ndarray, n:
 
 
 def is_outside(indices: np.ndarray, length: int) -> np.ndarray:
-    """Return True for indices outside of an axis of ``length`` elements."""
+    """Return a mask of the indices that are out of bounds for an axis of ``length`` elements."""
     return (indices >= length) | (indices < -length)

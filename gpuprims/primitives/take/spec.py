@@ -1,4 +1,4 @@
-"""The spec of kernels that take elements by indices."""
+"""The kernel spec of take."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KERNELS = Path(__file__).parent / "kernels"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TakeSpec(KernelSpec):
-    """The macros of a take. The kept axes are those that an index counts along, the reduced ones those of results."""
+    """The macros of a take. The kept axes are the indexed ones; the reduced axes are those of the result."""
 
     mode: str
 
@@ -27,11 +27,11 @@ class TakeSpec(KernelSpec):
 
     @property
     def shares_index(self) -> bool:
-        """True if neighbouring results are neighbouring elements of one index."""
+        """True if neighbouring results come from one index."""
         return self.inputs[1].reduced[-1:] == (0,)
 
     def macros(self) -> dict[str, int | str]:
-        """Define the mode, and the distances of neighbours."""
+        """Define the mode, and the distances between neighbours."""
         last = len(self.inputs[0].reduced) - 1
         along = {"TAKEN": self.inputs[0], "INDEX": self.inputs[1], "RESULT": self.outputs[0]}
         distances: dict[str, int | str] = {
@@ -58,7 +58,7 @@ class TakeSpec(KernelSpec):
         return (_KERNELS / "places.h",)
 
     def _moves(self, name: str, width: int) -> list[str]:
-        """Write functions that move ``width`` neighbours."""
+        """Write functions that load and store ``width`` neighbours."""
         taken, index = self.inputs
         indices, elements = (1, width) if self.shares_index else (width, 1)
         loads, stores = "INPUTS, const layout_t layout", "OUTPUTS, const layout_t layout"
@@ -75,10 +75,10 @@ class TakeSpec(KernelSpec):
 
 
 def _copied(loads: list[str], to: str, loaded: str, count: int) -> list[str]:
-    """Write the body of a function that loads elements, and passes them on."""
+    """Write the body of a function that loads elements and copies them to its result."""
     return ["{", *loads, "#pragma unroll", f"    for (int k = 0; k < {count}; k++) {to}[k] = {loaded}[k];", "}"]
 
 
 def as_words(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype as which a kernel moves elements: an integer of as many bytes, so that one serves several."""
+    """Return the dtype in which a kernel moves elements: an integer of the same size, so that dtypes share kernels."""
     return dtype if dtype.kind == "c" else np.dtype(f"u{dtype.itemsize}")

@@ -1,5 +1,5 @@
-/* Find where the merge path crosses a diagonal: raise `low`, elements of the first array, up to where `second_first` becomes
- * true of `middle`. It tells whether the second array's element on the diagonal goes before element `middle` of the first.
+/* Find where the merge path crosses a diagonal, by a binary search for the least `middle` for which `second_first` is true:
+ * the second array's element on the diagonal goes before element `middle` of the first array. The result is in `low`.
  */
 #define GP_CROSS(count_t, low, high, second_first)                                                                     \
     while (low < high) {                                                                                               \

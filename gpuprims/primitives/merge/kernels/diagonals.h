@@ -1,5 +1,5 @@
-/* The merge path goes from the first elements of both arrays to their ends: right for an element of the first, down for one of
- * the second. Where it crosses diagonal d, the first d results have been merged.
+/* The merge path goes from the first elements of both arrays to their ends: right for each element taken from the first array,
+ * down for each from the second. Where it crosses diagonal d, the first d results have been merged.
  *
  *     first   1  3  3  7
  *     second 2 |__
@@ -7,7 +7,7 @@
  *            8          |__
  */
 
-/* True if an element of the second array goes before one of the first: equal ones do not. */
+/* True if an element of the second array goes before one of the first. Equal ones do not. */
 DEVICE int gp_goes_first(const result_t second, const result_t first)
 {
 #if DESCENDING
@@ -17,7 +17,7 @@ DEVICE int gp_goes_first(const result_t second, const result_t first)
 #endif
 }
 
-/* Elements of the first array, of `size`, among the first `diagonal` results of n. */
+/* Return how many of the first `diagonal` results come from the first array, which has `size` of all n elements. */
 DEVICE i64 gp_cross(INPUTS, const layout_t layout, const i64 n, const i64 size, const i64 diagonal)
 {
     i64 low = max(diagonal - (n - size), (i64)0), high = min(diagonal, size);

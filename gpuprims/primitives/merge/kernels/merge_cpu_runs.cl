@@ -1,7 +1,7 @@
 /* merge/cpu_runs: each group merges runs of results one by one, for devices whose work-items are CPU threads.
  *
  * in      INPUTS: x0 a sorted array of `size` elements, x1 another one
- * out     OUTPUTS: y0 their n elements, sorted; among equal ones those of x0 are first
+ * out     OUTPUTS: y0 their n elements, sorted; of equal ones those of x0 come first
  * launch  any number of groups of one work-item; each takes tiles of ITEMS results until none are left
  * host    FIRST(i), SECOND(i), result_t; gp_goes_first, gp_cross (diagonals.h)
  */
@@ -14,7 +14,7 @@ void merge_cpu_runs(INPUTS, OUTPUTS, const layout_t layout, const i64 n, const i
         const i64 last = min(base + ITEMS, n);
         i64 first = gp_cross(INPUT_NAMES, layout, n, size, base), second = base - first, j = base;
 
-        /* 1. Merge as long as both arrays have elements. */
+        /* 1. Merge while both arrays have elements. */
         while (j < last && first < size && second < other_size) {
             const result_t one = FIRST(first), other = SECOND(second);
             const int takes_second = gp_goes_first(other, one);
@@ -24,7 +24,7 @@ void merge_cpu_runs(INPUTS, OUTPUTS, const layout_t layout, const i64 n, const i
             j++;
         }
 
-        /* 2. Copy what is left of one of them. */
+        /* 2. Copy the rest of the other array. */
         for (; j < last && first < size; j++, first++) y0[gp_at_y0(layout, 0, j)] = FIRST(first);
         for (; j < last; j++, second++) y0[gp_at_y0(layout, 0, j)] = SECOND(second);
     }

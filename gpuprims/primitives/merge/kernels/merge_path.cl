@@ -1,9 +1,9 @@
-/* merge/path: each group merges the part of both arrays that a tile of results comes from, in local memory.
+/* merge/path: each group merges the parts of both arrays that make up a tile of results, in local memory.
  *
  * in      INPUTS: x0 a sorted array of `size` elements, x1 another one
- * out     OUTPUTS: y0 their n elements, sorted; among equal ones those of x0 are first
- * launch  two: with `step` 0, work-items find where the path crosses the diagonal of each tile, and leave it in `splits`;
- *         with 1, groups of BLOCK merge a tile of BLOCK x ITEMS at a time
+ * out     OUTPUTS: y0 their n elements, sorted; of equal ones those of x0 come first
+ * launch  two: with `step` 0, work-items write to `splits` where the path crosses the diagonal of each tile; with `step` 1,
+ *         groups of BLOCK merge a tile of BLOCK x ITEMS at a time
  * host    FIRST(i), SECOND(i), result_t; gp_goes_first, gp_cross (diagonals.h), GP_CROSS (crossing.h)
  *
  * Source: S. Odeh, O. Green et al., "Merge path - parallel merging made simple", 2012.
@@ -26,7 +26,7 @@ void merge_path(INPUTS, OUTPUTS, GLOBAL i64 *splits, const layout_t layout, cons
     }
 
     for (i64 tile = get_group_id(0); tile < tiles; tile += get_num_groups(0)) {
-        /* 1. Load both parts, one behind the other. */
+        /* 1. Load both parts, one after the other. */
         const i64 base = tile * TILE, from_first = splits[tile], from_second = base - from_first;
         const int firsts = (int)(splits[tile + 1] - from_first), results = (int)min(n - base, (i64)TILE);
 #pragma unroll
@@ -44,7 +44,7 @@ void merge_path(INPUTS, OUTPUTS, GLOBAL i64 *splits, const layout_t layout, cons
         int low = max(diagonal - (results - firsts), 0), high = min(diagonal, firsts);
         GP_CROSS(int, low, high, gp_goes_first(staged[firsts + diagonal - 1 - middle], staged[middle]));
 
-        /* 3. Merge ITEMS results. An end of a part reads any element, and takes the other part's. */
+        /* 3. Merge ITEMS results. Past the end of a part, any element is read, and the other part's is taken. */
         int first = low, second = firsts + diagonal - low;
         result_t merged[ITEMS], one = staged[min(first, results - 1)], other = staged[min(second, results - 1)];
 #pragma unroll
@@ -61,7 +61,7 @@ void merge_path(INPUTS, OUTPUTS, GLOBAL i64 *splits, const layout_t layout, cons
         }
         barrier(CLK_LOCAL_MEM_FENCE);
 
-        /* 4. Exchange the results, and store neighbours together. */
+        /* 4. Exchange the results, so that neighbouring work-items store neighbours. */
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) staged[tid * ITEMS + item] = merged[item];
         barrier(CLK_LOCAL_MEM_FENCE);

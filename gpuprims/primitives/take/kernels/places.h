@@ -1,9 +1,9 @@
-/* The place that an index means among `length` elements, in [0, length). With MODE_RAISE an index outside of them means the
- * first place, and sets `outside`; with MODE_CLIP it means the nearest place; else it wraps around. */
+/* Return the place of an index among `length` elements, in [0, length). With MODE_RAISE, an index out of bounds sets `outside`
+ * and returns 0; with MODE_CLIP it returns the nearest place; else it wraps around. */
 DEVICE i64 gp_place_of(const index_t index, const i64 length, u32 *outside)
 {
     const i64 place = (i64)index;
-    const int below = SIGNED_INDEX && place < 0; /* without a sign, 2^63 and more are above */
+    const int below = SIGNED_INDEX && place < 0; /* unsigned indices of 2^63 and more are above */
 #if MODE_RAISE
     const i64 from_end = below ? place + length : place;
     const int within = (u64)from_end < (u64)length;
@@ -19,8 +19,8 @@ DEVICE i64 gp_place_of(const index_t index, const i64 length, u32 *outside)
 #endif
 }
 
-/* Tell the host whether an index was outside: groups raise a mark, and the last one to end writes it to `found`. Each
- * work-item gives what it saw. */
+/* Tell the host if an index was out of bounds: groups set a flag, and the last group to end writes it to `found`. `outside` is
+ * what this work-item found. */
 DEVICE void gp_tell_outside(GLOBAL i64 *found, GLOBAL u32 *counters, LOCAL u32 *mark, const u32 outside, const int tid)
 {
 #if MODE_RAISE

@@ -1,10 +1,11 @@
-/* take/grid: neighbouring work-items take neighbouring results, so that indices are read and results written together.
+/* take/grid: neighbouring work-items take neighbouring results, so that reads of indices and writes of results coalesce.
  *
- * in      INPUTS: x0 elements, whose places are counted along the kept axes; x1 indices
- * out     OUTPUTS: y0 the element that index j names, for each j in [0, n)
+ * in      INPUTS: x0 elements, with the indexed axes as kept axes; x1 indices
+ * out     OUTPUTS: y0 the element at index j, for each j in [0, n)
  * launch  any number of groups of BLOCK; each takes tiles of BLOCK x ITEMS until none are left
  * host    VECTOR, which divides ITEMS; SHARED_INDEX if the VECTOR neighbours of a row share an index; gp_load_indices,
- *         gp_load_taken, gp_store_taken, of VECTOR results, and the same of one; gp_place_of, gp_tell_outside (places.h)
+ *         gp_load_taken and gp_store_taken, for VECTOR results, and with `_alone` for one; gp_place_of and
+ *         gp_tell_outside (places.h)
  */
 #define TILE (BLOCK * ITEMS)
 #define NAMED (SHARED_INDEX ? 1 : VECTOR) /* indices of a vector */
@@ -50,7 +51,7 @@ void take_grid(INPUTS, OUTPUTS, GLOBAL i64 *found, GLOBAL u32 *counters, const l
         element_t elements[ITEMS];
 
         if (base + TILE <= n) {
-            /* 1. Load the places: ITEMS independent ones in flight. */
+            /* 1. Load the places; the loads of ITEMS places are independent. */
 #pragma unroll
             for (int item = 0; item < ITEMS; item += VECTOR)
                 load_places(INPUT_NAMES, layout, first + item * BLOCK, length, places + item, &outside);
@@ -63,7 +64,7 @@ void take_grid(INPUTS, OUTPUTS, GLOBAL i64 *found, GLOBAL u32 *counters, const l
             for (int item = 0; item < ITEMS; item += VECTOR)
                 gp_store_taken(OUTPUT_NAMES, layout, first + item * BLOCK, elements + item);
         } else {
-            /* Partial tile: the same with whole vectors, then an element each for as many work-items as are left. */
+            /* Partial tile: the same for whole vectors; then work-items take one of the remaining elements each. */
 #pragma unroll
             for (int item = 0; item < ITEMS; item += VECTOR)
                 if (first + item * BLOCK < whole)
