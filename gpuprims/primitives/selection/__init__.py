@@ -1,4 +1,4 @@
-"""select: elements of given ranks, from which medians, quantiles and partitions are made."""
+"""selection: elements of given ranks, for medians, quantiles and partitions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpuprims.primitives.selection.variants import VARIANTS
 
 __all__ = ["PRIMITIVE", "argpartition", "median", "partition", "percentile", "quantile"]
 
-# No bind: ranks are arrays of the library's own.
+# The primitive has no bind, because its callers make the array of ranks.
 _QUANTILES = {
     name: planner(
         *(name, partial(bind_quantile, name), quantile_plans.plan_call), taken=2, positional=("axis",), beside=True

@@ -1,4 +1,4 @@
-"""Quantiles and partitions of few elements by NumPy, with the bits of the kernels."""
+"""Quantiles and partitions of small arrays by NumPy, with the same bits as the kernels."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from gpuprims.core.layout import Form
 from gpuprims.primitives.few_orders import MOST_PIVOTS, orders_in_c, rows_back, rows_last
 from gpuprims.primitives.floats_by_numpy import has_nan
 
-# What a quantile is: the mean of two elements, an element, or a number between two at a part of their distance.
+# A quantile is the mean of two elements, an element, or an interpolation between two.
 Way = Literal["mean", "element", "between"]
-_NARROWEST = 4  # bytes of an element: NumPy computes between floats of 16 bits in another way
+_NARROWEST = 4  # bytes of an element: NumPy interpolates float16 in another way
 _FEW, _FEW_INTEGERS = Few(near=2**13, woken=2**14), Few(near=2**14, woken=2**14)  # rows: by_numpy, by_numpy-integers
 _FEW_PARTED, _FEW_PARTED_INTEGERS = Few(near=2**16, woken=2**16), Few(near=2**20, woken=2**20)  # rows: by_numpy-parts
-# Elements up to which NumPy's masks part one row by one rank faster than a kernel, and from which faster than C.
+# Elements of a row up to which NumPy's masks partition by one rank faster than a kernel, and from which faster than C.
 _MASKED, _FEWEST_MASKED = Few(near=2**22, woken=2**22), 2**13  # row by_numpy-masks
-# Ranks that are selected one after the other, and elements up to which NumPy does so faster than a kernel.
+# Most ranks to select one after the other, and elements up to which NumPy then is faster than a kernel.
 _MOST_ALONE, _ALONE = 16, Few(near=2**22, woken=2**22)  # rows: by_numpy-alone
 
 
 def select(rows: np.ndarray, ranks: np.ndarray) -> None:
-    """Move the elements of ranks along the last axis to their places, as a partition does.
+    """Partition along the last axis, in place.
 
-    NumPy selects one rank by vectors, but several by single elements.
+    Ranks are selected one at a time: only then does NumPy use vector instructions.
     """
     apart = sorted(set(ranks.tolist()))
     if len(apart) > _MOST_ALONE:
@@ -43,10 +43,10 @@ def select(rows: np.ndarray, ranks: np.ndarray) -> None:
 def quantiles_by_numpy(
     form: Form, folded: int, way: Way, number: int, shape: tuple[int, ...], function: Callable[..., Any]
 ) -> ByNumPy | None:
-    """Return how NumPy finds a ``number`` of quantiles of all elements, if ``folded`` axes are all.
+    """Return how NumPy finds ``number`` quantiles of a whole array; None if it does not, or over some axes only.
 
-    ``function`` makes them of the elements behind them, of those before them, and of the parts of their distances, as
-    far as their ``way`` needs these; of numbers, if there is one quantile without axes.
+    ``function`` takes what the ``way`` needs: the lower elements, the higher ones, and the fractions between them. It
+    takes numbers instead of arrays if the result has no axes.
     """
     if folded != len(form.shape) or not folded or not number or form.dtype.itemsize < _NARROWEST:
         return None
@@ -66,7 +66,7 @@ def _quantiles(
     shape: tuple[int, ...],
     function: Callable[..., Any],
 ) -> Any:
-    """Return quantiles; NotImplemented with NaN, or if they are zeros among zeros of both signs."""
+    """Return quantiles; NotImplemented with NaN, or if one may be a zero of either sign."""
     ordered = x.flatten()
     select(ordered, ranks)
     found = ordered.take(ranks)
@@ -75,14 +75,14 @@ def _quantiles(
     ):
         return NotImplemented
     given: Any = (found[0], found[-1])[:ends] if not shape else [found[:number], found[-number:]][:ends]
-    with np.errstate(all="ignore"):  # as between infinities
+    with np.errstate(all="ignore"):  # such as the difference of infinities
         if not shape:
             return function(*given, *[part[()] for part in parts])
         return function(*[end.reshape(shape) for end in given], *parts)
 
 
 def parts_by_numpy(device: Device, form: Form, axis: int | None, number: int, *, places: bool) -> ByNumPy | None:
-    """Return how NumPy partitions elements along one axis by a ``number`` of ranks, if it does; or their ``places``."""
+    """Return how NumPy partitions along one axis by ``number`` ranks, or finds ``places``; None if it does not."""
     if not form.shape:
         return None
     calls = orders_in_c(device, form.dtype) if number <= MOST_PIVOTS else None
@@ -98,7 +98,7 @@ def parts_by_numpy(device: Device, form: Form, axis: int | None, number: int, *,
 def _parts_in_c(
     parts: Callable[..., np.ndarray], x: np.ndarray, ranks: np.ndarray, *, axis: int | None, places: bool
 ) -> Any:
-    """Return the partition by the elements of the ranks, which NumPy finds."""
+    """Return the partition: NumPy selects the pivots, and a function in C orders the elements."""
     rows = rows_last(x, axis)
     if rows.ndim == 1 and len(ranks) == 1 and rows.size > _FEWEST_MASKED:
         found = _parted(rows, int(ranks[0]), places=places)
@@ -117,7 +117,7 @@ def _parts_in_c(
 def _parts(x: np.ndarray, ranks: np.ndarray, *, places: bool) -> Any:
     """Return the partition; NotImplemented with NaN.
 
-    For each rank, elements that precede the one of this rank come first, then those that equal it, then the others.
+    For each rank, the elements below the pivot come first, then those equal to it, then those above.
     """
     elements = x.ravel()
     if len(ranks) == 1:
@@ -136,7 +136,7 @@ def _parts(x: np.ndarray, ranks: np.ndarray, *, places: bool) -> Any:
 
 
 def _parted(elements: np.ndarray, rank: int, *, places: bool) -> Any:
-    """Return the partition by one rank: the elements of each class by a mask; NotImplemented with NaN."""
+    """Return the partition by one rank, with a mask for each class; NotImplemented with NaN."""
     result = elements.copy()
     result.partition(rank)
     pivot = result[rank]

@@ -1,4 +1,4 @@
-"""Where quantiles lie among sorted elements, by NumPy's thirteen methods."""
+"""The positions of quantiles among sorted elements, by NumPy's thirteen methods."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Numbers = np.ndarray
 
 
 def _at(alpha: float, beta: float) -> Callable[[int, Numbers], Numbers]:
-    """Return the places of quantiles by Hyndman and Fan's formula."""
+    """Return the function for positions by Hyndman and Fan's formula."""
     return lambda n, q: np.asarray(n * q + (alpha + q * (1 - alpha - beta)) - 1)
 
 
@@ -24,19 +24,19 @@ def _middle(n: int, q: Numbers) -> Numbers:
 
 
 def _averaged(n: int, q: Numbers) -> Numbers:
-    """Return the place behind, or the middle of two where the distribution is flat."""
+    """Return the next position, or the middle of two where the distribution function is flat."""
     places = n * q - 1
     return np.asarray(np.floor(places) + np.where(places == np.floor(places), 0.5, 1))
 
 
 def _closest(n: int, q: Numbers) -> Numbers:
-    """Return the nearest place; of two as near, the one with an odd number from 0."""
+    """Return the nearest position; of two equally near, the odd one, counted from 0."""
     places = n * q - 1.5
     before = np.floor(places)
     return np.asarray(np.where((places == before) & (before % 2 == 1), before, before + 1))
 
 
-# From the number of elements and quantiles to places among the sorted elements, by NumPy's names.
+# By NumPy's name, the function from the number of elements and quantiles to positions among the sorted elements.
 METHODS: dict[str, Callable[[int, Numbers], Numbers]] = {
     "linear": _between,
     "lower": lambda n, q: np.floor(_between(n, q)),
@@ -52,5 +52,5 @@ METHODS: dict[str, Callable[[int, Numbers], Numbers]] = {
     "median_unbiased": _at(1 / 3, 1 / 3),
     "normal_unbiased": _at(3 / 8, 3 / 8),
 }
-# Methods whose results are elements, of their dtype.
+# Methods that return elements, in their dtype.
 OF_ELEMENTS = ("lower", "higher", "nearest", "inverted_cdf", "closest_observation")

@@ -1,4 +1,4 @@
-"""Stable partitions by pivots: counts of the elements before and like them, and a scan that gives every place."""
+"""Stable partitions by pivots: a scan of the counts of smaller and equal elements gives each element its place."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from gpuprims.primitives.fold import plan_scan
 from gpuprims.primitives.reduce.plan import ReduceRequest
 
 _INT64 = np.dtype(np.int64)
-# Two counts below 2^31 share a word, the second one from this bit on.
+# Two counts below 2^31 share a word; the second one starts at this bit.
 _SECOND = 31
 _FIRST = (1 << _SECOND) - 1
 
 
 class MoveRequest(NamedTuple):
-    """The axis along which elements move; ``places`` if their places move with them."""
+    """The axis of the partition; with ``places``, the indices of elements move along."""
 
     axis: int
     places: bool
 
 
 def _before(x: Any, pivot: Any, dtype: np.dtype[Any]) -> Any:
-    """Return True for an element that NumPy sorts before another."""
+    """Return True for elements that NumPy sorts before the pivot."""
     return (x < pivot) | (np.isnan(pivot) & (x == x)) if dtype.kind == "f" else x < pivot
 
 
@@ -40,12 +40,12 @@ def _same(x: Any, pivot: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _words(n: int) -> int:
-    """Return the words that count the elements of a row of ``n`` which precede a pivot, and those which equal it."""
+    """Return how many words hold the two counts of a row of ``n``: elements before a pivot, and equal to it."""
     return 1 if n <= _FIRST else 2
 
 
 def _counts(x: Any, pivot: Any, dtype: np.dtype[Any], words: int) -> tuple[Any, ...]:
-    """Return the counts of an element: 1 if it precedes the pivot, and 1 if it equals it."""
+    """Return an element's contribution to both counts."""
     before, same = _before(x, pivot, dtype), _same(x, pivot, dtype)
     if words == 1:
         return (np.where(before, 1, np.where(same, 1 << _SECOND, 0)),)
@@ -53,12 +53,12 @@ def _counts(x: Any, pivot: Any, dtype: np.dtype[Any], words: int) -> tuple[Any, 
 
 
 def _split(words: Any) -> tuple[Any, Any]:
-    """Return the two counts."""
+    """Return both counts."""
     return tuple(words) if len(words) == 2 else (words[0] & _FIRST, words[0] >> _SECOND)
 
 
 def requests_of_counts(dtype: np.dtype[Any], axis: int, n: int) -> list[ReduceRequest]:
-    """Return how to count the elements of each row, ``n`` of them, that precede the pivot, and those that equal it."""
+    """Return the reductions that count, in rows of ``n``, the elements before the pivot and equal to it."""
     words = _words(n)
     marks = [trace(lambda x, pivot, word=word: _counts(x, pivot, dtype, words)[word], 2) for word in range(words)]
     return [ReduceRequest("sum", one, axis, keepdims=True) for one in marks]
@@ -74,9 +74,10 @@ def plan_moves(
     variant: str | Variant | None,
     generation: int,
 ) -> LaunchPlan:
-    """Plan a stable partition of the first array by pivots, and the counts of elements that precede and equal them.
+    """Plan a stable partition of the first array, given the pivots and the counts of elements before and equal to them.
 
-    With ``places``, one more array has places to move along with the elements. Without it these are in their places.
+    With ``places``, a further array has the indices to move along with the elements. Without this array, elements still
+    are in their original places.
     """
     x, shape = forms[0].dtype, forms[0].shape
     dtypes = tuple(form.dtype for form in forms)

@@ -1,4 +1,4 @@
-"""Partitions, as NumPy's: a selection finds the element of a rank, a scan finds the place of every other one."""
+"""partition and argpartition: a selection finds the pivots, and a scan finds the place of each element."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _WARM = WarmCalls()
 
 
 class PartitionRequest(NamedTuple):
-    """The axis of a partition, None for all elements in C order; ``number`` ranks, the second array.
+    """The axis of a partition, or None for all elements in C order, and the ``number`` of ranks in the second array.
 
-    ``places`` if the elements' places are wanted in place of the elements.
+    With ``places``, the result has indices, not elements.
     """
 
     axis: int | None
@@ -57,7 +57,7 @@ def plan_call(
     variant: str | Variant | None,
     generation: int,
 ) -> LaunchPlan:
-    """Decide everything about a partition by one rank after the other but its memory."""
+    """Plan a partition by one rank after the other."""
     chain = Chain(device, forms, generation)
     x, ranks = chain.given
     if request.axis is None:
@@ -89,7 +89,7 @@ def _copy_as(dtype: np.dtype[Any]) -> Expr:
 
 
 def _partitioned(label: str, x: Any, kth: Any, axis: Any, *, out: Any, device: Any, variant: Any) -> Any:
-    """Return the elements, or their places, of a partition."""
+    """Return the elements of a partition, or their indices."""
     keywords, key = (kth if type(kth) is int else None, axis, variant), None
     if out is None and keywords[0] is not None and type(axis) in AS_GIVEN:
         key, given, run = _WARM.find_into((label, *keywords), (x,), None, device)
@@ -111,7 +111,7 @@ def bind_partition(
     device: str | Device | None = None,
     variant: str | Variant | None = None,
 ) -> tuple[Operands, PartitionRequest, Out | None, str | Variant | None]:
-    """Find the device of a call, and put its ranks beside its array; ``kth`` may be the second of ``arrays``."""
+    """Find the device of a call, and add the array of ranks; ``kth`` may be the second of ``arrays``."""
     given = arrays if kth is None else (*arrays, kth)
     if len(given) != 2:
         raise ArgumentError(f"{label}: an array and kth; got {len(given)} argument(s)")
@@ -133,13 +133,13 @@ def bind_partition(
 
 
 def _ranks(label: str, kth: Any, n: int) -> list[int]:
-    """Return the ranks of ``kth=``, ascending and none negative."""
+    """Return the ranks of ``kth=`` in ascending order, counted from 0."""
     given = kth if isinstance(kth, list | tuple | np.ndarray) else [kth]
     try:
         ranks = [-n - 1 if isinstance(one, bool | np.bool_) else index(one) for one in given]
     except TypeError:
         ranks = []
-    if ranks and not n:  # as NumPy, which looks for no rank among no elements
+    if ranks and not n:  # as NumPy, which accepts any rank of an empty array
         return [0]
     if not ranks or not all(-n <= rank < n for rank in ranks):
         raise ArgumentError(f"{label}: kth= integers from {-n} to {n - 1}; got {quoted(kth)}")
@@ -164,9 +164,10 @@ def partition(
     x : array_like
         Real numbers or bools.
     kth : int or sequence of int
-        Ranks, from 0 for the smallest element: smaller elements come before, larger ones after.
+        The ranks to partition by, from 0 for the smallest element. The element of each rank moves to its sorted place,
+        with smaller elements before it and larger ones after.
     axis : int or None, default -1
-        The axis along which to partition; None for all elements, in C order.
+        The axis along which to partition. None flattens ``x``, in C order.
     out : array, optional
         Where to write: of the result's shape and dtype, on the device of ``x``. By default a new array.
     device : str or Device, optional
@@ -177,8 +178,8 @@ def partition(
     Returns
     -------
     array
-        Of the shape of ``x``. The elements before and after those of the ranks keep their order, which NumPy
-        does not promise. NaN comes last.
+        An array of the shape of ``x``, or flattened without an axis. NaN comes last. Elements before and after those of
+        the ranks keep their order, which NumPy does not promise.
 
     Raises
     ------

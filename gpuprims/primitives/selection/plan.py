@@ -37,15 +37,15 @@ _INT64 = np.dtype(np.int64)
 _ELEMENT = trace(lambda x, rank, j: x, 3)
 # As in selection_radix.cl.
 _CLEAR, _DIGIT, _STORE = range(3)
-# Elements of a part of a row by one work-item of a CPU.
+# Elements of a row that one work-item of a CPU takes.
 _CPU_PART = 1 << 14
 
 
 class SelectionRequest(NamedTuple):
     """The axes to select along, ascending; the other axes are kept.
 
-    ``together`` ranks lie close to each other: each of the first ones to one of the second ones, and so on. If
-    ``nan_wins``, a row that has a NaN gives NaN for all ranks.
+    The ranks consist of ``together`` parts of equal length; ranks at the same place of each part are close to each
+    other. With ``nan_wins``, a row with a NaN gives NaN for all ranks.
     """
 
     axes: tuple[int, ...]
@@ -55,16 +55,16 @@ class SelectionRequest(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SelectionSpec(KernelSpec):
-    """Orders of elements, and ranks."""
+    """Macros for the order of elements, and for ranks."""
 
-    many: bool  # a row has more elements than 32 bits count
-    nan_wins: bool  # a NaN in a row is its result
+    many: bool  # a row has too many elements for 32-bit counts
+    nan_wins: bool  # a row with a NaN has the result NaN
 
     lifts_constants: ClassVar[bool] = False
     scratch_pointers: ClassVar[int] = 2
 
     def macros(self) -> dict[str, int | str]:
-        """Define orders, ranks and counts; the smallest elements come first."""
+        """Define the order of elements, smallest first, ranks and counts."""
         rank: dict[str, int | str] = {"LARGEST": 0, "SEGMENTED": 0, "FAR": 1, "RANK(o)": "x1[gp_at_x1(layout, o, 0)]"}
         rank["NAN_WINS"] = int(self.nan_wins)
         return order_macros(self.values[0]) | rank | count_macros(many=self.many)
@@ -75,7 +75,7 @@ class SelectionSpec(KernelSpec):
 
 
 class SampledSpec(SelectionSpec):
-    """The same for the kernel that takes a sample first."""
+    """The spec of selection/sampled."""
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""
@@ -83,7 +83,7 @@ class SampledSpec(SelectionSpec):
 
 
 class CpuRowsSpec(SelectionSpec):
-    """The same for the kernel of CPUs that takes whole rows, which has no counters."""
+    """The spec of selection/cpu_rows, which has no counters."""
 
     scratch_pointers: ClassVar[int] = 1
 
@@ -93,7 +93,7 @@ class CpuRowsSpec(SelectionSpec):
 
 
 class RowsSpec(SelectionSpec):
-    """The same for the kernel whose groups take whole rows, which needs no other memory."""
+    """The spec of selection/rows, which has no scratch memory."""
 
     scratch_pointers: ClassVar[int] = 0
 
@@ -108,7 +108,7 @@ def plan_call(
     variant: str | Variant | None,
     generation: int,
 ) -> LaunchPlan:
-    """Decide everything about a selection but its memory. The second array has the ranks, the same for all rows."""
+    """Plan a selection. The second array has the ranks, which are the same for all rows."""
     x, ranks = forms
     shape = (*ranks.shape, *x.shape)
     axes = tuple(axis + 1 for axis in request.axes)
@@ -154,7 +154,7 @@ def _launch(
     if not isinstance(variant.source, Path):
         kernel = device.kernel(variant, SelectionSpec(*told, **how))
         return kernel.prepare(1, layout.pack(0), outputs, n)
-    if able.kind == "cpu":  # a work-item of its own counts without atomics
+    if able.kind == "cpu":  # a lone work-item counts without atomics
         variant = variant.resized(block=1, items=_CPU_PART)
     if variant.name == "sampled":
         spec = SampledSpec(*told, **how, vector=layout.vector_width())
@@ -181,6 +181,6 @@ def sample(call: Sample) -> LaunchPlan:
 
 
 def beside_arrays(operands: Operands, *arrays: np.ndarray) -> Operands:
-    """Return the operands of a call with arrays of the library's own, such as ranks."""
+    """Return the operands of a call with further arrays, such as ranks, on the same device."""
     own = [array if operands.on_host else copy_on(operands.device, array) for array in arrays]
     return operands.beside(*own)

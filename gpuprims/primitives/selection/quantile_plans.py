@@ -1,4 +1,4 @@
-"""The launch plan of medians and quantiles: a selection, and a map of the elements between which they lie."""
+"""The launch plan of medians and quantiles: a selection of elements, and a map that interpolates."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ Dtype = np.dtype[Any]
 
 
 class QuantileRequest(NamedTuple):
-    """What results are, the axes that they fold, and their dtype.
+    """The way to compute quantiles, the axes to fold, and the dtype and the shape of the results.
 
-    There are ``number`` of them in the first axes of ``shape``; the others are those of one quantile.
+    The first axes of ``shape`` hold the ``number`` of quantiles; the others are the axes of each.
     """
 
     way: Way
@@ -50,10 +50,10 @@ def plan_call(
     variant: str | Variant | None,
     generation: int,
 ) -> LaunchPlan:
-    """Decide everything about quantiles but their memory.
+    """Plan quantiles.
 
-    The second array has the ranks of the elements that they lie behind, and then of those that they lie before; with
-    the way ``"between"``, a third has the parts.
+    The second array has the ranks of the elements below the quantiles, and then, for two ways, those above. For the way
+    ``"between"``, a third array has the fractions of the distance.
     """
     chain, count = Chain(device, forms, generation), request.number
     x, ranks, *parts = chain.given
@@ -96,20 +96,20 @@ def _element(own: Dtype, dtype: Dtype) -> Callable[..., Any]:
 def _between(own: Dtype, dtype: Dtype) -> Callable[..., Any]:
     def between(low: Any, high: Any, part: Any) -> Any:
         a, b = low.astype(dtype), high.astype(dtype)
-        step = (high - low).astype(dtype) if own.kind == "f" else b - a  # rounded as in NumPy
+        step = (high - low).astype(dtype) if own.kind == "f" else b - a  # rounded as NumPy does
         return np.where(part >= dtype.type(0.5), b - step * (dtype.type(1) - part), a + step * part)
 
     return between
 
 
 def _mean_of_numbers(own: Dtype, dtype: Dtype) -> Callable[..., Any]:
-    """Return :func:`_mean` of NumPy's numbers, which take longer to convert by ``astype``."""
+    """Return :func:`_mean` for NumPy scalars, which ``astype`` converts slowly."""
     kind, wide = dtype.type, register(dtype).type
     return lambda low, high: kind((wide(low) + wide(high)) / wide(2))
 
 
 def _between_numbers(own: Dtype, dtype: Dtype) -> Callable[..., Any]:
-    """Return :func:`_between` for NumPy's numbers."""
+    """Return :func:`_between` for NumPy scalars."""
     kind, subtracts = dtype.type, own.kind == "f"
     half, one = kind(0.5), kind(1)
 

@@ -1,4 +1,4 @@
-"""Medians and quantiles, as NumPy's, by selection of the elements between which they lie."""
+"""median, quantile and percentile, by selection."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WARM = WarmCalls()
 def _folded(
     label: str, x: Any, axis: Any, keepdims: bool, device: str | Device | None
 ) -> tuple[Operands, tuple[int, ...], int, tuple[int, ...]]:
-    """Return the operands, the axes that are folded, their number of elements, and the shape of one quantile."""
+    """Return the operands, the axes to fold, their number of elements, and the shape of one quantile."""
     operands = as_operands(label, (x,), device)
     (native,) = operands.natives
     check_ordered(label, native.dtype)
@@ -57,7 +57,7 @@ def bind_median(
     device: str | Device | None = None,
     variant: str | Variant | None = None,
 ) -> Bound:
-    """Find the device of a call, and put the ranks in the middle beside its array."""
+    """Find the device of a call, and add the array of middle ranks."""
     if len(arrays) != 1:
         raise ArgumentError(f"median: one array; got {len(arrays)}")
     operands, axes, n, shape = _folded("median", arrays[0], axis, keepdims, device)
@@ -80,14 +80,14 @@ def median(
     variant: str | None = None,
     **unknown: Any,
 ) -> Any:
-    """Return the median, as :func:`numpy.median`, by selection.
+    """Return the median, as :func:`numpy.median` does.
 
     Parameters
     ----------
     x : array_like
         Real numbers or bools.
     axis : int or tuple of int, optional
-        The axes along which to take medians; by default all.
+        The axes along which to take medians. By default all.
     out : array, optional
         Where to write: of the result's shape and dtype, on the device of ``x``. By default a new array.
     keepdims : bool, default False
@@ -100,8 +100,8 @@ def median(
     Returns
     -------
     array
-        The middle element, or the mean of the two in the middle; NaN if an element is NaN, or if there is none. Of
-        integers and bools float64.
+        The middle element, or the mean of the two middle elements. NaN if an element is NaN, or without elements. The
+        dtype is that of ``x``, or float64 for integers and bools.
 
     Raises
     ------
@@ -142,21 +142,21 @@ def quantile(
     variant: str | None = None,
     **unknown: Any,
 ) -> Any:
-    """Return quantiles, as :func:`numpy.quantile`, by selection.
+    """Return quantiles, as :func:`numpy.quantile` does.
 
     Parameters
     ----------
     x : array_like
         Real numbers.
     q : float or array_like of float
-        Quantiles from 0 to 1, on the host.
+        Probabilities from 0 to 1, on the host.
     axis : int or tuple of int, optional
-        The axes along which to take quantiles; by default all.
+        The axes along which to take quantiles. By default all.
     out : array, optional
         Where to write: of the result's shape and dtype, on the device of ``x``. By default a new array.
     method : str, default "linear"
-        How to choose between two elements: NumPy's ``"linear"``, ``"lower"``, ``"higher"``, ``"nearest"``,
-        ``"midpoint"``, ``"inverted_cdf"``, ``"averaged_inverted_cdf"``, ``"closest_observation"``,
+        How to compute a quantile between two elements, by NumPy's names: ``"linear"``, ``"lower"``, ``"higher"``,
+        ``"nearest"``, ``"midpoint"``, ``"inverted_cdf"``, ``"averaged_inverted_cdf"``, ``"closest_observation"``,
         ``"interpolated_inverted_cdf"``, ``"hazen"``, ``"weibull"``, ``"median_unbiased"`` or ``"normal_unbiased"``.
     keepdims : bool, default False
         True to keep these axes, with length 1.
@@ -168,9 +168,10 @@ def quantile(
     Returns
     -------
     array
-        Of the shape of ``q``, followed by the other axes. Floats have the dtype of ``x``, or float64 if ``q`` is an
-        array of float64. Integers give float64, or their own dtype with methods that choose an element: ``"lower"``,
-        ``"higher"``, ``"nearest"``, ``"inverted_cdf"`` and ``"closest_observation"``. NaN if an element is NaN.
+        Quantiles: the axes of ``q``, followed by the remaining axes of ``x``. NaN if an element is NaN. For floats the
+        dtype is that of ``x``, or float64 if ``q`` is a float64 array. For integers it is float64, or that of ``x`` for
+        methods that choose an element: ``"lower"``, ``"higher"``, ``"nearest"``, ``"inverted_cdf"`` and
+        ``"closest_observation"``.
 
     Raises
     ------
@@ -206,7 +207,9 @@ def percentile(
     variant: str | None = None,
     **unknown: Any,
 ) -> Any:
-    """Return percentiles, as :func:`numpy.percentile`: :func:`quantile` of ``q / 100``, with its other parameters.
+    """Return percentiles, as :func:`numpy.percentile` does: :func:`quantile` of ``q / 100``.
+
+    The other parameters are those of :func:`quantile`.
 
     Examples
     --------
@@ -220,7 +223,7 @@ def percentile(
 
 
 def _by_value(q: Any) -> tuple[Any, ...] | None:
-    """Return what decides a call for Python numbers, one or a list or tuple of them; None for others."""
+    """Return a key for a Python number, or a list or tuple of them; None for other objects."""
     kind = type(q)
     if kind is float or kind is int:
         return kind, q
@@ -230,7 +233,7 @@ def _by_value(q: Any) -> tuple[Any, ...] | None:
 
 
 def _fractions(label: str, q: Any, most: int) -> np.ndarray:
-    """Return quantiles as float64 from 0 to 1, or raise."""
+    """Return ``q=`` as float64 from 0 to 1, or raise."""
     given = plain_array(label, q, f"q= numbers from 0 to {most}, on the host", ArgumentError)
     if given.dtype.kind not in "fiub":
         raise DtypeError(f"{label}: q= numbers from 0 to {most}, on the host; got dtype {given.dtype}")
@@ -267,7 +270,7 @@ def bind_quantile(
     device: str | Device | None = None,
     variant: str | Variant | None = None,
 ) -> Bound:
-    """Find the device of a call, and put ranks and parts beside its array; ``q`` may be the second of ``arrays``."""
+    """Find the device of a call, and add arrays of ranks and fractions; ``q`` may be the second of ``arrays``."""
     given = arrays if q is None else (*arrays, q)
     if len(given) != 2:
         raise ArgumentError(f"{label}: an array and q; got {len(given)} argument(s)")
@@ -279,14 +282,14 @@ def bind_quantile(
         raise ArgumentError(f"{label}: method= among {known}; got {quoted(method)}{did_you_mean(method, METHODS)}")
     own = operands.natives[0].dtype
     if own.kind == "b":
-        raise DtypeError(f"{label}: numbers, between which quantiles lie; got dtype bool (convert them, as to uint8)")
+        raise DtypeError(f"{label}: numbers, to interpolate; got dtype bool (convert them, for example to uint8)")
     dtype, of_q = own if own.kind == "f" else np.dtype(np.float64), np.asarray(q).dtype
     if type(q) not in (int, float):
         dtype = np.result_type(own, of_q if of_q.kind == "f" else np.float64)
     places = np.clip(METHODS[method](n, fractions.reshape(-1)), 0, n - 1)
     before, shape = np.floor(places), (*fractions.shape, *kept)
     result, asked = None if out is None else as_out(operands, out), asked_by_name(label, variant)
-    whole = label == "quantile" and of_q.kind in "iu"  # the least and the largest element, in their own dtype
+    whole = label == "quantile" and of_q.kind in "iu"  # the smallest or the largest element, in its own dtype
     if method in OF_ELEMENTS or (method == "linear" and whole):  # as NumPy
         request = QuantileRequest("element", axes, own, places.size, shape)
         return beside_arrays(operands, before.astype(np.int64)), request, result, asked

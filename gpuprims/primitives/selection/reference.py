@@ -1,4 +1,4 @@
-"""select in NumPy."""
+"""selection in NumPy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def selection_numpy(
     spec: SelectionSpec, memories: Sequence[np.ndarray], layout: np.ndarray, outputs: int, n: int
 ) -> None:
-    """Partition each row by the rank that is sought."""
+    """Partition each row by the rank to find."""
     places = Places(spec, memories, layout)
     rows, ranks, found = places.see(0), places.see(1, reduced=False), places.see(2, reduced=False)
     axes = rows.ndim - 1 - len(spec.inputs[0].reduced)

@@ -1,4 +1,4 @@
-"""The launches of selection/sampled: a sample brackets each rank, and one reading of a row leaves few candidates."""
+"""The launches of selection/sampled: a sample brackets each rank, and one pass over a row leaves few candidates."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from gpuprims.primitives.ordering import DIGIT_BITS, STATE_BYTES, digits, order_
 # As in selection_sampled.cl, and sampling.h.
 _CLEAR, _SAMPLE, _FILTER, _DIGIT, _STORE = range(5)
 _PIECE, _STAGED_BYTES, _TALLY = 4, 1 << 14, 6
-# Elements of a sample: a power of the elements of a row, which keeps both the sample and the candidates few.
+# Size of a sample: a power of the length of a row, which keeps both the sample and the candidates few.
 _POWER, _MOST_SAMPLED = 0.75, 1 << 19  # rows: sampled
-# Ranks lie outside of their bracket less than once in 10^8 calls; see Bracket.
+# Standard deviations: less than once in 10^8 calls, a rank is outside of its bracket; see Bracket.
 _SIGMAS = 6
 
 
 class Rows(NamedTuple):
-    """Rows of ``n`` elements; ``together`` ranks of each row lie close to each other."""
+    """Rows of ``n`` elements; ``together`` ranks of each row are close to each other."""
 
     outputs: int
     n: int
@@ -33,9 +33,10 @@ class Rows(NamedTuple):
 class Bracket(NamedTuple):
     """A sample of ``size`` elements, a few neighbours from each ``stretch`` of a row.
 
-    The rank in a sample of an element of a row is about binomial, so that its deviation is at most half of the root of
-    the size. Its bracket goes ``reach`` elements of the sample to both sides, and ``room`` elements of the row in it
-    have memory: half more than on average. Floyd and Rivest, "Expected time bounds for selection" (1975).
+    The rank of an element within the sample is about binomially distributed, with a standard deviation of at most half
+    the square root of the size. The bracket extends ``reach`` elements of the sample to either side. There is memory
+    for ``room`` elements of the row in it, half more than on average. Floyd and Rivest, "Expected time bounds for
+    selection" (1975).
     """
 
     size: int
@@ -45,7 +46,7 @@ class Bracket(NamedTuple):
 
     @classmethod
     def of(cls, n: int) -> Bracket:
-        """Return the bracket of rows of so many elements."""
+        """Return the bracket for rows of ``n`` elements."""
         size = min(math.ceil(n**_POWER / _PIECE) * _PIECE, _MOST_SAMPLED, n // _PIECE * _PIECE)
         reach = math.ceil(_SIGMAS / 2 * math.sqrt(size)) + _SIGMAS
         stretch = n * _PIECE // size if size else n
@@ -53,12 +54,12 @@ class Bracket(NamedTuple):
 
 
 def launch_sampled(device: Device, variant: Variant, kernel: Kernel, layout: Layout, rows: Rows) -> Launch:
-    """Return the launches: begin, the sample's digits, the reading, the candidates' digits, and the store."""
+    """Return the launches: clear, the digits of the sample, the pass, the digits of the candidates, and store."""
     (outputs, n, together), able, dtype = rows, device.capabilities, layout.forms[0].dtype
     brackets, bits, many = outputs // together, order_bits(dtype), n >= 2**32
     bracket, order_bytes = Bracket.of(n), 8 if bits > 32 else 4
     most, packed = variant.groups(2**30, able), layout.pack(0)
-    each = -(-most // brackets)  # so that a part's candidates fit in local memory, twice as many as expected
+    each = -(-most // brackets)  # twice the expected candidates of a part fit in local memory
     rounds = -(-(2 * bracket.room * order_bytes) // (_STAGED_BYTES * each))
     parts = max(min(each * rounds, -(-n // variant.tile)), 1)
 

@@ -1,4 +1,4 @@
-"""The calls of select that ``gpuprims.testing`` checks."""
+"""The calls of selection that ``gpuprims.testing`` checks."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def _median(axis: int) -> TuningCase:
 
 
 def _parted(x: Any, **where: Any) -> Any:
-    """Return the element that a partition puts in its place."""
+    """Return the element of the rank, from a partition."""
     k = _rank(x)
     return partition(x, k, **where)[k : k + 1]
 
 
 def _indexed(x: Any, **where: Any) -> Any:
-    """Return this element by its index."""
+    """Return the same element, by its index."""
     k = _rank(x)
     return take(x, argpartition(x, k, **where)[k : k + 1], device=where["device"])
 

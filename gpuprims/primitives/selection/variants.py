@@ -1,4 +1,4 @@
-"""The variants of select."""
+"""The variants of selection."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ON_CPUS, _ON_GPUS = rows_from(2**20), rows_from(2**23)  # rows: sampled, sample
 
 
 def _too_short_to_sample(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Yield rows that the launches of a sample do not pay for."""
+    """Yield rows that are too short for a sample to pay."""
     return (_ON_CPUS if capabilities.kind == "cpu" else _ON_GPUS)(capabilities, call)
 
 
@@ -32,7 +32,7 @@ VARIANTS = (
         refuse=lambda at: first_refusal(
             for_cpus,
             double_precision,
-            rows_below(2**20),  # scratch memory for each unit has a row
+            rows_below(2**20),  # each compute unit has scratch memory for a row
             whole_rows(2**18, 2),  # rows: cpu_rows
         ),
     ),

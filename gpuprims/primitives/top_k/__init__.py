@@ -1,4 +1,4 @@
-"""top_k: the largest or smallest elements, sorted, and their places."""
+"""top_k: the largest or smallest elements, sorted, and their indices."""
 
 from __future__ import annotations
 
@@ -63,16 +63,17 @@ def top_k(
     x : array_like
         Real numbers or bools.
     k : int
-        How many elements to take: at most as many as there are.
+        The number of elements to return, at most the length of the axis.
     axis : int, optional
-        The axis along which to take elements. By default they are taken from all, in C order.
+        The axis along which to look. By default ``x`` is flattened, in C order.
     largest : bool, default True
         True for the largest elements, in descending order; False for the smallest, in ascending order.
     segments : array_like of int, optional
-        Row offsets as in CSR, for an array of one dimension, as in :func:`gpuprims.scan`: take ``k`` elements of each
-        segment, which must have as many.
+        Row offsets as in CSR for a one-dimensional array, as in :func:`gpuprims.scan`: return ``k`` elements of each
+        segment. Each segment must have at least ``k``.
     out : tuple of two arrays, optional
-        Write values and places to these, of their shapes and dtypes, on the array's device.
+        Where to write values and indices: arrays with the shapes and dtypes of the results, on the device of ``x``. By
+        default new arrays.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -81,13 +82,13 @@ def top_k(
     Returns
     -------
     values, indices : array
-        ``out``, or new arrays of the library of ``x``, with ``k`` elements in place of the axis; of segments, of shape
-        ``(segments, k)``. Indices are int64 and count along the axis, in the flat array, or from the segment's begin.
+        ``out``, or new arrays of the library of ``x``, of length ``k`` along the axis, or of shape ``(segments, k)``.
+        Indices are int64. They count along the axis, in the flattened array, or from the beginning of the segment.
 
     Raises
     ------
     ArgumentError
-        A ``k`` below 0, or above the number of elements of a row or a segment.
+        A ``k`` below 0, or larger than a row or a segment.
     AxisError, ShapeError, DtypeError, ArrayError, DeviceMismatchError
         Arguments that do not fit.
     NoVariantError
@@ -95,8 +96,8 @@ def top_k(
 
     Notes
     -----
-    Elements have NumPy's order: NaN comes after all numbers. So NaN is first among the largest and last among the
-    smallest. Of equal elements, those of lower index come first; -0.0 and 0.0 are equal, and so are all NaN.
+    As in NumPy's sort, NaN is larger than all numbers: it comes first among the largest elements and last among the
+    smallest. Of equal elements, those with lower indices come first. -0.0 equals 0.0, and NaN equals NaN.
 
     Examples
     --------

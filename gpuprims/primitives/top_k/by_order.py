@@ -1,4 +1,4 @@
-"""Many of the elements of NumPy arrays: by the order of all, or of those of one row beyond a pivot."""
+"""top_k of NumPy arrays for large k: by a sort of all elements, or of the elements of one row beyond a pivot."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from gpuprims.core.device import Device
 from gpuprims.primitives.sort import argsort
 
 _ALL = Few(near=ANY_SIZE, woken=ANY_SIZE)
-# Rows have this many times the elements asked for, at most: several rows, and one.
+# Largest n / k for a sort: for several rows, and for one row.
 _PART, _PART_OF_ONE = 8, 256  # rows: by_order, by_order-pivot
-_FEWEST = 2**13  # elements of a row from which a pivot pays (row by_order-pivot)
+_FEWEST = 2**13  # fewest elements of a row for which a pivot pays (row by_order-pivot)
 
 Firsts = tuple[np.ndarray, np.ndarray]
 
@@ -21,7 +21,7 @@ Firsts = tuple[np.ndarray, np.ndarray]
 def firsts_by_order(
     device: Device, shape: tuple[int, ...], n: int, k: int, axis: int | None, *, largest: bool
 ) -> ByNumPy | None:
-    """Return how the first ``k`` of ``n`` elements of each row are found by order, if these are no small part."""
+    """Return how to find the first ``k`` of ``n`` elements of each row by a sort; None if ``k`` is small."""
     one = axis is None or len(shape) == 1
     if not k or k * (_PART_OF_ONE if one and n >= _FEWEST else _PART) < n:
         return None
@@ -29,7 +29,7 @@ def firsts_by_order(
 
 
 def _firsts(x: np.ndarray, *, device: Device, k: int, axis: int | None, largest: bool) -> Firsts:
-    """Return elements and their indices: of equal ones, a stable sort puts those of lower index first as well."""
+    """Return elements and indices. The sort is stable, so equal elements have the order that top_k promises."""
     if axis is None:
         x, axis = x.ravel(), 0
     if x.ndim == 1 and x.size >= _FEWEST and 2 * k < x.size:
@@ -42,9 +42,9 @@ def _firsts(x: np.ndarray, *, device: Device, k: int, axis: int | None, largest:
 
 
 def _beyond_pivot(x: np.ndarray, device: Device, k: int, *, largest: bool) -> np.ndarray | None:
-    """Return the indices of the first elements of a row: those beyond a pivot in order, then those equal to it.
+    """Return the indices of the first ``k`` elements of a row: those beyond a pivot, sorted, then those equal to it.
 
-    None if one of them may be NaN.
+    Return None if one of them may be NaN.
     """
     ordered, rank = x.copy(), x.size - k if largest else k - 1
     ordered.partition(rank)

@@ -20,19 +20,19 @@ from gpuprims.primitives.top_k.variants import TopKVariant
 # As in top_k_radix.cl.
 _CLEAR, _SAMPLE, _FILTER, _DIGIT, _COLLECT, _SORT, _FLIP, _MERGE, _STORE = range(9)
 _TILE_ITEMS = 4
-# Work-items of a group of top_k/rows, and the least number of best elements that they compare.
+# top_k/rows: least and most work-items of a group, and the fewest best elements that they compare.
 _LEAST_BLOCK, _MOST_BLOCK, _LEAST_BESTS = 256, 512, 32  # rows: rows
-# Picks of a work-item's room, beside twice those that it keeps; elements of a part for each that it keeps, and of one
-# among more parts than there are units.
+# top_k/cpu_runs: picks of scratch memory for a work-item beyond 2 k. Least length of a part over k: with at most a part
+# for each compute unit, and with more parts.
 _ROOM, _PART, _FINE_PART = 64, 4, 4096  # rows: cpu_runs
 
 
-# One of _SAMPLED elements is sampled, if rows are long, few elements are taken of each, and there are few rows.
+# top_k/radix samples one of _SAMPLED elements of rows from _LEAST_SAMPLED elements on, up to k and number of rows.
 _SAMPLED, _LEAST_SAMPLED, _MOST_SAMPLED, _MOST_ROWS = 1024, 1 << 18, 1 << 13, 64
 
 
 class Sample(NamedTuple):
-    """A sample of each row, its element up to which elements are kept, and the room for these; all 0 for no sample."""
+    """The size of a sample of each row, the rank of its threshold, and room for candidates; 0 without a sample."""
 
     size: int
     rank: int
@@ -40,12 +40,12 @@ class Sample(NamedTuple):
 
     @classmethod
     def of(cls, rows: Rows) -> Sample:
-        """Return the sample by which few rows are filtered, if they have many more elements than are taken."""
+        """Return the sample that filters a few long rows for a small ``k``."""
         if rows.segmented or rows.n < _LEAST_SAMPLED or rows.k > _MOST_SAMPLED or rows.outputs > _MOST_ROWS:
             return cls(0, 0, 0)
         size = rows.n // _SAMPLED
         taken = rows.k * size / rows.n
-        rank = math.ceil(taken + 6 * math.sqrt(taken) + 6)  # fewer of all elements are kept once in 10^8 calls
+        rank = math.ceil(taken + 6 * math.sqrt(taken) + 6)  # less than once in 10^8 calls, fewer than k elements pass
         return cls(size, rank, 2 * rank * _SAMPLED)
 
 
@@ -55,7 +55,7 @@ def launch_whole(device: Device, variant: TopKVariant, kernel: Kernel, layout: L
 
 
 def launch_runs(device: Device, variant: TopKVariant, kernel: Kernel, layout: Layout, rows: Rows) -> Launch:
-    """Return the launches of top_k/cpu_runs: parts of rows, and rows."""
+    """Return the launches of top_k/cpu_runs: one for parts of rows, and one to join the parts."""
     most = variant.groups(2**30, device.capabilities)
     units = device.capabilities.compute_units
     fine = min(-(-most // rows.outputs), rows.mean // max(_FINE_PART * rows.k, variant.items))
@@ -81,7 +81,7 @@ def launch_rows(device: Device, variant: TopKVariant, kernel: Kernel, layout: La
 
 
 def block_for(k: int, capabilities: Capabilities) -> int:
-    """Return work-items of a group of top_k/rows, twice as many as are taken: their best ones then leave few others."""
+    """Return the work-items of a group of top_k/rows: 2 k, so that few elements pass the k-th of their best ones."""
     most = _MOST_BLOCK if capabilities.group_limit >= _MOST_BLOCK else _MOST_BLOCK // 2
     return min(max(1 << (2 * k - 1).bit_length(), _LEAST_BLOCK), most)
 

@@ -35,7 +35,7 @@ _INT64 = np.dtype(np.int64)
 
 
 class TopKRequest(NamedTuple):
-    """The keywords of a call; ``segments`` counts the segments."""
+    """The keywords of a call; ``segments`` is the number of segments."""
 
     k: int
     axis: int | None
@@ -87,7 +87,7 @@ def plan_call(
     variant: str | Variant | None,
     generation: int,
 ) -> LaunchPlan:
-    """Decide everything about a top_k but its memory."""
+    """Plan a top_k."""
     x, k = forms[0], request.k
     rows, shape = _rows_of(request, forms)
     results = contiguous(x.dtype, shape, alignment), contiguous(_INT64, shape, alignment)
@@ -115,7 +115,7 @@ def plan_call(
 
 
 def _rows_of(request: TopKRequest, forms: tuple[Form, ...]) -> tuple[Rows, tuple[int, ...]]:
-    """Return the rows or segments to take from, and the shape of the results."""
+    """Return the rows or segments of the call, and the shape of the results."""
     shape, k = forms[0].shape, request.k
     bits, segmented = order_bits(forms[0].dtype), request.segments is not None
     if request.segments is not None:
@@ -150,10 +150,10 @@ def _spec(request: TopKRequest, forms: tuple[Form, ...], able: TopKVariant, layo
 
 
 def _layout(request: TopKRequest, forms: tuple[Form, ...], targets: tuple[Form, ...]) -> Layout:
-    """Return the layout of all operands: rows are kept axes, and results lie as if they had all elements of a row."""
+    """Return the layout of all operands. Rows are kept axes; results are laid out as if they had whole rows."""
     x = forms[0]
     if request.segments is not None:
-        shape = max(request.segments, 2), max(x.shape[0], 2)  # layouts keep no stride for an axis of one element
+        shape = max(request.segments, 2), max(x.shape[0], 2)  # layouts drop axes of length 1
         offsets = forms[1]._replace(shape=(shape[0], 1), strides=(*forms[1].strides, 0))
         wide = [target._replace(shape=shape) for target in targets]
         return plan_layout((x._replace(shape=shape[1:]), offsets, *wide), shape, (1,))
@@ -166,7 +166,7 @@ def _layout(request: TopKRequest, forms: tuple[Form, ...], targets: tuple[Form, 
 
 
 def _spread(target: Form, shape: tuple[int, ...]) -> Form:
-    """Return the form of a flat result, along all axes in C order."""
+    """Return the form of a flat result as seen along all axes, in C order."""
     strides, stride = list[int](), target.strides[0] if target.shape[0] > 1 else target.item
     for length in reversed(shape):
         strides.append(stride)
@@ -175,12 +175,12 @@ def _spread(target: Form, shape: tuple[int, ...]) -> Form:
 
 
 def _element(dtypes: tuple[Dtype, ...]) -> TypedExpr:
-    """Return the function from an element, perhaps an offset, and an index to the element."""
+    """Return the function that selects the element; an offset and an index may follow it."""
     return typed(trace(lambda x, *_: x, len(dtypes) + 1), (*dtypes, _INT64), dtypes[:1])
 
 
 def sample(call: Sample) -> LaunchPlan:
-    """Return the plan of the ten largest of so many elements of each row."""
+    """Return the plan of the ten largest elements of each row."""
     request = TopKRequest(min(call.size, 10), 1, largest=True)
     form = contiguous(call.dtype, (call.outputs, call.size), 16)
     return plan_call(request, (form,), None, 16, call.device, None, 0)

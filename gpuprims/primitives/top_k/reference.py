@@ -16,11 +16,11 @@ from gpuprims.primitives.top_k.spec import TopKSpec
 def top_k_numpy(
     spec: TopKSpec, memories: Sequence[np.ndarray], layout: np.ndarray, outputs: int, n: int, k: int
 ) -> None:
-    """Sort each row by a stable sort, and take the first elements."""
+    """Sort each row with a stable sort, and take the first elements."""
     places = Places(spec, memories, layout)
     begins, ends = [0] * outputs, [n] * outputs
     if spec.segmented:
-        offsets = places.see(1)  # of the begins, which the last end follows
+        offsets = places.see(1)  # the beginnings of segments, then the end of the last one
         every = as_strided(offsets, (outputs + 1,), offsets.strides[:1]).tolist()
         begins, ends = every[:-1], every[1:]
     inputs = len(spec.inputs)
@@ -35,6 +35,6 @@ def top_k_numpy(
         to: tuple[Any, ...] = at
         if values.ndim > axes:
             to = (*at, *np.unravel_index(np.arange(k), values.shape[axes:]))
-        else:  # the layout drops axes of one element
+        else:  # the layout drops axes of length 1
             found = found[0]
         values[to], indices[to] = row[found], found

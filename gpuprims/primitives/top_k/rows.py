@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Rows(NamedTuple):
-    """Rows of at most ``n`` elements, of ``mean`` on average, from each of which a call takes ``k``."""
+    """Rows of at most ``n`` elements and ``mean`` on average; a call takes ``k`` of each."""
 
     outputs: int
     n: int
@@ -17,7 +17,7 @@ class Rows(NamedTuple):
 
     @property
     def many(self) -> bool:
-        """True if 32 bits do not count the elements of a row."""
+        """True if a row has too many elements for 32-bit indices."""
         return self.n >= 2**32
 
     @property
@@ -27,5 +27,5 @@ class Rows(NamedTuple):
 
     @property
     def pick_bytes(self) -> int:
-        """Bytes of a pick."""
+        """The size of a pick in bytes."""
         return 16 if self.far else 8

@@ -1,4 +1,4 @@
-"""The launches of top_k/sampled: a sample gives a threshold, one reading leaves few elements, one group sorts these."""
+"""The launches of top_k/sampled: a threshold from a sample, one pass that keeps few elements, a sort of these."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from gpuprims.primitives.top_k.variants import TopKVariant
 # As in top_k_sampled.cl.
 _SAMPLE, _FILTER, _ALONE, _RETRY = range(4)
 _PIECE, _BESTS, _TILE_ITEMS = 4, 256, 4
-# One of so many elements is sampled; the fewest and the most samples; the most that are taken, on average.
+# Elements for each sampled one; fewest and most sampled; most sampled ones among the k to take, on average.
 _SAMPLED, _LEAST_SAMPLED, _MOST_SAMPLED, _MOST_TAKEN = 128, 1 << 12, 1 << 19, 16  # rows: sampled
-# Groups that take a sample together, a power of two; each group takes its own where there are few groups a unit.
+# Groups that share a sample, a power of two; groups a unit up to which each takes a sample of its own.
 _SAMPLING, _ALONE_PER_UNIT = 128, 2  # rows: sampled
-# Tiles of picks from which a group selects in a retry, or more.
+# Fewest tiles of picks from which a group selects in a retry.
 _RETRIED = 4
-# Rows of so many elements, of which each work-item loads twice as many at once.
+# Elements of a row from which each work-item loads twice as many at once.
 _LONG = 1 << 26  # rows: sampled
-# Fewer than k elements, or more than have room, are kept less than once in 10^8 calls.
+# Standard deviations: less than once in 10^8 calls, fewer than k elements pass, or more than there is room for.
 _SIGMAS = 6
 
 
 class Sampling(NamedTuple):
-    """Pieces of a sample of a row, the number of the one from which on elements are kept, and room for these."""
+    """The pieces of a sample of a row, the rank of the piece that gives the threshold, and room for elements."""
 
     pieces: int
     rank: int
@@ -37,9 +37,10 @@ class Sampling(NamedTuple):
 
     @classmethod
     def of(cls, n: int, k: int) -> Sampling:
-        """Return the sample of rows of ``n`` elements of which ``k`` are taken.
+        """Return the sample for the first ``k`` of rows of ``n`` elements.
 
-        The number of them in the sample is about Poisson, and so is that of sampled elements among those with room.
+        The number of the first ``k`` in the sample is about Poisson distributed. So is the number of sampled elements
+        among those for which there is room.
         """
         size = min(max(n // _SAMPLED, _LEAST_SAMPLED), _MOST_SAMPLED, max(_MOST_TAKEN * n // k, _PIECE), n)
         pieces = size // _PIECE
@@ -52,14 +53,14 @@ class Sampling(NamedTuple):
 
 
 def geometry_for(variant: TopKVariant, rows: Rows) -> TopKVariant:
-    """Return the variant for picks of 16 bytes, which take twice the local memory, and for long rows."""
+    """Return the variant with half the work-items for picks of 16 bytes, or twice the items for long rows."""
     if rows.far:
         return variant.resized(block=variant.block // 2)
     return variant.resized(items=2 * variant.items) if rows.n >= _LONG else variant
 
 
 def launch_sampled(device: Device, variant: TopKVariant, kernel: Kernel, layout: Layout, rows: Rows) -> Launch:
-    """Return the launches: perhaps a sample, the reading, and a retry, whose groups leave unless it is needed."""
+    """Return the launches: a sample unless groups take their own, the pass, and a retry, which rarely has work."""
     (outputs, n, k), able = (rows.outputs, rows.n, rows.k), device.capabilities
     most, packed, tile = variant.groups(2**30, able), layout.pack(0), _TILE_ITEMS * variant.block
     sampling = Sampling.of(n, k)

@@ -14,12 +14,12 @@ _OWN = Path(__file__).parent / "kernels"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TopKSpec(KernelSpec):
-    """Orders of elements, rows, and the store of an element and its place."""
+    """Macros for the order of elements, for rows, and for storing an element and its index."""
 
     largest: bool
     segmented: bool  # the second input has the offsets of rows
     far: bool  # a pick needs more than 64 bits
-    many: bool  # a row has more elements than 32 bits count
+    many: bool  # a row has too many elements for 32-bit indices
     counted: bool  # groups count elements together
     tiled: bool  # groups sort tiles of picks
     sampled: bool  # a sample is taken, and one group selects among many picks
@@ -27,8 +27,8 @@ class TopKSpec(KernelSpec):
     lifts_constants: ClassVar[bool] = False
 
     @property
-    def scratch_pointers(self) -> int:  # type: ignore[override]  # kernels differ
-        """Picks, and counters for kernels whose groups count together; none if picks stay in local memory."""
+    def scratch_pointers(self) -> int:  # type: ignore[override]  # depends on the kernel
+        """One for picks, two with counters, which groups share; none if picks stay in local memory."""
         return 2 if self.counted else int(not self.tiled)
 
     def macros(self) -> dict[str, int | str]:

@@ -18,7 +18,7 @@ from gpuprims.primitives.top_k.reference import top_k_numpy
 
 @dataclass(frozen=True)
 class TopKTraits(CallTraits):
-    """Facts about a call; ``k`` elements are taken of each row, which is one of the segments or not."""
+    """Facts about a call, which takes ``k`` elements of each row or segment."""
 
     k: int = 1
     segmented: bool = False
@@ -31,44 +31,44 @@ class TopKVariant(Variant):
     Parameters
     ----------
     way : {"whole", "runs", "rows", "sampled", "radix"}
-        One launch; runs of rows by work-items; a row for each group; one reading after a sample; launches that select
-        digit by digit.
+        One launch for the reference; parts of rows by work-items; rows by groups; one pass after a sample; a launch
+        for each digit.
     """
 
     way: Literal["whole", "runs", "rows", "sampled", "radix"] = "whole"
 
 
 def short_rows(at: Geometry) -> Refusal:
-    """Refuse long rows, and more elements of each than a group has work-items."""
+    """Refuse long rows, and a ``k`` above the number of work-items of a group."""
 
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
         k = call.k if isinstance(call, TopKTraits) else 1
         if call.size <= _SHORT and k <= at.block:
             return None
-        return f"is for {at.block} elements or fewer of rows of at most {_SHORT}; this call takes {k} of {call.size}"
+        return f"is for k up to {at.block} and rows of at most {_SHORT} elements; this call takes {k} of {call.size}"
 
     return refuse
 
 
 def long_rows(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Yield many or short rows, whose samples and launches do not pay."""
+    """Yield short rows, and calls with many rows, for which a sample and more launches do not pay."""
     if call.size >= _LONG and call.outputs <= _FEW:
         return None
     return f"is for at most {_FEW} rows of at least {_LONG} elements; this call has {call.outputs} of {call.size}"
 
 
 def few_of_rows(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Refuse to take more elements than one group sorts, of segments, and of rows that 32 bits do not count."""
+    """Refuse a ``k`` above what one group sorts, segments, and rows too long for 32-bit indices."""
     k, segmented = (call.k, call.segmented) if isinstance(call, TopKTraits) else (1, False)
     if k <= MOST_SORTED and call.size < 2**32 and not segmented:
         return None
     what = f"{k} of {'a segment' if segmented else call.size}"
-    return f"is for at most {MOST_SORTED} elements of rows of fewer than 2^32; this call takes {what}"
+    return f"is for k up to {MOST_SORTED} and rows of fewer than 2^32 elements; this call takes {what}"
 
 
-# Elements of a row that one group reads.
+# Most elements of a row that one group reads.
 _SHORT = 1 << 16
-# Rows that are sampled, and elements of each that a group of 256 work-items sorts in local memory.
+# Fewest elements of sampled rows, most rows, and most elements that a group of 256 work-items sorts in local memory.
 _LONG, _FEW, MOST_SORTED = 1 << 16, 64, 1024
 
 _TOP_K = Catalogue(TopKVariant, "top_k", Path(__file__).parent)

@@ -1,5 +1,5 @@
-/* Elements as unsigned integers in NumPy's order: larger for later elements, the same for zeros of both signs and for all
- * NaN. The bits of an element become such an integer, an order_t of ORDER_BITS bits.
+/* Elements as unsigned integers that compare as NumPy sorts the elements. Zeros of both signs have the same integer, and so
+ * have all NaN. An order_t has ORDER_BITS bits, as many as an element.
  */
 #define ORDER_MASK ((order_t)~(order_t)0 >> (8 * sizeof(order_t) - ORDER_BITS))
 #define ORDER_SIGN ((order_t)1 << (ORDER_BITS - 1))
@@ -7,7 +7,7 @@
 DEVICE order_t gp_order_of_raw(const order_t raw)
 {
 #if ORDER_FLOATS
-    /* Without branches, which a CPU would guess wrong. */
+    /* Without branches, which a CPU would mispredict. */
     const order_t size = raw & (ORDER_SIGN - 1), infinity = (ORDER_SIGN - 1) >> ORDER_FLOATS << ORDER_FLOATS;
     const order_t negative = ((order_t)0 - (order_t)(raw >> (ORDER_BITS - 1))) & ORDER_MASK;
     const order_t apart = (order_t)((raw ^ (negative | ORDER_SIGN)) + (order_t)(raw == ORDER_SIGN));
@@ -19,7 +19,7 @@ DEVICE order_t gp_order_of_raw(const order_t raw)
 #endif
 }
 
-/* The bits of a value of an order: of zeros 0.0, of NaN a quiet one. */
+/* The bits of the element of an order: 0.0 for zeros, a quiet NaN for NaN. */
 DEVICE order_t gp_raw_of_order(const order_t order)
 {
 #if ORDER_FLOATS

@@ -1,4 +1,4 @@
-/* Values in their order, by the integers of order.h, and picks: an element's integer and its place, which are never equal. */
+/* Values by the integers of order.h, and picks: the integer of an element together with its place, so that all differ. */
 DEVICE order_t gp_order(const value_t value)
 {
     return gp_order_of_raw((order_t)(ORDER_RAW(value)) & ORDER_MASK);
@@ -14,7 +14,7 @@ DEVICE order_t gp_rank_order(const value_t value)
 #endif
 }
 
-/* A pick has the order of an element and the number of elements behind it in its row; of equal elements the first has the
+/* A pick has the order of an element and the number of elements behind it in its row. So of equal elements the first has the
  * largest pick. */
 #if FAR
 typedef struct {

@@ -10,14 +10,14 @@
 #define COUNT_DIGIT(bin) gp_increment(bin)
 #endif
 
-/* What is known of the last element to take of a row: its first digits, and how many elements that have these are taken.
- * All elements from the digits on are taken once `found` is true. A launch reads the states of one `turn`, and writes those of
- * the other. */
+/* The search for the last element to take of a row: its leading digits, and how many elements with these digits are taken.
+ * Once `found` is true, all elements that reach these digits are taken. A launch reads the states of one `turn`, and writes
+ * those of the other. */
 typedef struct {
     u64 order, behind, left, found;
 } row_state_t;
 
-/* Return 1 if an element has the first digits, and give its next one; digits of `behind` are at -1 - shift. */
+/* Return 1 if an element has the leading digits, and set `digit` to its next one. Digits of `behind` are at -1 - shift. */
 DEVICE int gp_next_digit(const row_state_t state, const i64 at, const u64 order, const u64 behind, u32 *digit)
 {
     const int of_order = at >= 0, shift = (int)(of_order ? at : -1 - at);
@@ -26,7 +26,7 @@ DEVICE int gp_next_digit(const row_state_t state, const i64 at, const u64 order,
     return (of_order | (order == state.order)) & (number >> shift >> DIGIT_BITS == known >> shift >> DIGIT_BITS);
 }
 
-/* Fold the counts of a group's work-items: the sum over lower work-items. */
+/* Return the exclusive prefix sum of the counts of a group's work-items. */
 DEVICE u64 gp_count_before(const u64 own, LOCAL u64 *sums, const int tid)
 {
     u64 total = own;
@@ -42,13 +42,13 @@ DEVICE u64 gp_count_before(const u64 own, LOCAL u64 *sums, const int tid)
     return total - own;
 }
 
-/* Return the elements of each of `parts` parts of a row, whole groups of work-items. */
+/* Return the length of each of `parts` parts of a row, a multiple of BLOCK. */
 DEVICE i64 gp_part_size(const i64 size, const i64 parts)
 {
     return ((size + parts - 1) / parts + BLOCK - 1) / BLOCK * BLOCK;
 }
 
-/* Begin to look for the element that `rank` elements of a row include, those of the highest order first. */
+/* Begin the search for the element of rank `rank`, from 1 for the highest order. */
 DEVICE void gp_begin_row(GLOBAL row_state_t *state, const u64 rank)
 {
     state->order = state->behind = state->found = 0;
@@ -64,7 +64,7 @@ DEVICE void gp_clear_bins(LOCAL u32 *bins, const int tid)
 }
 
 /* Add a group's counts of the digit at `at` to those of its row. The last group of a row chooses the digit of the element
- * that is sought, writes the state for the next launch, and clears the counts. */
+ * to find, writes the state for the next launch, and clears the counts. */
 DEVICE void gp_choose_digit(const i64 at, const i64 parts, GLOBAL count_t *counts, const row_state_t state,
                             GLOBAL row_state_t *next, GLOBAL u32 *counter, LOCAL u32 *bins, LOCAL u64 *sums,
                             LOCAL int *is_last, const int tid)

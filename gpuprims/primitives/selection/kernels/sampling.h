@@ -1,19 +1,19 @@
 /* Brackets of a sample: two orders of a row between which the elements of given ranks lie, unless the sample misleads. */
-#define DECIDED 2 /* instead of `found` of a row_state_t: its order is that of the element */
+#define DECIDED 2 /* value of `found` in a row_state_t whose order is that of the element */
 
-/* Return how many of `parts` parts are worth a group each, if they have `least` elements or more. */
+/* Return the number of parts, at most `parts`, into which to divide a row, so that each has `least` elements or more. */
 DEVICE i64 gp_parts_for(const i64 size, const i64 parts, const i64 least)
 {
     return max(min(parts, (size + least - 1) / least), (i64)1);
 }
 
-/* How many elements of a row come before the first order of its bracket, equal it, lie strictly within, and equal the last
- * order, where that is another one; and whether there is a NaN. */
+/* Counts of the elements of a row: before its bracket, equal to the first order, strictly within, equal to the last order if
+ * that is another one; `nan` is set by a NaN. */
 typedef struct {
     count_t before, first, within, last, nan, unused;
 } tally_t;
 
-/* Begin to look for one end of a bracket in a sample: the element of rank `rank`, or the end of all orders. */
+/* Begin the search for one end of a bracket in a sample: the element of rank `rank`, or the end of all orders. */
 DEVICE void gp_begin_end(GLOBAL row_state_t *state, const i64 rank, const i64 sampled)
 {
     gp_begin_row(state, (u64)(rank + 1));
@@ -22,8 +22,8 @@ DEVICE void gp_begin_end(GLOBAL row_state_t *state, const i64 rank, const i64 sa
     state->found = DECIDED;
 }
 
-/* Begin to look for the element of rank `rank` of a row: it is NaN; or an end of the bracket; or lies within, where `tally` has so
- * many candidates and `room` for them; or else it is among all elements. */
+/* Begin the search for the element of rank `rank` of a row. It is NaN, or an end of the bracket, or one of the candidates
+ * within, if all have `room`; else it is searched for among all elements. */
 DEVICE void gp_begin_rank(GLOBAL row_state_t *state, const u64 rank, GLOBAL tally_t *tally, const u64 first,
                           const u64 last, const u64 room)
 {

@@ -1,5 +1,5 @@
-/* selection/cpu_rows: each work-item finds the elements of given ranks of whole rows, among fewer elements for each digit, for
- * devices whose work-items are CPU threads.
+/* selection/cpu_rows: each work-item finds the elements of given ranks in whole rows, digit by digit among ever fewer elements,
+ * for devices whose work-items are CPU threads.
  *
  * in      INPUTS: x0 n elements of each of `outputs` rows, some of which may be the same; x1 their ranks, counted from 0
  *         for the smallest element
@@ -9,7 +9,7 @@
  * host    gp_order, ORDER_BACK (ordering.h); MAP and RANK
  * order   integers: the same in every run
  *
- * With NAN_WINS, a NaN in a row is its result.
+ * With NAN_WINS, a row with a NaN has the result NaN.
  */
 #define DIGITS 256
 
@@ -30,7 +30,7 @@ void selection_cpu_rows(INPUTS, OUTPUTS, GLOBAL u64 *partials, const layout_t la
         if (nan) orders[0] = ORDER_MASK;
 
         for (int at = (ORDER_BITS - 1) / 8 * 8; at >= 0 && left > 1; at -= 8) {
-            /* 2. Find the digit of the element of that rank among those that are left. */
+            /* 2. Find the digit of the element of that rank among the remaining ones. */
             u32 counts[DIGITS];
             for (int digit = 0; digit < DIGITS; digit++) counts[digit] = 0;
             for (i64 j = 0; j < left; j++) counts[orders[j] >> at & (DIGITS - 1)]++;
@@ -47,7 +47,7 @@ void selection_cpu_rows(INPUTS, OUTPUTS, GLOBAL u64 *partials, const layout_t la
             left = kept;
         }
 
-        /* 4. Store what is left, one element or several of the same order. */
+        /* 4. Store the element; if several remain, they have the same order. */
         y0[gp_at_y0(layout, o, 0)] = ORDER_BACK(gp_raw_of_order(orders[0]));
     }
 }

@@ -9,7 +9,7 @@
  *         (radix.h); MAP and RANK
  * order   integers: the same in every run
  *
- * With NAN_WINS, a NaN in a row is its result.
+ * With NAN_WINS, a row with a NaN has the result NaN.
  */
 #define CLEAR 0
 #define DIGIT 1
@@ -40,7 +40,7 @@ void selection_radix(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters
         }
     }
 
-    /* 2. Count the next digit of the elements that have the first ones; the last group chooses. */
+    /* 2. Count the next digit of the elements that have the leading ones; the last group chooses. */
     if (step == DIGIT) {
         const i64 share = gp_part_size(n, parts);
         const int sees_nan = NAN_WINS && at + DIGIT_BITS >= ORDER_BITS; /* with the first digit */

@@ -1,4 +1,4 @@
-/* selection/rows: each group finds the elements of given ranks of whole rows, digit by digit of their order, in one launch.
+/* selection/rows: each group finds the elements of given ranks in whole rows, digit by digit of their order, in one launch.
  *
  * in      INPUTS: x0 n elements of each of `outputs` rows, some of which may be the same; x1 their ranks, counted from 0
  *         for the smallest element
@@ -7,7 +7,7 @@
  * host    gp_order, ORDER_BACK (ordering.h), gp_clear_bins, gp_count_before (radix.h); MAP and RANK
  * order   integers: the same in every run
  *
- * With NAN_WINS, a NaN in a row is its result.
+ * With NAN_WINS, a row with a NaN has the result NaN.
  */
 #define FIRST_DIGIT ((ORDER_BITS - 1) / DIGIT_BITS * DIGIT_BITS)
 
@@ -25,7 +25,7 @@ void selection_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 outputs, c
         if (tid == 0) nans = 0;
 
         for (int at = FIRST_DIGIT; at >= 0; at -= DIGIT_BITS) {
-            /* 1. Count the next digit of the elements that have the first ones. */
+            /* 1. Count the next digit of the elements that have the leading ones. */
             gp_clear_bins(bins, tid);
             int nan = 0;
             for (i64 j = tid; j < n; j += BLOCK) {

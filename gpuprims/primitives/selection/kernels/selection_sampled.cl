@@ -1,4 +1,4 @@
-/* selection/sampled: find elements of given ranks in long rows by a sample, one reading of the row, and a radix selection among
+/* selection/sampled: find elements of given ranks in long rows by a sample, one pass over the row, and a radix selection among
  * few candidates.
  *
  * in      INPUTS: x0 n elements of each of `outputs` rows; x1 their ranks, counted from 0 for the smallest element. Rows o,
@@ -13,7 +13,7 @@
  *         gp_begin_rank (sampling.h); gp_rank_order, GP_FOUND (ranks.h); MAP, MAP_VECTOR and RANK
  * order   integers: the same in every run
  *
- * With NAN_WINS, a NaN in a row is its result.
+ * With NAN_WINS, a row with a NaN has the result NaN.
  *
  * Elements equal to an end are counted, not kept, so that repeated elements do not fill the room. For rank 5:
  *
@@ -98,7 +98,7 @@ void selection_sampled(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counte
         }
     }
 
-    /* 2. Count the next digit of the elements that have the first ones: of a sample for both ends of a bracket, of candidates
+    /* 2. Count the next digit of the elements that have the leading ones: of a sample for both ends of a bracket, of candidates
      * or of all elements for a rank; the last group chooses. */
     if (step == SAMPLE || step == DIGIT) {
         const i64 begin = step == SAMPLE ? 0 : ends, count = step == SAMPLE ? ends : outputs;
@@ -164,7 +164,7 @@ void selection_sampled(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counte
                 if (NAN_WINS && seen.nan) continue;
                 if (!close) continue;
 #if BLOCK == 1
-                /* Elements that occur often are its ends, and branches by them are guessed wrong.  rows: sampled-equal */
+                /* Frequent elements are its ends, and branches on them are mispredicted.  rows: sampled-equal */
                 u32 firsts = 0, lasts = 0, within = 0;
 #pragma unroll
                 for (int item = 0; item < AT_ONCE; item++) {

@@ -1,4 +1,4 @@
-/* Picks that groups pass to each other in global memory, and a selection among many by one group. */
+/* Picks that groups exchange in global memory, and a selection among many picks by one group. */
 #define PICK_WORDS ((int)sizeof(pick_t) / 8)
 
 #ifdef GP_ENTRIES
@@ -41,22 +41,22 @@ DEVICE void gp_write_pick(GLOBAL u64 *picks, const i64 i, const pick_t pick)
 #endif
 }
 
-/* What a group knows of the last pick to take: its first bits, the number `left` to take of the picks that share them, and the
- * number `taken` of all picks from these bits on. The next digit is of the order, or of the place, and ends at bit `high`. */
+/* The state of a search for the last pick to take: its leading bits, how many picks with these bits are `left` to take, and how
+ * many picks have these bits or beat them. The next digit, of the order or of the place, ends at bit `high`. */
 typedef struct {
     u64 order, behind;
     i64 left, taken;
     int of_order, high;
 } search_t;
 
-/* Picks that a work-item loads before it looks at them. PoCL compiles unrolled loops slowly. */
+/* Picks that a work-item loads before it compares them. PoCL compiles unrolled loops slowly. */
 #ifdef POCL_DEVICE_ADDRESS_BITS
 #define PICKS_AT_ONCE 2
 #else
 #define PICKS_AT_ONCE 8
 #endif
 
-/* Do something with the pick of each of `count` elements from `from` on, or of as many candidates. */
+/* Apply DO to the pick of each of `count` elements from `from` on, or to each of `count` candidates. */
 #define GP_EACH(DO)                                                                                                    \
     for (i64 base = tid; base < count; base += PICKS_AT_ONCE * BLOCK) {                                                \
         pick_t loaded[PICKS_AT_ONCE];                                                                                  \
@@ -93,8 +93,8 @@ DEVICE int gp_highest_bit(const u64 bits)
     return high;
 }
 
-/* Copy at least the `k` best picks, and few more, to a tile in local memory, in any order, and return their number. They are picks
- * of elements from `from` on, or candidates if some are `held`. */
+/* Copy the `k` best picks, and perhaps a few more, to a tile in local memory, in any order, and return their number. They are
+ * picks of `count` elements from `from` on or, if `held`, candidates. */
 DEVICE int gp_select(INPUTS, const layout_t layout, const i64 o, const i64 size, const i64 from, const i64 count,
                      GLOBAL u64 *among, const int held, const i64 k, LOCAL pick_t *tile, LOCAL u32 *bins,
                      LOCAL u64 *sums, LOCAL search_t *search, LOCAL u32 *taken, const int tid)

@@ -17,7 +17,7 @@ DEVICE pick_t gp_pick_at(INPUTS, const layout_t layout, const i64 o, const i64 r
         }                                                                                                              \
     } while (0)
 
-/* Sort `count` picks in local memory, the best first; or those of a tile that rise and then fall, which takes fewer steps. */
+/* Sort `count` picks in local memory, the best first. With `merges`, a tile is a bitonic sequence, which takes fewer steps. */
 DEVICE void gp_sort_tile(LOCAL pick_t *tile, const int count, const int merges, const int tid)
 {
     int pairs = TILE / 2;
@@ -37,7 +37,7 @@ DEVICE void gp_sort_tile(LOCAL pick_t *tile, const int count, const int merges, 
 
 #define NO_PICK gp_pick(0, 0) /* no pick is worse */
 
-/* Fold the best picks of the work-items to `number` ones in a tile, a power of two. */
+/* Fold the best picks of the work-items, by halves, to `number` picks in a tile, a power of two. */
 DEVICE void gp_fold_bests(const pick_t best, const int number, LOCAL pick_t *tile, const int tid)
 {
     tile[tid] = best;
@@ -48,7 +48,7 @@ DEVICE void gp_fold_bests(const pick_t best, const int number, LOCAL pick_t *til
     }
 }
 
-/* Count the picks of a tile that beat another one. */
+/* Count the picks of a tile that beat `own`. */
 DEVICE int gp_count_better(LOCAL const pick_t *tile, const int count, const pick_t own)
 {
     int better = 0;
@@ -57,7 +57,7 @@ DEVICE int gp_count_better(LOCAL const pick_t *tile, const int count, const pick
     return better;
 }
 
-/* Return the pick of number `rank` from 1 on among the first `count` of a tile, or NO_PICK if there are fewer. */
+/* Return the pick of rank `rank`, from 1 for the best, among the first `count` of a tile; NO_PICK if there are fewer. */
 DEVICE pick_t gp_pick_of_rank(LOCAL const pick_t *tile, const int count, const int rank, LOCAL pick_t *chosen,
                               const int tid)
 {

@@ -10,7 +10,7 @@
  */
 /* Elements that are compared at once: a vector or a few of them. */
 #define RUN 64
-/* One of so many runs is in a sample, from which a part's first bound comes. */
+/* One of so many runs is in the sample that gives the first bound of a part. */
 #define SAMPLED 32
 
 /* Return the lowest order of picks. */
@@ -29,7 +29,7 @@ DEVICE void gp_exchange_picks(GLOBAL pick_t *a, GLOBAL pick_t *b)
     *b = held;
 }
 
-/* Put the `k` best of `count` picks first, in any order: Hoare's selection, by pivots from scattered places. */
+/* Move the `k` best of `count` picks to the front, in any order: Hoare's selection, with pivots from scattered places. */
 DEVICE void gp_keep_best(GLOBAL pick_t *picks, const i64 count, const i64 k)
 {
     i64 low = 0, high = count - 1;
@@ -91,8 +91,8 @@ void top_k_cpu_runs(INPUTS, OUTPUTS, GLOBAL u64 *partials, const layout_t layout
         i64 count = 0;
 
         if (!step) {
-            /* 1. Find a bound in a sample, so that elements that rise are not all kept for a while. 2. Keep those that
-             * reach the bound, and the best of them whenever the room is full; from then on only better ones count. */
+            /* 1. Find a bound in a sample, so that ascending elements are not all kept at first. 2. Keep the elements
+             * that reach the bound. Whenever the room is full, keep the best of them, and raise the bound to these. */
             const i64 begin = part * share, end = min(begin + share, size);
             const i64 strides = max(end - begin, (i64)0) / (SAMPLED * RUN);
             order_t least = 0;
@@ -133,7 +133,7 @@ void top_k_cpu_runs(INPUTS, OUTPUTS, GLOBAL u64 *partials, const layout_t layout
                 count = 0;
             }
         } else {
-            /* 3. Put the picks of all parts together. */
+            /* 3. Join the picks of all parts. */
             for (i64 one = 0; one < parts; one++) {
                 const i64 kept = max(min(min((one + 1) * share, size) - one * share, k), (i64)0);
                 for (i64 at = 0; at < kept; at++) picks[count++] = picks[one * room + at];

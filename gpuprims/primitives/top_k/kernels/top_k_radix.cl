@@ -13,9 +13,9 @@
  *         gp_choose_digit (radix.h), gp_sort_tile (tiles.h); MAP, MAP_VECTOR and STORE_PICK
  * order   of equal elements the first comes first
  *
- * Digits of order, and then of the number of elements behind, are chosen from the left, for k = 3:
+ * Digits of the order, and then of the number of elements behind, are found from the left. For k = 3:
  *
- *     order   7 2 5 5 1 5     the third is 5; of its three places the second
+ *     order   7 2 5 5 1 5     the third is a 5, the second of three
  *     behind  5 4 3 2 1 0
  */
 #define CLEAR 0
@@ -31,18 +31,18 @@
 /* Vectors that a work-item loads before it compares their elements. */
 #define AT_ONCE 4
 
-/* The place of element `i` of a sample: PIECE neighbours at equal distances; or of element `i` of a row. */
+/* The place of element `i` of a row, or of its sample, which has PIECE neighbours at equal distances. */
 #define PIECE 4
 #define SAMPLED(i, step) ((step) == SAMPLE ? (i) / PIECE * (size / (sampled / PIECE)) + (i) % PIECE : (i))
 
-/* Return 1 for an element up to the last one to take. */
+/* Return 1 if an element is the last one to take, or comes before it. */
 DEVICE int gp_is_taken(const row_state_t state, const pick_t pick)
 {
     const u64 order = ORDER_OF(pick), behind = (u64)BEHIND_OF(pick);
     return (order > state.order) | ((order == state.order) & (behind >= state.behind));
 }
 
-/* Append the elements from `begin` to `end` that come up to one of a sample, as long as there is room, and count them. */
+/* Append the elements from `begin` to `end` that reach the sampled one, while there is room, and count all of them. */
 DEVICE void gp_filter(INPUTS, const layout_t layout, const i64 o, const i64 row, const i64 size, const i64 begin,
                       const i64 end, const row_state_t state, GLOBAL count_t *count, GLOBAL pick_t *candidates,
                       const i64 room, const int tid)
@@ -106,13 +106,13 @@ void top_k_radix(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, co
         for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
             const i64 o = task / parts, part = task % parts, size = ROW_SIZE(o), row = ROW_FIRST(o);
             const row_state_t state = states[o];
-            const i64 held = step == FILTER ? 0 : (i64)kept[o]; /* candidates, if they are all that is needed */
+            const i64 held = step == FILTER ? 0 : (i64)kept[o]; /* candidates, if they suffice */
             const i64 count = step == SAMPLE ? sampled : held ? held : size;
             const i64 share = gp_part_size(count, parts), end = min((part + 1) * share, count);
             GLOBAL count_t *own = counts + o * BINS;
             GLOBAL pick_t *among = candidates + o * room;
 
-            /* 2. Count the next digit of the elements that have the first ones: of a sample, of candidates, or of all. */
+            /* 2. Count the next digit of the elements that have the leading ones, in a sample, among candidates or in a row. */
             if ((step == SAMPLE || step == DIGIT) && state.found && part == 0 && tid == 0) next[o] = state;
             if ((step == SAMPLE || step == DIGIT) && !state.found) {
                 gp_clear_bins(bins, tid);
@@ -124,7 +124,7 @@ void top_k_radix(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, co
                 gp_choose_digit(at, parts, own, state, next + o, counters + o, bins, sums, &is_last, tid);
             }
 
-            /* 3. Keep candidates: the elements up to one of the sample, which are seldom too few or too many. */
+            /* 3. Keep candidates: the elements up to the sampled one, which are rarely too few or too many. */
             if (step == FILTER) {
                 gp_filter(INPUT_NAMES, layout, o, row, size, part * share, end, state, own, among, room, tid);
                 barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
@@ -134,7 +134,7 @@ void top_k_radix(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, co
                     CLEAR_COUNT(own);
                     gp_begin_row(next + o, (u64)k);
                 }
-                barrier(CLK_LOCAL_MEM_FENCE); /* without it, PoCL 3.1 leaves the block above out */
+                barrier(CLK_LOCAL_MEM_FENCE); /* without it, PoCL 3.1 skips the block above */
             }
 
             /* 4. Keep the elements up to the last one. */
@@ -162,7 +162,7 @@ void top_k_radix(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, co
         }
     }
 
-    /* 6. Exchange picks `at` apart, or mirrored within twice as many. */
+    /* 6. Compare picks at distance `at`, or mirrored within twice that distance. */
     if (step == FLIP) {
         const i64 stride = at < 0 ? -at : at, pairs = (k + 2 * stride - 1) / (2 * stride) * stride;
 #pragma unroll 1

@@ -10,10 +10,10 @@
  * The k-th best of the work-items' best elements is no better than the k-th best of all. For k = 2 and four work-items:
  *
  *     elements    3 9 1 4    8 2 7 1    5 6 2 2
- *     best        8 9 7 4                          so all from 8 on are candidates: 9, 8
+ *     best        8 9 7 4                          so 8 and more are candidates: 9, 8
  */
 
-/* Keep the best pick of a row's elements, at most one for each work-item. Equal elements come in order. */
+/* Keep the best pick that a work-item has seen. Of equal elements it sees the first one first. */
 #define GP_KEEP_BEST(own_order, place)                                                                                 \
     do {                                                                                                               \
         const order_t order = own_order;                                                                               \
@@ -24,7 +24,7 @@
         filled = 1;                                                                                                    \
     } while (0)
 
-/* Append a pick that the last of the best does not beat, as long as there is room, and count it. */
+/* Append a pick unless `last`, the k-th best so far, beats it, while there is room, and count it. */
 #define GP_OFFER(own_order, place)                                                                                     \
     do {                                                                                                               \
         const order_t order = own_order;                                                                               \
@@ -37,7 +37,7 @@
         }                                                                                                              \
     } while (0)
 
-/* Do something with the order and the place of each element of a row, VECTOR at a time. */
+/* Apply DO to the order and the place of each element of a row, VECTOR elements at a time. */
 #define GP_EACH_OF_ROW(DO)                                                                                             \
     do {                                                                                                               \
         for (i64 at = tid; at < whole; at += BLOCK) {                                                                  \
@@ -74,7 +74,7 @@ void top_k_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 outputs, const
         barrier(CLK_LOCAL_MEM_FENCE);
         int found = (int)min(count, (u32)TILE);
 
-        /* 3. If there is no room for them, sort the elements in turn, with the best so far. */
+        /* 3. If they do not fit, sort the elements a tile at a time, together with the best so far. */
         for (i64 begin = 0, held = 0; count > TILE && begin < size;) {
             const int taken = (int)min((i64)TILE - held, size - begin);
 #pragma unroll 1
@@ -87,7 +87,7 @@ void top_k_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 outputs, const
             found = (int)held;
         }
 
-        /* 4. Store each at the place that is the number of better ones. */
+        /* 4. Store each pick at its rank, the number of better ones. */
         for (int at = tid; at < found; at += BLOCK) {
             const pick_t own = tile[at];
             const int place = gp_count_better(tile, found, own);

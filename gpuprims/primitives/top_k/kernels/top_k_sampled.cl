@@ -1,25 +1,25 @@
-/* top_k/sampled: a sample gives a threshold, one reading of a row keeps the elements up to it, and the last group to be done
+/* top_k/sampled: a sample gives a threshold, one pass over a row keeps the elements that reach it, and the last group to end
  * sorts the best of these.
  *
  * in      INPUTS: `outputs` rows of n elements
  * out     OUTPUTS: the k first elements of each row in descending or ascending order, and their places
  * launch  any number of groups of BLOCK (a power of two, at most BINS); each takes (row, part) pairs until none are left. `step`
- *         SAMPLE: find the threshold of long rows; FILTER: keep the elements from it on, or ALONE: with a threshold that each
- *         group finds for itself. The last group of a row writes the results, if the elements are at least k and have
- *         `room`. RETRY: otherwise, keep the best of each part, and the last group writes the best of all
+ *         SAMPLE: find the threshold of long rows; FILTER: keep the elements that reach it; ALONE: the same, by a threshold
+ *         that each group finds for itself. The last group of a row writes the results if at least k elements were kept
+ *         and all have `room`. RETRY: otherwise keep the best of each part; the last group writes the best of all
  * host    a threshold, BESTS and `room` picks, and a flag for each row; two counters for each row; gp_rank_order, gp_pick
  *         (ordering.h), gp_fold_bests, gp_pick_of_rank, gp_sort_tile (tiles.h), gp_sampled_place (pieces.h), gp_select
  *         (selecting.h); MAP, MAP_VECTOR and STORE_PICK
  * order   of equal elements the first comes first
  *
- * PoCL compiles the code behind a barrier again for each condition around it, so steps with barriers are loops of one turn.
+ * PoCL compiles the code after a barrier once more for each condition around it. So steps with barriers are loops of one turn.
  *
- * Neighbouring pieces of a sample go to different work-items, whose best elements then tell as much of a sorted row.
- * Work-items sample some pieces of a row each. The best of number `rank` of the work-items' best elements is the threshold.
- * A row for k = 1 and rank 2, where four work-items sample a piece of one element:
+ * Each work-item samples some pieces of a row. Of the work-items' best elements, the one of rank `rank` is the threshold.
+ * Neighbouring pieces go to different work-items, so that a sorted row gives as good a threshold. For k = 1 and rank 2, with
+ * four work-items that sample one element each:
  *
  *     elements    3 9 1 4 8 2 7 1 5 6 2 2
- *     sampled     3     4     7     6          the second is 6, so elements from 6 on are kept: 9 8 7 6
+ *     sampled     3     4     7     6          the second is 6, so 6 and more are kept: 9 8 7 6
  */
 #define SAMPLE 0
 #define FILTER 1
@@ -29,7 +29,7 @@
 #define BESTS (BLOCK < 256 ? BLOCK : 256)
 #define AT_ONCE (ITEMS / VECTOR) /* vectors that a work-item loads before it compares their elements */
 
-/* The best pick of some pieces of the sample of a row: of number `first` and each `every`-th after it. */
+/* The best pick of some pieces of the sample of a row: piece `first`, and each `every`-th piece after it. */
 DEVICE pick_t gp_best_sampled(INPUTS, const layout_t layout, const i64 o, const i64 size, const i64 first,
                               const i64 every, const i64 pieces)
 {
@@ -45,7 +45,7 @@ DEVICE pick_t gp_best_sampled(INPUTS, const layout_t layout, const i64 o, const 
     return best;
 }
 
-/* Keep the pick of an element from a threshold on: in local memory, or where that is full among the candidates. */
+/* Keep the pick of an element that reaches the threshold: in local memory or, once that is full, among the candidates. */
 #define GP_OFFER(pick)                                                                                                 \
     do {                                                                                                               \
         const pick_t offered = pick;                                                                                   \
@@ -60,7 +60,7 @@ DEVICE pick_t gp_best_sampled(INPUTS, const layout_t layout, const i64 o, const 
         }                                                                                                              \
     } while (0)
 
-/* Return 1 for an element that may be among those from a bound on. NaN is the largest, and as a bound it bounds nothing. */
+/* Return 1 if an element may reach a bound. NaN is the largest element; as a bound it excludes nothing. */
 #if LARGEST
 #define MAY_REACH(value, bound) !((value) < (bound))
 #define GP_BOUND(order) ORDER_VALUE(gp_raw_of_order(order))
@@ -69,13 +69,13 @@ DEVICE pick_t gp_best_sampled(INPUTS, const layout_t layout, const i64 o, const 
 #define GP_BOUND(order) ORDER_VALUE(gp_raw_of_order(~(order) & ORDER_MASK))
 #endif
 
-/* Offer the elements of a part: tiles at equal distances, so that neighbours are offered by several groups. */
+/* Offer the elements of a part. Its tiles are at equal distances, so that neighbouring elements go to several groups. */
 DEVICE void gp_offer_part(INPUTS, const layout_t layout, const i64 o, const i64 size, const i64 part, const i64 parts,
                           const pick_t threshold, LOCAL pick_t *tile, LOCAL u32 *kept, GLOBAL u32 *count,
                           GLOBAL u64 *candidates, const i64 room, const int tid)
 {
     const i64 tile_size = AT_ONCE * VECTOR * BLOCK, tiles = size / tile_size;
-    /* Of equal elements the first comes first, so behind the threshold's place better ones alone are taken. */
+    /* Of equal elements the first comes first, so after the threshold's place only better ones are taken. */
     const order_t least = ORDER_OF(threshold);
     const value_t here = GP_BOUND(least), behind = GP_BOUND(least < ORDER_MASK ? least + 1 : least);
     const i64 place = size - 1 - BEHIND_OF(threshold);
@@ -125,7 +125,7 @@ void top_k_sampled(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, 
         GLOBAL u32 *counter = counters + o, *count = counters + outputs + o;
         GLOBAL u64 *own_bests = bests + o * BESTS * PICK_WORDS, *candidates = picks + o * room * PICK_WORDS;
 
-        /* 1. Find a threshold: together with other groups, where the last one writes it; or alone. */
+        /* 1. Find a threshold: together with other groups, the last of which writes it, or alone. */
         pick_t threshold = NO_PICK;
         for (int samples = step == SAMPLE || step == ALONE; samples; samples = 0) {
             const int together = step == SAMPLE, folded = together ? BESTS / (int)parts : BESTS;
@@ -144,7 +144,7 @@ void top_k_sampled(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, 
         }
         if (step == FILTER) threshold = gp_read_pick(thresholds, o);
 
-        /* 2. Keep the elements from the threshold on, or the best of a part. The last group then selects among those of all. */
+        /* 2. Keep the elements that reach the threshold, or the best of a part. The last group then selects among all kept. */
         const int retries = step == RETRY && flags[o];
         i64 found = 0;
         for (int goes_on = step == FILTER || step == ALONE || retries; goes_on;) {
