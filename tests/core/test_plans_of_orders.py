@@ -247,7 +247,10 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "one coordinate": (lambda: gpuprims.plan("histogram2d", X), "two arrays, coordinates of the points; got 1"),
     "density": (lambda: gpuprims.plan("histogram2d", X, X, density=True), "no density=, because plans return counts"),
-    "keys alone": (lambda: gpuprims.plan("group_by", X), "plan of group_by: keys and values beside them; got no"),
+    "keys alone": (
+        lambda: gpuprims.plan("group_by", X),
+        "group_by: keys and at least one array of values; got no",
+    ),
     "unique along an axis": (lambda: gpuprims.plan("unique", X, axis=0), "unique: axis=None only; got 0"),
     "nonzero of two": (lambda: gpuprims.plan("nonzero", X, X), "nonzero: one array; got 2"),
     "out of a length": (lambda: gpuprims.plan("unique", X, out=X), "no out=, because calls of the plan take it: plan"),

@@ -218,7 +218,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "axis of numpy's unique": (
         lambda: gpuprims.unique(X, axis=0), errors.AxisError,
-        ("unique: axis=None only", "0", "number the rows first"),
+        ("unique: axis=None only", "0", "number them first"),
     ),
 }  # fmt: skip
 

@@ -1,1 +1,1 @@
-"""Equal elements together: unique elements, runs, and folds of the elements of each key; made of other primitives."""
+"""Functions that group equal elements: unique, runs, and folds by key. They call other primitives."""

@@ -1,4 +1,4 @@
-"""Folds and scans of the elements of each key: what ``by=`` of reduce and scan does."""
+"""Folds and scans by key: the keyword ``by=`` of reduce and scan."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from gpuprims.primitives.masking import masked_call
 from gpuprims.primitives.take import take
 from gpuprims.primitives.texts import refuse_text
 
-# Folds or scans arrays of one axis in segments; takes the keywords ``segments`` and ``device``.
+# Folds or scans one-dimensional arrays in segments; takes the keywords ``segments`` and ``device``.
 Fold = Callable[..., Any]
-# From the index of an element before the sort, and the index after it, which may be -1.
+# The index of an element before the sort, given that index and the one after the sort; -1 stays -1.
 _FOUND = trace(lambda index, place: np.where(place < 0, -1, index.astype(np.int64)), 2)
 _REDUCES, _SCANS = WarmCalls(), WarmCalls()
 
@@ -51,7 +51,7 @@ def reduce_by(
     compensated: bool,
     **refused: Any,
 ) -> Any:
-    """Return what ``reduce(by=)`` does; ``refused`` keywords have no meaning beside keys."""
+    """Compute ``reduce(by=)``; the ``refused`` keywords have no meaning with keys."""
     call, plain = (*arrays, keys), dtype is None and variant is None
     key = None
     few = plain and len(arrays) == 1 and mapped is out is where is initial is None and ddof == 0 and not compensated
@@ -70,7 +70,7 @@ def reduce_by(
 
 
 def _reduce_few(fold: Fold, op: Op, key: Any, arrays: tuple[Any, ...], device: str | Device | None) -> Any:
-    """Return the folds of few elements by plain keys, and keep how; NotImplemented if kernels compute them."""
+    """Fold few elements by key without kernels, and keep the function for later calls; else NotImplemented."""
     x, by = arrays
     operands, call = groups_for("reduce", (x,), by, op, device).operands, partial(fold, op=op)
     (values, keys), own = operands.natives, operands.device
@@ -98,7 +98,7 @@ def scan_by(
     initial: Any,
     **refused: Any,
 ) -> Any:
-    """Return what ``scan(by=)`` does; ``refused`` keywords have no meaning beside keys."""
+    """Compute ``scan(by=)``; the ``refused`` keywords have no meaning with keys."""
     call, key = (*arrays, keys), None
     few = len(arrays) == 1 and mapped is dtype is out is variant is where is initial is None
     few = few and is_plain(op) and type(inclusive) is bool and all(value is None for value in refused.values())
@@ -118,7 +118,7 @@ def scan_by(
 def _scan_few(
     fold: Fold, op: Op, inclusive: bool, key: Any, arrays: tuple[Any, ...], device: str | Device | None
 ) -> Any:
-    """Return the scans of few elements by plain keys, and keep how; NotImplemented if kernels compute them."""
+    """Scan few elements by key without kernels, and keep the function for later calls; else NotImplemented."""
     x, by = arrays
     operands = groups_for("scan", (x,), by, op, device, ordered=True).operands
     (values, keys), own, call = operands.natives, operands.device, partial(fold, op=op, inclusive=inclusive)
@@ -142,7 +142,7 @@ def reduce_by_key(
 ) -> Any:
     """Fold the elements of each key; results are in ascending order of keys.
 
-    A ``plain`` fold names no dtype and no variant, so that it need not be one of segments.
+    A ``plain`` fold names no dtype and no variant, so it need not run as a segmented fold.
     """
     groups = groups_for("reduce", arrays, keys, op, device, mapped=mapped)
     if plain and (sums := _sums_by_bins(groups, op, mapped)) is not None:
@@ -153,18 +153,18 @@ def reduce_by_key(
 
 
 def _sums_by_bins(groups: Groups, op: Op, mapped: Any) -> Any:
-    """Return the sum of each key by a bin for each; None if a sort has to group the elements."""
-    by_bins = import_module("gpuprims.primitives.grouping.direct")  # found by name: its bins are found by reduce
+    """Return the sum of each key, from a histogram with a bin for each; None if it needs a sort."""
+    by_bins = import_module("gpuprims.primitives.grouping.direct")  # imported late: it imports reduce
     if not asks_for_device():
         return by_bins.direct_sums(groups, op, mapped)
-    # Of the levels with the same bits everywhere, the sums of "order" alone are those of any division.
+    # A histogram and a segmented fold add in different orders. They have the same bits at "order", but not at "device".
     return by_bins.exact_sums(groups, op, mapped) if adds_words() else None
 
 
 def scan_by_key(
     arrays: tuple[Any, ...], keys: Any, fold: Fold, op: Op, mapped: Any, device: str | Device | None
 ) -> Any:
-    """Fold, for each element, the elements of its key up to it."""
+    """Scan the elements of each key; results are in the order of the elements."""
     groups = groups_for("scan", arrays, keys, op, device, mapped=mapped, ordered=True)
     operands = groups.operands
 
@@ -178,7 +178,7 @@ def scan_by_key(
 
 
 def check_by_key(label: str, arrays: tuple[Any, ...], **others: Any) -> None:
-    """Raise for texts or nothing among the arrays, and for keywords that have no meaning beside keys."""
+    """Raise for a string among the arrays, for no arrays, and for keywords that have no meaning with keys."""
     if not arrays:
         raise ArgumentError(f"{label}: at least one array; got none")
     if str in [type(array) for array in arrays]:
@@ -199,7 +199,7 @@ def groups_for(
     ordered: bool = False,
     keyed: bool = False,
 ) -> Groups:
-    """Return the groups of a fold with an operator; raise if it needs what a sort does not keep."""
+    """Return the groups for a fold with an operator; raise if the operator needs the index of an element."""
     groups = Groups(label, arrays, keys, device, ordered=ordered or locates(op), keyed=keyed)
     taken = len(arrays) if mapped is not None else op.elements
     dtypes = tuple(native.dtype for native in groups.operands.natives[:taken])
@@ -214,7 +214,7 @@ def groups_for(
 
 
 def folded(groups: Groups, values: list[Any], fold: Fold, op: Op) -> Any:
-    """Return the results for each group, or for each of its elements; places are those before the sort."""
+    """Fold or scan groups; indices among the results refer to the order before the sort."""
     results = fold(*values, segments=groups.offsets, device=groups.device)
     if locates(op) and groups.size:
         index = take(groups.order, results, mode="clip", device=groups.device)

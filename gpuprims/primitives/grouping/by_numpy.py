@@ -1,4 +1,4 @@
-"""Distinct elements, runs and places of few elements by NumPy, with the bits of the kernels."""
+"""unique, runs and nonzero of small arrays by NumPy, with the same bits as the kernels."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from gpuprims.primitives.grouping.indices import index_dtype
 from gpuprims.primitives.sort.by_numpy import sorts_by_numpy
 
 _FEW = Few(near=2**14, woken=2**16)  # rows: by_numpy
-_MOST_REPEATED = 2**18  # elements that NumPy repeats: rows: by_numpy-runs
+_MOST_REPEATED = 2**18  # most elements that NumPy repeats; row by_numpy-runs
 
 
 def takes_few(operands: Operands) -> bool:
-    """Return True if NumPy computes a call on arrays of so few elements."""
+    """Return True if NumPy computes a call on arrays as small as these."""
     if not operands.in_place:
         return False
     most = _FEW.most(operands.driver)
@@ -30,9 +30,9 @@ def takes_few(operands: Operands) -> bool:
 def computed_by_numpy(
     operands: Operands, compute: Compute, kernels: Callable[[Operands], Any], warm: WarmCalls, key: Key | None
 ) -> Any:
-    """Let NumPy compute a call on an array of few elements, and later ones with the same key.
+    """Compute a call on small arrays with NumPy, now and in later calls with the same key.
 
-    Return NotImplemented if the bits may differ; then ``kernels`` compute it.
+    Return NotImplemented if the bits may differ; ``kernels`` then compute later calls.
     """
     label, device = operands.label, operands.device
 
@@ -43,7 +43,7 @@ def computed_by_numpy(
 
 
 def computed_and_kept(operands: Operands, compute: Compute, otherwise: Run, warm: WarmCalls, key: Key | None) -> Any:
-    """Let NumPy compute a call, and later ones with the same key; ``otherwise`` takes the arrays of these."""
+    """Compute a call with NumPy, now and for later ones with the same key; ``otherwise`` runs those it declines."""
     compute = noticed(operands.driver, operands.label, compute)
     if operands.as_given:
         warm.keep_run(key, computing(operands.device, compute, otherwise))
@@ -51,7 +51,7 @@ def computed_and_kept(operands: Operands, compute: Compute, otherwise: Run, warm
 
 
 def distinct_by_numpy(operands: Operands, *, index: bool, inverse: bool, counts: bool) -> Compute:
-    """Return how NumPy finds the distinct elements of a call, and what is wanted beside them."""
+    """Return the function with which NumPy finds the distinct elements, and further results if wanted."""
     (x,), indices = operands.natives, index or inverse
     form = contiguous(x.dtype, (x.size,), 1)
     sorts = sorts_by_numpy(operands.device, "indices" if indices else "keys", -1, False, (form,))
@@ -61,12 +61,12 @@ def distinct_by_numpy(operands: Operands, *, index: bool, inverse: bool, counts:
 
 
 def places_by_numpy(x: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return for each axis the indices of elements that are not zero. NumPy's of several axes do not lie together."""
+    """Return the indices of nonzero elements, a contiguous array for each axis, unlike NumPy's."""
     return tuple(map(np.ascontiguousarray, x.nonzero()))
 
 
 def rows_by_numpy(x: np.ndarray) -> np.ndarray:
-    """Return a row of indices for each element that is not zero."""
+    """Return a row of indices for each nonzero element."""
     places = x.nonzero()
     rows = np.empty((len(places[0]), x.ndim), np.int64)
     for axis, one in enumerate(places):
@@ -75,12 +75,12 @@ def rows_by_numpy(x: np.ndarray) -> np.ndarray:
 
 
 def consecutive_by_numpy(*, inverse: bool, counts: bool) -> Compute:
-    """Return how NumPy finds the values of runs, and what is wanted beside them."""
+    """Return the function with which NumPy finds the values of runs, and further results if wanted."""
     return partial(_consecutive, inverse=inverse, counts=counts)
 
 
 def _consecutive(x: np.ndarray, *, inverse: bool, counts: bool) -> Any:
-    """Return the values of runs, in a tuple if more is wanted beside them; NotImplemented with NaN."""
+    """Return the values of runs, in a tuple with further results; NotImplemented with NaN."""
     flat = x.ravel()
     if x.dtype.kind in "fc" and (flat != flat).any():
         return NotImplemented
@@ -94,7 +94,7 @@ def _consecutive(x: np.ndarray, *, inverse: bool, counts: bool) -> Any:
 
 
 def repeated_by_numpy(values: np.ndarray, lengths: np.ndarray) -> Any:
-    """Return values, each as often as its length says; NotImplemented for lengths that a call refuses, and many."""
+    """Repeat values by their lengths; NotImplemented for lengths that are invalid or too large."""
     if lengths.dtype.kind not in "iu" or values.ndim != 1 or lengths.shape != values.shape:
         return NotImplemented
     if np.minimum.reduce(lengths) < 0 or np.maximum.reduce(lengths) > _MOST_REPEATED:
@@ -104,9 +104,9 @@ def repeated_by_numpy(values: np.ndarray, lengths: np.ndarray) -> Any:
 
 
 def few_runs(operands: Operands, elements: Any, asked: Sequence[bool]) -> list[Any] | None:
-    """Return the values, the offsets and the ranks of runs of few elements along one axis, None for each not asked for.
+    """Return values, offsets and ranks of the runs of a small array, with None for each that is not asked for.
 
-    None if kernels are to find them: those of many elements, and of NaN, which may be equal to each other.
+    Return None if kernels have to find them: in large arrays, and with NaN, which may count as equal.
     """
     if not operands.in_place or not 0 < elements.size <= _FEW.most(operands.driver):
         return None
@@ -117,7 +117,7 @@ def few_runs(operands: Operands, elements: Any, asked: Sequence[bool]) -> list[A
 
 
 def _runs(asked: Sequence[bool], x: np.ndarray) -> list[Any]:
-    """Return what :func:`few_runs` does."""
+    """Compute :func:`few_runs`."""
     begins = begins_of(x)
     first, dtype = begins.nonzero()[0], index_dtype(x.size)
     ranks = begins.cumsum(dtype=dtype) - 1 if asked[2] else None
@@ -126,7 +126,7 @@ def _runs(asked: Sequence[bool], x: np.ndarray) -> list[Any]:
 
 
 def _lengths(first: np.ndarray, size: int) -> np.ndarray:
-    """Return the lengths of runs of so many elements from where they begin; np.diff takes 6 us more."""
+    """Return the lengths of runs, given where they begin and the total; np.diff takes 6 us more."""
     lengths = np.empty_like(first)
     np.subtract(first[1:], first[:-1], lengths[:-1])
     lengths[-1] = size - first[-1]
@@ -134,7 +134,7 @@ def _lengths(first: np.ndarray, size: int) -> np.ndarray:
 
 
 def begins_of(x: np.ndarray) -> np.ndarray:
-    """Return True for each element that differs from the one before, and for the first."""
+    """Return a mask of the elements that differ from the one before, and of the first."""
     begins = np.empty(x.size, np.bool_)
     begins[0] = True
     np.not_equal(x[1:], x[:-1], begins[1:])
@@ -142,13 +142,13 @@ def begins_of(x: np.ndarray) -> np.ndarray:
 
 
 def _distinct(sorts: Compute, x: np.ndarray, *, indices: bool, index: bool, inverse: bool, counts: bool) -> Any:
-    """Return the distinct elements, in a tuple if more is wanted beside them; NotImplemented if bits may differ."""
+    """Return the distinct elements, in a tuple with further results; NotImplemented if bits may differ."""
     flat = x.ravel()
     found: Any = sorts(flat)
     if found is NotImplemented:
         return NotImplemented
     order, ordered = found, flat.take(found) if indices else found
-    if ordered[-1] != ordered[-1]:  # NaN, which a call may take for equal
+    if ordered[-1] != ordered[-1]:  # NaN may count as equal
         return NotImplemented
     begins = begins_of(ordered)
     first = begins.nonzero()[0]

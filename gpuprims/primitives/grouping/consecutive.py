@@ -50,21 +50,21 @@ def unique_consecutive(
     Parameters
     ----------
     x : array_like
-        Of any shape; its elements are taken in C order.
+        An array of any shape, read in C order.
     return_inverse : bool, default False
-        True to return, for each element of ``x``, the number of its run too.
+        True to return the number of the run of each element, too.
     return_counts : bool, default False
-        True to return the length of each run too.
+        True to return the length of each run, too.
     out : array or tuple of arrays, optional
-        Where to write, as of :func:`gpuprims.unique`. By default new arrays.
+        Where to write, as for :func:`gpuprims.unique`. By default new arrays.
     device : str or Device, optional
         Where to compute, for host arrays.
 
     Returns
     -------
     array or tuple of arrays
-        The elements without their repetitions; with ``return_inverse`` or ``return_counts`` a tuple that ends with
-        these, as int64, in this order. The inverse has the shape of ``x``. Arrays are of the library of ``x``.
+        The first elements of the runs. With ``return_inverse`` or ``return_counts``, a tuple of these, the inverse and
+        the counts, as int64. The inverse has the shape of ``x``. Arrays are of the library of ``x``.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def unique_consecutive(
 
     Notes
     -----
-    NaN are equal to each other, and -0.0 is equal to 0.0. A call waits for the number of runs.
+    NaN equals NaN, and -0.0 equals 0.0. A call waits for the number of runs.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def unique_consecutive(
 
 @cache
 def consecutive(return_inverse: bool, return_counts: bool) -> FewCalls:
-    """Return the calls that want the first element of each run, and what is wanted beside them."""
+    """Return the calls with these keywords."""
     compute = consecutive_by_numpy(inverse=return_inverse, counts=return_counts)
     kernels = partial(_by_kernels, return_inverse, return_counts)
     return FewCalls("unique_consecutive", compute, kernels, known=1 if return_inverse else None)
@@ -114,7 +114,7 @@ def _by_kernels(return_inverse: bool, return_counts: bool, operands: Operands, o
 
 
 def returned(operands: Operands, values: Any, more: list[Any], out: Out | None, inverse: int | None) -> Any:
-    """Return arrays to the caller: one bare, several as a tuple; ``inverse`` is the place of one of a known shape."""
+    """Return one array, or a tuple of several; ``inverse`` is the place of the result whose shape is known."""
     axes = [None if place == inverse else 0 for place in range(1 + len(more))]
     results = to_out(operands, (values, *more), out, axes)
     return results if more else results[0]

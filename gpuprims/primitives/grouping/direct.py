@@ -1,4 +1,4 @@
-"""Integer keys of a small range: a bin for each key, in place of a sort."""
+"""Integer keys in a small range: a histogram with a bin for each key, instead of a sort."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from gpuprims.primitives.histogram.plan import count
 from gpuprims.primitives.map import map as map_arrays
 
 _OCCURS = trace(lambda count: count != 0, 1)
-# A range is small with so many keys, or fewer than one for so many elements; never with more than the last number.
+# A range is small up to _FEW keys, or with _ELEMENTS_EACH elements for each key; it has at most _MOST keys.
 _FEW, _ELEMENTS_EACH, _MOST = 1024, 8, 1 << 22  # rows: direct
-# Fewest elements: a sort of fewer takes less time than the launches and waits here.
+# Fewest elements: for fewer, a sort is faster than the launches and waits here.
 # rows: direct-few, direct-unique, direct-gpu
 _FEWEST = {"cpu": 1 << 14, "gpu": 1 << 19}
-# Edges of bins are float64, which holds all integers up to this one.
+# Edges of bins are float64, which is exact for integers up to this one.
 _EXACT = 2**53
 
 
 def may_be_direct(size: int, dtype: np.dtype[Any], device: Device) -> bool:
-    """Return True for integers, if there are enough of them for bins."""
+    """Return True for enough integers."""
     able = device.capabilities
     return size > 0 and dtype.kind in "iu" and able.fp64 and size >= _FEWEST.get(able.kind, 0)
 
 
 class Range(NamedTuple):
-    """The range of keys that lie along one axis of a device, and the bins for it."""
+    """The range of the keys of a one-dimensional array, and its bins."""
 
     keys: Operands
     low: int
@@ -45,9 +45,9 @@ class Range(NamedTuple):
 
     @classmethod
     def of(cls, keys: Any, device: Device) -> Range | None:
-        """Find the range of keys; return None if these are no integers, too few, or of a range that is not small.
+        """Find the range of keys; return None unless they are integers, enough of them, and in a small range.
 
-        The range of keys of 8 bits is known. For wider ones, the host waits for the smallest and the largest.
+        For 8-bit keys the range is known. For wider ones, the host waits for the smallest and the largest key.
         """
         if not may_be_direct(int(keys.shape[0]), keys.dtype, device):
             return None
@@ -63,19 +63,19 @@ class Range(NamedTuple):
         return cls(operands, low, table_between(keys.dtype, bins, low, high + 1))
 
     def counts(self) -> Any:
-        """Return how often each key of the range occurs."""
+        """Return the number of elements with each key."""
         return count(self.keys, self.table, self.table.bins, None).sums
 
     def sums(self, weights: Any) -> Any:
-        """Return the sums of the weights of each key of the range."""
+        """Return the sum of the weights for each key."""
         operands = as_operands("histogram", (self.keys.natives[0], weights), self.keys.device)
         return count(operands, self.table, self.table.bins, None, as_weighing(operands, True), weights.dtype).sums
 
 
 def direct_sums(groups: Groups, op: Op, mapped: Any) -> Any:
-    """Return the sum of the elements of each key, in ascending order of keys; None if a sort has to group them.
+    """Return the sum of the elements of each key, in ascending order of keys; None if it needs a sort.
 
-    Sums of floats are those of histogram's weights, whose bits repeat from run to run.
+    Histograms add float weights with the same bits in each run.
     """
     if op is not OPERATORS["sum"] or mapped is not None or len(groups.given) != 1:
         return None
@@ -83,24 +83,24 @@ def direct_sums(groups: Groups, op: Op, mapped: Any) -> Any:
     if values.dtype not in (np.float32, np.float64) or (found := Range.of(groups.given_keys, device)) is None:
         return None
     sums = found.sums(values)
-    if groups.given_keys.dtype.itemsize > 1:  # of all keys of 8 bits, some are likely to be absent
+    if groups.given_keys.dtype.itemsize > 1:  # of all 256 keys, some are likely absent
         other = compact(sums, _OCCURS, device=device)
-        if other.shape[0] == found.table.bins:  # no sum is zero, so that each key occurs  # rows: direct-dense
+        if other.shape[0] == found.table.bins:  # no sum is zero, so each key occurs  # rows: direct-dense
             return other
     occurs = map_arrays(_OCCURS, found.counts(), device=device)
     return compact(sums, occurs, device=device)
 
 
 def exact_sums(groups: Groups, op: Op, mapped: Any) -> Any:
-    """Return the same at the level "order"; None also if no kernel has room for the exact sums of so many bins."""
+    """Return the same at the level "order"; None also if there are too many bins for exact sums."""
     found = exactly_at_once(groups.device, lambda: direct_sums(groups, op, mapped))
     return None if found is None else found[0]
 
 
 def direct_distinct(elements: Any, device: Device, *, counted: bool) -> tuple[Any, ...] | None:
-    """Return the distinct elements in ascending order, and how often each occurs if ``counted``.
+    """Return the distinct elements in ascending order and, if ``counted``, how often each occurs.
 
-    None if a sort has to find them.
+    Return None if it needs a sort.
     """
     if (found := Range.of(elements, device)) is None:
         return None

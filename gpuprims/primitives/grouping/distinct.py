@@ -1,4 +1,4 @@
-"""The launch plan of the distinct elements of few: a sort, and a scan that finds the runs."""
+"""The launch plan of unique for small arrays of a device: a sort, and a scan that finds the runs."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _INT64 = np.dtype(np.int64)
 
 
 def takes_one_plan(operands: Operands) -> bool:
-    """Return True if :func:`plan_distinct` plans the distinct elements of an array of real numbers."""
+    """Return True if :func:`plan_distinct` plans the call."""
     (x,), device = operands.natives, operands.device
     return has_one_plan(x.size, x.dtype, device)
 
 
 def has_one_plan(size: int, dtype: np.dtype[Any], device: Device) -> bool:
-    """Return True if :func:`plan_distinct` plans the distinct elements of so many."""
+    """Return True if :func:`plan_distinct` plans calls with this many elements."""
     return dtype.kind != "c" and takes_one_scan(size, device) and not may_be_direct(size, dtype, device)
 
 
@@ -46,7 +46,7 @@ def plan_distinct(
     variant: str | Variant | None,
     generation: int,
 ) -> LaunchPlan:
-    """Decide everything about a call but its memory."""
+    """Plan a call."""
     chain, size = Chain(device, forms, generation), math.prod(forms[0].shape)
     (ordered,) = chain.add(plan_sort, SortRequest("keys", None), chain.given[0])
     results = contiguous(forms[0].dtype, (size,), alignment), contiguous(_INT64, (), alignment)

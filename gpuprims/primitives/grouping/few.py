@@ -1,4 +1,4 @@
-"""Integers of few values, however far apart: a sample finds the values, and one reading counts them."""
+"""Few distinct integers in a large range: a sample finds the values, and a histogram counts them in one pass."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.sort.calls import in_order
 from gpuprims.primitives.take import take
 
-# Elements of a sample, and most values in it: one that occurs once in 4,096 elements is left out once in 10^7 calls.
+# Elements of a sample, and most values in it. It misses a value of frequency 1 / 4,096 once in 10^7 calls.
 _SAMPLED, _MOST = 1 << 16, 1024
-# Fewest elements: a sort of fewer takes less time than the sample and its waits.
+# Fewest elements: for fewer, a sort is faster than the sample and its waits.
 _FEWEST = {"cpu": 1 << 22, "gpu": 1 << 25}  # rows: few
-# Edges of bins are float64, which holds all integers up to this one.
+# Edges of bins are float64, which is exact for integers up to this one.
 _EXACT = 2**53
 
 
 def few_distinct(elements: Any, device: Device, *, counted: bool) -> tuple[Any, ...] | None:
-    """Return the distinct integers in ascending order, and how often each occurs if ``counted``.
+    """Return the distinct integers in ascending order and, if ``counted``, how often each occurs.
 
-    None if a sort has to find them: a sample has many, or others occur too. Each value ``v`` of the sample has a bin
-    from ``v`` to ``v + 1``; all elements are in these bins if their counts add up to the number of elements.
+    Return None if it needs a sort: there are many values, or the sample missed one. Each value ``v`` of the sample has
+    a bin from ``v`` to ``v + 1``. The sample missed none if these bins count all elements.
     """
     size, able = int(elements.shape[0]), device.capabilities
     if elements.dtype.kind not in "iu" or not able.fp64 or size < _FEWEST.get(able.kind, _SAMPLED):
@@ -46,7 +46,7 @@ def few_distinct(elements: Any, device: Device, *, counted: bool) -> tuple[Any, 
     if max(-found[0], found[-1]) + 2 >= _EXACT:
         return None
     wide = np.array(found, np.float64)
-    edges = np.unique([*wide, *(wide + 1), wide[-1] + 2])  # the last bin has its end
+    edges = np.unique([*wide, *(wide + 1), wide[-1] + 2])  # the last bin includes its right edge
     table, bins = table_of_edges("unique", elements.dtype, edges), edges.size - 1
     counts = count(as_operands("unique", (elements,), device), table, bins, None).sums
     own: np.ndarray = np.searchsorted(edges, wide)
@@ -58,9 +58,9 @@ def few_distinct(elements: Any, device: Device, *, counted: bool) -> tuple[Any, 
 
 
 def _places(stretch: int) -> Expr:
-    """Return the function from the number of a sampled element to its place, one in each stretch.
+    """Return the function that maps the number of a sampled element to its place: one place in each stretch.
 
-    Places look random, so that a period of the elements does not mislead.
+    The places look random, so that periodic elements do not bias the sample.
     """
 
     def place(number: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Calls whose results have a length that depends on the elements: by NumPy for few elements, else by kernels."""
+"""Functions whose results have a data-dependent length: by NumPy for small arrays, else by kernels."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from gpuprims.primitives.grouping.by_numpy import computed_by_numpy, takes_few
 
 
 class FewCalls:
-    """A function by ``compute`` and by ``kernels``, which take operands and ``out=``.
+    """A function that NumPy computes by ``compute``, and devices by ``kernels``, given operands and ``out=``.
 
-    ``known`` is the number of a result whose shape is known.
+    ``known`` is the place of the result whose shape is known beforehand.
     """
 
     def __init__(
@@ -27,7 +27,7 @@ class FewCalls:
         self._warm = WarmCalls()
 
     def run(self, arrays: tuple[Any, ...], out: Any, device: str | Device | None) -> Any:
-        """Return the results for arrays of the caller; keep how."""
+        """Return the results for the caller's arrays, and keep the function for later calls."""
         key = None
         if out is None:
             key, given, run = self._warm.find_into(self._label, arrays, None, device)
@@ -37,7 +37,7 @@ class FewCalls:
         return self.steps(operands, as_out(operands, out), key)
 
     def steps(self, operands: Operands, out: Out | None, key: Key | None = None) -> Any:
-        """Return the results for operands; keep how, by a key."""
+        """Return the results for operands, and keep the function for later calls with the key."""
         if takes_few(operands):
             found = computed_by_numpy(operands, self._compute, self._by_kernels, self._warm, key)
             if found is not NotImplemented:

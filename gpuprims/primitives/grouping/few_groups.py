@@ -1,4 +1,4 @@
-"""Groups of few equal keys of NumPy arrays: their order and where each begins, in C or by NumPy."""
+"""Grouping of small NumPy arrays of keys, in C or by NumPy: the order of elements, and where each group begins."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ _FEW = Few(near=2**12, woken=2**12)  # rows: few-keys
 
 
 def takes_few_keys(operands: Operands, size: int) -> bool:
-    """Return True if so few keys of a call are grouped without a kernel."""
+    """Return True if this many keys are grouped without a kernel."""
     return operands.in_place and 0 < size <= _FEW.most(operands.driver)
 
 
 def few_groups(operands: Operands, keys: np.ndarray) -> Compute | None:
-    """Return what groups few keys in C; None if kernels are to do it."""
+    """Return the C function that groups few keys; None if kernels do it."""
     if not takes_few_keys(operands, keys.size) or (calls := orders_in_c(operands.device, keys.dtype)) is None:
         return None
     return noticed(operands.driver, "groups", calls.groups)
 
 
 def grouping(device: Device, dtype: np.dtype[Any], size: int) -> Compute | None:
-    """Return the function from keys of one axis to their order, and to the offsets of equal ones, in C or by NumPy.
+    """Return a function, in C or by NumPy, that maps keys to their sorted order and to the offsets of groups.
 
-    It returns NotImplemented where kernels are to find them; it is None for keys that NumPy does not sort.
+    The function returns NotImplemented where kernels have to find them. It is None for keys that NumPy does not sort.
     """
     if (calls := orders_in_c(device, dtype)) is not None:
         in_c: Compute = calls.groups
@@ -43,7 +43,7 @@ def grouping(device: Device, dtype: np.dtype[Any], size: int) -> Compute | None:
 
 
 def _groups(order_of: Compute, keys: np.ndarray) -> Any:
-    """Return the order of keys and the offsets of those that are equal, by NumPy; NotImplemented with NaN."""
+    """Return the sorted order of keys and the offsets of groups, by NumPy; NotImplemented with NaN."""
     order = order_of(keys)
     if order is NotImplemented:
         return order

@@ -1,6 +1,6 @@
-"""Folds and scans by keys of few elements of NumPy arrays: in order by C or NumPy, with the bits of the kernels.
+"""Folds and scans of small NumPy arrays by key, in C or by NumPy, with the same bits as the kernels.
 
-A stable sort brings the elements of a key together, in their order; then they are folded as segments are.
+A stable sort brings the elements of each key together. Then they are folded as segments.
 """
 
 from __future__ import annotations
@@ -26,33 +26,34 @@ from gpuprims.primitives.segments.offsets import MADE
 from gpuprims.primitives.segments.plan import SegmentsRequest, plan_by_offsets
 from gpuprims.primitives.segscan.plan import SegmentedScanRequest, plan_segscan
 
-# Folds or scans an array of one axis in segments; takes the keywords ``segments`` and ``device``.
+# Folds or scans a one-dimensional array in segments; takes the keywords ``segments`` and ``device``.
 Fold = Callable[..., Any]
 _INT64 = np.dtype(np.int64)
 _LOCATING = ("argmin", "argmax", "nanargmin", "nanargmax")
 
 
 def computed_few(warm: WarmCalls, key: Key | None, operands: Operands, compute: Compute | None, kernels: Run) -> Any:
-    """Return the results of a call, and keep how; NotImplemented without ``compute``, or if kernels have other bits."""
+    """Compute a call, and keep the function; NotImplemented without ``compute``, or if kernels have other bits."""
     found = NotImplemented if compute is None else computed_and_kept(operands, compute, kernels, warm, key)
     return found if found is NotImplemented else each_result(operands.to_caller, found)
 
 
 def is_plain(op: Any) -> bool:
-    """Return True for the name of an operator that finds something in each group of elements."""
+    """Return True for the name of an operator that has a result for any group, even of NaN."""
     return type(op) is str and op not in ("nanargmin", "nanargmax")
 
 
 def locates(op: Op) -> bool:
-    """Return True for argmin, argmax and those that leave NaN out."""
+    """Return True for argmin, argmax, nanargmin and nanargmax."""
     return op in [OPERATORS[name] for name in _LOCATING]
 
 
 def folding_few(op: Op, operands: Operands, values: Sequence[Any], keys: Any, fold: Fold, *, keyed: bool) -> Any:
-    """Return the function from values and keys, or with ``keyed`` from keys and values, to results for each key.
+    """Return a function that takes values and keys, and returns the fold for each key.
 
-    It is None if there are more elements, or keys that NumPy does not sort. With ``keyed``, distinct keys come first.
-    NumPy or C folds where it has the kernels' bits, else ``fold``.
+    With ``keyed``, it takes the keys first, and returns the distinct keys before the folds. It is None for too many
+    elements, and for keys that NumPy does not sort. Where neither NumPy nor C has the same bits as the kernels, it
+    calls ``fold``.
     """
 
     def plan(forms: tuple[Form, ...], device: Device, size: int) -> LaunchPlan:
@@ -66,7 +67,7 @@ def folding_few(op: Op, operands: Operands, values: Sequence[Any], keys: Any, fo
 def scanning_few(
     op: Op, inclusive: bool, operands: Operands, values: Sequence[Any], keys: Any, scan: Fold
 ) -> Compute | None:
-    """Return the function from values and keys to the results of a scan; see :func:`folding_few`."""
+    """Return a function that takes values and keys, and returns the scans; see :func:`folding_few`."""
 
     def plan(forms: tuple[Form, ...], device: Device, size: int) -> LaunchPlan:
         request = SegmentedScanRequest(op, None, inclusive, None, size)
@@ -84,7 +85,7 @@ def _computing(
     keys: np.ndarray,
     fold: Fold,
 ) -> Compute | None:
-    """Return the function from arrays to results by ``finish``, which takes how groups are found and folded."""
+    """Return ``finish`` with its first argument, which finds groups and folds them; None if kernels compute."""
     size, device = keys.size, operands.device
     if not takes_few_keys(operands, size) or (groups := grouping(device, keys.dtype, size)) is None:
         return None
@@ -104,19 +105,19 @@ def _computing(
 
 
 def _follows(by: ByNumPy, tile: int, name: str, size: int) -> bool:
-    """Return True if bits do not depend on a kernel, or one part of the kernel takes elements and as many offsets."""
+    """Return True if all kernels have the same bits, or one tile of the kernel takes all elements and offsets."""
     return by.variant is None or (by.variant == name and 2 * size <= tile)
 
 
 class _Groups(NamedTuple):
-    """How keys are grouped, and how arrays of values are folded in groups."""
+    """A function that groups keys, and one for each array that folds its values in groups."""
 
     find: Compute
     folds: Sequence[Compute]
-    located: bool  # folds find places in groups, and elements' indices are wanted
+    located: bool  # folds return places among the sorted elements, to be mapped to indices
 
     def folded(self, keys: np.ndarray, values: Sequence[np.ndarray]) -> Any:
-        """Return the order of the elements, the offsets of groups and all results; NotImplemented if kernels fold."""
+        """Return the sorted order, the offsets of groups and all results; NotImplemented if kernels have to fold."""
         if (groups := self.find(keys.ravel())) is NotImplemented:
             return NotImplemented
         order, offsets = groups
@@ -155,7 +156,7 @@ def _alone_or_tuple(results: list[Any]) -> Any:
 
 
 def _to_places(found: np.ndarray, order: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Return each element at the place that the order says."""
+    """Return the elements scattered to the places in ``order``."""
     back = np.empty_like(found)
     back[order] = found
     return back.reshape(shape)

@@ -1,4 +1,4 @@
-"""The arrays of a call along one axis, where kernels read them."""
+"""Flattened arrays of a call."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpuprims.primitives.map import contiguous_copy
 
 
 def flat(operands: Operands, array: Any) -> Any:
-    """Return an array of a call along one axis, in C order: on the device, or on a host whose memory it shares."""
+    """Flatten an array of a call, in C order, on the device or on a host whose memory the device shares."""
     if isinstance(array, np.ndarray):
         host = np.ravel(array)
         return host if operands.in_place or not host.size else operands.driver.asarray(host)

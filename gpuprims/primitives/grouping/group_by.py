@@ -1,4 +1,4 @@
-"""group_by: the distinct keys, and a fold of the values of each."""
+"""group_by: distinct keys, and a fold of the values of each."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ def group_by(
     Parameters
     ----------
     keys : array_like
-        The key of each element; in any order.
+        The key of each element, in any order.
     *values : array_like
-        Arrays of the shape of the keys. Each is folded by itself; with an operator of several components, they are the
-        components.
+        Arrays with the shape of the keys. Each is folded by itself, unless the operator has several components: then
+        they are its components.
     op : str, Op or callable, default "sum"
-        An operator of :func:`gpuprims.reduce`, or NumPy's function for one. argmin and argmax give indices among the
-        values in C order.
+        An operator of :func:`gpuprims.reduce`, or NumPy's function for one. argmin and argmax give indices into the
+        values, flattened in C order.
     out : tuple of arrays, optional
-        Where to write the keys and the results, on the device of the keys: arrays at least as long as these, which are
-        their beginnings. By default new arrays.
+        Where to write the keys and the results: arrays on the device of the keys that are at least as long as these.
+        By default new arrays.
     device : str or Device, optional
         Where to compute, for host arrays.
 
@@ -53,18 +53,17 @@ def group_by(
     -------
     tuple of arrays
         The distinct keys in ascending order, and an array of results for each array of values, or for each result of
-        the operator; with ``out``, views of its beginnings.
+        the operator. With ``out``, they are views of the first elements of its arrays.
 
     Raises
     ------
     ArgumentError, UnknownOperatorError, ShapeError, DtypeError, DeviceMismatchError
-        Arguments that do not fit; an ``out`` that is too short, found when the number of keys is known.
+        Invalid arguments; an ``out`` that is too short, found when the number of keys is known.
 
     Notes
     -----
-    The values are sorted by their keys, and those of one key keep their order: results have the same bits from run to
-    run, and the operator need not commute. NaN are one key, the last, and -0.0 is the key 0.0. A call waits for the
-    number of keys.
+    A stable sort groups the values by key, so the operator need not commute, and results have the same bits in each
+    run. All NaN are one key, which comes last, and -0.0 is the same key as 0.0. A call waits for the number of keys.
 
     Examples
     --------
@@ -98,7 +97,7 @@ def group_by(
 
 
 def _of_few(op: Op, key: Any, groups: Groups) -> Any:
-    """Return the keys and the results of few elements, and keep how; NotImplemented if kernels compute them."""
+    """Group few elements without kernels, and keep the function for later calls; else NotImplemented."""
     *values, keys = groups.operands.natives
     device, turned = groups.device, groups.operands.instead(keys, *values)
 
@@ -110,7 +109,7 @@ def _of_few(op: Op, key: Any, groups: Groups) -> Any:
 
 
 def _by_kernels(groups: Groups, op: str | Op | Callable[..., Any], operator: Op, out: Any) -> tuple[Any, ...]:
-    """Return the keys, and folds of the groups."""
+    """Return the keys and the folds of the groups."""
     written = as_out(groups.operands, out)
     together = operator.elements > 1
     calls = [groups.values] if together else [[one] for one in groups.values]

@@ -1,4 +1,4 @@
-"""Groups: the elements of each key, in their order, one group after the other."""
+"""Groups: elements sorted by key."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from gpuprims.primitives.segments.offsets import MADE
 from gpuprims.primitives.sort.calls import in_order
 from gpuprims.primitives.take import take
 
-# Bytes of the largest value that a sort moves.
+# Largest value in bytes that a sort moves.
 _CARRIED = 8
 
 
 class Groups:
-    """Arrays by keys, in ascending order of keys; elements of one key keep their order.
+    """Arrays sorted by key. The sort is stable, so elements of one key keep their order.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Groups:
     arrays : tuple of arrays
         The values.
     keys : array
-        The keys, of the shape of each array.
+        The keys, with the shape of the values.
     device : str, Device or None
         Where to compute, for host arrays.
     ordered, keyed : bool
@@ -42,9 +42,9 @@ class Groups:
     Attributes
     ----------
     given_keys : array
-        The keys along one axis, where kernels read them.
+        The keys, flattened, where kernels read them.
     given : list of arrays
-        The values, likewise.
+        The values, flattened.
     """
 
     def __init__(
@@ -70,13 +70,13 @@ class Groups:
 
     @cached_property
     def _few(self) -> tuple[Any, Any] | None:
-        """The order of few elements and the offsets of groups, found in C; None if kernels find them."""
+        """The sorted order and the offsets of groups, found in C for few elements; None if kernels find them."""
         groups = few_groups(self.operands, self.given_keys)
         return None if groups is None else groups(self.given_keys)
 
     @cached_property
     def _sorted(self) -> tuple[Any, Any]:
-        """The keys in order, and beside them the one array that a sort can move, or the elements' indices."""
+        """The sorted keys, and with them the array of values if the sort can move it, or else the indices."""
         if takes_one_scan(self.size, self.device) and not self.operands.in_place:
             compile_runs_ahead(self.device, self.given_keys.dtype, self.size, self._wanted)
         beside = self.given[0] if self._carries else numbers(self.size, self.given_keys, self.device)
@@ -107,12 +107,12 @@ class Groups:
 
     @property
     def offsets(self) -> Any:
-        """Where each group begins, and the end, as in CSR."""
+        """The offsets of groups, as in CSR."""
         return self._runs.offsets
 
     @cached_property
     def values(self) -> list[Any]:
-        """Each array in the order of the groups."""
+        """Each array of values in the order of the groups."""
         if not self.size:
             return self.given
         if self._few is not None:
@@ -123,7 +123,7 @@ class Groups:
 
 
 def _check(label: str, operands: Operands) -> None:
-    """Raise unless the arrays have the shape of the keys."""
+    """Raise unless the values have the shape of the keys."""
     *values, by = operands.natives
     for one in values:
         if one.shape != by.shape:

@@ -1,4 +1,4 @@
-"""Indices made on a device, and elements written to the places that indices name."""
+"""Ranges of indices on a device, and scatters of elements to given places."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gpuprims.primitives.segments.offsets import along_one_axis
 
 _INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
 _NUMBER = trace(lambda element, j: j, 2)
-# Functions of an element and a place: what is written, and where.
+# Functions for a scatter: the element, the value to write, and the place to write to.
 _ELEMENT = trace(lambda element, place, j: element, 3)
 _WRITTEN = trace(lambda value, count, element, place: value, 4)
 _PLACE = trace(lambda value, j, element, place: place.astype(np.int64), 4)
@@ -31,12 +31,12 @@ _NUMBERS, _SCATTERS = WarmCalls(), WarmCalls()
 
 
 def index_dtype(most: int) -> np.dtype[Any]:
-    """Return the dtype of indices up to a number."""
+    """Return the dtype for indices up to ``most``."""
     return _INT32 if most < 2**31 else _INT64
 
 
 def numbers(count: int, beside: Any, device: Device) -> Any:
-    """Return the numbers from 0 to ``count - 1``, in an array like ``beside``, which has elements."""
+    """Return the numbers from 0 to ``count - 1``, in an array like ``beside``, which must not be empty."""
     key, given, run = _NUMBERS.find_into(count, (beside,), None, device)
     if run is not None:
         return run(given)
@@ -47,9 +47,9 @@ def numbers(count: int, beside: Any, device: Device) -> Any:
 
 
 def scatter(elements: Any, places: Any, into: Any, device: Device) -> Any:
-    """Write each element to its place in a contiguous array, and return this; places below 0 are left out.
+    """Write each element to its place in a contiguous array, and return the array. Places below 0 are skipped.
 
-    No two elements have the same place.
+    No two elements may have the same place.
     """
     key, given, run = _SCATTERS.find_into(None, (elements, places), into, device)
     if run is not None:
@@ -71,7 +71,7 @@ def plan_numbers(
     variant: str | Variant | None,
     generation: int,
 ) -> LaunchPlan:
-    """Decide everything about numbers but their memory: a map of indices, which reads one element of an array."""
+    """Plan a range of numbers: a map of the index, which reads one element of an array."""
     dtype = index_dtype(count)
     result = contiguous(dtype, (count,), alignment)
     still = forms[0]._replace(shape=(count,), strides=(0,))
@@ -94,7 +94,7 @@ def _plan_scatter(
     variant: str | Variant | None,
     generation: int,
 ) -> LaunchPlan:
-    """Decide everything about a scatter but its memory: a map that writes to places."""
+    """Plan a scatter: a map with a place for each result."""
     elements, places = (form.dtype for form in forms)
     (target,), count = written, forms[0].shape[0]
     shape, (inputs, (along,)) = along_one_axis(forms, (target,))
@@ -124,7 +124,7 @@ def _plan(
     spec: Callable[[Layout], KernelSpec],
     count: int,
 ) -> LaunchPlan:
-    """Return the plan of a map of ``count`` elements along one axis."""
+    """Return the plan of a map of ``count`` elements."""
 
     def compiling(chosen: Variant) -> Launch:
         if not count:

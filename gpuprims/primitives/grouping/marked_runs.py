@@ -1,4 +1,4 @@
-"""Runs of many elements: marks of those that begin one, by which others are compacted."""
+"""Runs in large arrays: a map marks the first element of each run, and compact selects by these marks."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _TRUE = trace(lambda element: True, 1)
 
 
 class MarkedRuns:
-    """The runs of an array along one axis, which has two elements or more.
+    """The runs of a one-dimensional array of at least two elements.
 
     Parameters
     ----------
     operands : Operands
         The call.
     elements : array
-        On the device, or on a host whose memory it shares.
+        The array, on the device or on a host whose memory the device shares.
     equal_nan : bool
-        True if NaN are equal to each other.
+        True if NaN equals NaN.
     """
 
     def __init__(self, operands: Operands, elements: Any, *, equal_nan: bool) -> None:
@@ -38,7 +38,7 @@ class MarkedRuns:
 
     @cached_property
     def marks(self) -> Any:
-        """True for each element that begins a run, and for the end."""
+        """A mask of the elements that begin a run, with a True at the end."""
         cut, device, n = self._operands.cut, self._device, self.size
         marks = self._operands.empty((n + 1,), _BOOL)
         for end in (0, n):
@@ -52,7 +52,7 @@ class MarkedRuns:
 
     @property
     def offsets(self) -> Any:
-        """Where each run begins, and the end, as in CSR."""
+        """The offsets of runs, as in CSR."""
         return compact(numbers(self.size + 1, self.elements, self._device), self.marks, device=self._device)
 
     @property

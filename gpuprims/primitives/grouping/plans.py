@@ -1,4 +1,4 @@
-"""Plans of functions that group: each call waits for the number of groups or runs."""
+"""Plans of the grouping functions. Each call waits for the number of groups or runs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _INT64 = np.dtype(np.int64)
 
 
 class _Unique(NamedTuple):
-    """The keywords of ``unique`` and ``unique_consecutive`` that decide what is computed."""
+    """The keywords of ``unique`` and ``unique_consecutive``."""
 
     return_index: bool = False
     return_inverse: bool = False
@@ -61,18 +61,18 @@ def _consecutive(return_inverse: bool = False, return_counts: bool = False) -> _
 
 
 class _Grouped(NamedTuple):
-    """The operator of a ``group_by``."""
+    """The operator of ``group_by``."""
 
     op: str | Op | Callable[..., Any] = "sum"
 
 
 def _flat(form: Form, alignment: int) -> Form:
-    """Return the form of an array along one axis, with the fewest elements that have runs."""
+    """Return the form of a flattened array, with at least the two elements that runs need."""
     return contiguous(form.dtype, (max(math.prod(form.shape), 2),), alignment)
 
 
 def _sorts(wanted: Sorted, form: Form, alignment: int, device: Device, generation: int) -> LaunchPlan:
-    """Return the plan of the sort that begins a call."""
+    """Return the plan of the sort with which a call begins."""
     return plan_sort(SortRequest(wanted), (_flat(form, alignment),), None, alignment, device, None, generation)
 
 
@@ -87,7 +87,7 @@ def _first_of_unique(
 def _all_of_unique(
     request: _Unique, forms: tuple[Form, ...], alignment: int, device: Device, generation: int
 ) -> LaunchPlan | None:
-    """Return the plan of a call that one launch plan describes; on CPUs, NumPy computes those of few elements."""
+    """Return the plan of a call that needs only one; None for others, and on CPUs, where NumPy computes these."""
     (form,) = forms
     more = request.return_index or request.return_inverse or request.return_counts
     if more or device.driver.shares_host_memory or not has_one_plan(math.prod(form.shape), form.dtype, device):
@@ -99,7 +99,7 @@ def _first_of_groups(
     request: _Grouped, forms: tuple[Form, ...], alignment: int, device: Device, generation: int
 ) -> LaunchPlan:
     if len(forms) < 2:
-        raise ArgumentError("plan of group_by: keys and values beside them; got no values")
+        raise ArgumentError("plan of group_by: keys and at least one array of values; got no values")
     return _sorts("indices", forms[0], alignment, device, generation)
 
 

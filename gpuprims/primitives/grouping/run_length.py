@@ -1,4 +1,4 @@
-"""Run-length encoding: the runs of equal neighbours as values and lengths, and back."""
+"""Run-length encoding and decoding."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from gpuprims.primitives.signatures import Array, Host, HostArray, Written
 from gpuprims.primitives.take import take
 
 _INT64 = np.dtype(np.int64)
-# Where a run begins, by its end and its length; nowhere if it is empty.
+# Where a run begins, given its end and its length; -1 for an empty run.
 _BEGIN = trace(lambda end, length: np.where(length > 0, end - length.astype(np.int64), -1), 2)
 
 
@@ -38,22 +38,22 @@ def run_length_encode(x: Array, **keywords: Unpack[Written]) -> tuple[Array, Arr
 
 @named_keywords
 def run_length_encode(x: Any, *, out: Any = None, device: str | Device | None = None, **unknown: Any) -> Any:
-    """Return the runs of equal neighbours: the value and the length of each.
+    """Return the value and the length of each run of equal neighbours.
 
     Parameters
     ----------
     x : array_like
-        Of any shape; its elements are taken in C order.
+        An array of any shape, read in C order.
     out : tuple of arrays, optional
-        Where to write values and lengths, on the device of ``x``: arrays at least as long as the results, which are
-        their beginnings. By default new arrays.
+        Where to write values and lengths: arrays on the device of ``x`` that are at least as long as the results, which
+        are views of their first elements. By default new arrays.
     device : str or Device, optional
         Where to compute, for host arrays.
 
     Returns
     -------
     values : array
-        The first element of each run, of the dtype of ``x``.
+        The first element of each run, with the dtype of ``x``.
     lengths : array of int64
         The number of elements of each run.
 
@@ -64,7 +64,7 @@ def run_length_encode(x: Any, *, out: Any = None, device: str | Device | None = 
 
     Notes
     -----
-    NaN are equal to each other, and -0.0 is equal to 0.0. A call waits for the number of runs.
+    NaN equals NaN, and -0.0 equals 0.0. A call waits for the number of runs.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def run_length_encode(x: Any, *, out: Any = None, device: str | Device | None = 
 
 
 def _encoded(operands: Operands, out: Out | None) -> tuple[Any, ...]:
-    """Return the values and the lengths of runs."""
+    """Encode by kernels."""
     elements = flat(operands, operands.natives[0])
     found = elements, operands.empty((0,), _INT64)
     if elements.shape[0]:
@@ -100,38 +100,38 @@ def run_length_decode(values: Array, lengths: Any, **keywords: Unpack[Written]) 
 def run_length_decode(
     values: Any, lengths: Any, *, out: Any = None, device: str | Device | None = None, **unknown: Any
 ) -> Any:
-    """Repeat each value as often as its length says, as :func:`numpy.repeat` does.
+    """Repeat each value ``lengths`` times, as :func:`numpy.repeat` does.
 
     Parameters
     ----------
     values : array_like
-        Of one dimension.
+        A one-dimensional array.
     lengths : array_like of int
-        One for each value; 0 leaves the value out.
+        The number of repetitions of each value. 0 leaves the value out.
     out : array, optional
-        Where to write, on the device of ``values``: of their dtype, and at least as long as the result, which is its
-        beginning. By default a new array.
+        Where to write: an array on the device of ``values``, with their dtype, that is at least as long as the result,
+        which is a view of its first elements. By default a new array.
     device : str or Device, optional
         Where to compute, for host arrays.
 
     Returns
     -------
     array
-        Of the dtype and the library of ``values``.
+        The repeated values, with the dtype and of the library of ``values``.
 
     Raises
     ------
     ArgumentError
         A length below 0.
     ShapeError, DtypeError
-        Lengths of another shape than the values, or that are not integers.
+        Lengths whose shape differs from that of the values; lengths that are not integers.
     ArrayError, DeviceMismatchError
         As :func:`gpuprims.map`.
 
     Notes
     -----
-    A scan of the lengths says where each run ends. The number of each run is written where the run begins, and a scan
-    takes it to the run's other elements. A call waits for the length of the result.
+    A scan of the lengths finds where each run ends. The number of each run is written where the run begins, and a scan
+    with ``"max"`` copies it to the rest of the run. A call waits for the length of the result.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def run_length_decode(
 
 
 def _decoded(operands: Operands, out: Out | None) -> Any:
-    """Return values, each as often as its length says."""
+    """Decode by kernels."""
     given, repeats = _checked(operands)
     runs, on = int(given.shape[0]), operands.device
     total = _item(operands, reduce(repeats, dtype=_INT64, device=on)) if runs else 0
@@ -163,10 +163,10 @@ DECODING = FewCalls("run_length_decode", repeated_by_numpy, _decoded)
 
 
 def _checked(operands: Operands) -> tuple[Any, Any]:
-    """Return the values and the lengths where kernels read them; raise if they do not fit."""
+    """Return the values and the lengths, flattened where kernels read them; raise if they are invalid."""
     values, lengths = operands.natives
     if values.ndim != 1 or lengths.shape != values.shape:
-        rule = "run_length_decode: values of one dimension, and a length for each"
+        rule = "run_length_decode: one-dimensional values, and a length for each"
         raise ShapeError(f"{rule}; got {values.shape} and {lengths.shape}")
     if lengths.dtype.kind not in "iu" and lengths.size:
         raise DtypeError(f"run_length_decode: lengths of integers; got dtype {lengths.dtype}")
@@ -179,5 +179,5 @@ def _checked(operands: Operands) -> tuple[Any, Any]:
 
 
 def _item(operands: Operands, number: Any) -> int:
-    """Wait for a number."""
+    """Copy a number from the device."""
     return int(operands.to_host(number))

@@ -1,4 +1,4 @@
-"""Runs by one scan, which counts the pairs of neighbours that differ and writes what is wanted of each run."""
+"""Runs by one scan, which counts the pairs of neighbours that differ, and scatters the wanted results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _WARM = WarmCalls()
 
 
 class Wanted(NamedTuple):
-    """What is wanted of runs: the first elements, where each begins and the end, and the run of each element."""
+    """The wanted results: the first elements of runs, their offsets, and the number of the run of each element."""
 
     values: bool = False
     offsets: bool = False
@@ -37,7 +37,7 @@ class Wanted(NamedTuple):
 
 
 class RunsRequest(NamedTuple):
-    """What is wanted of the runs of ``size`` elements, and whether NaN are equal to each other."""
+    """The wanted results for the runs of ``size`` elements; with ``equal_nan``, NaN equals NaN."""
 
     size: int
     wanted: Wanted
@@ -45,7 +45,7 @@ class RunsRequest(NamedTuple):
 
 
 def scan_runs(operands: Operands, elements: Any, wanted: Wanted, *, equal_nan: bool) -> tuple[Any, ...]:
-    """Return what is wanted of the runs of two elements or more, in the order of the fields; see ``find_runs``."""
+    """Return the wanted results, in the order of their fields, for two elements or more; see ``find_runs``."""
     size = int(elements.shape[0])
     request = RunsRequest(size, wanted, equal_nan)
     pairs = operands.cut(elements, 0, (size - 1,)), operands.cut(elements, 1, (size - 1,))
@@ -62,7 +62,7 @@ def scan_runs(operands: Operands, elements: Any, wanted: Wanted, *, equal_nan: b
 
 @keeps_calls()
 def compile_runs_ahead(device: Device, dtype: np.dtype[Any], size: int, wanted: Wanted) -> None:
-    """Let a thread compile what :func:`scan_runs` needs for a new array, while its elements are sorted."""
+    """Compile the kernel of :func:`scan_runs` in another thread, while the elements are sorted."""
     pair = contiguous(dtype, (size - 1,), 16)
     pairs = pair, pair._replace(phase=dtype.itemsize % 16)
     request = RunsRequest(size, wanted, equal_nan=True)
@@ -79,12 +79,12 @@ def plan_runs(
     variant: str | Variant | None,
     generation: int,
 ) -> LaunchPlan:
-    """Decide everything about runs but their memory: a scan of pairs of neighbours."""
+    """Plan runs: a scan of pairs of neighbours."""
     wanted, size, dtype, index = request.wanted, request.size, forms[0].dtype, index_dtype(request.size)
     room = (dtype, size), (index, size + 1), (index, size)
     results = [contiguous(kind, (most,), alignment) for (kind, most), asked in zip(room, wanted, strict=True) if asked]
     results.append(contiguous(_INT64, (), alignment))
-    # A result is several outputs of the scan, if several elements of a pair go there, or other pairs' too.
+    # Several outputs of the scan write to one result, since a pair may write two or three of its elements.
     outputs = [wanted[:k].count(True) for k, many in enumerate((2, 3, 2)) for _ in range(many * wanted[k])]
     outputs.append(len(results) - 1)
     count = contiguous(_INT64, (size + 1,), alignment)._replace(strides=(0,))
@@ -103,7 +103,7 @@ def plan_runs(
 
 
 def _lengths(request: RunsRequest, count: int) -> list[int]:
-    """Return the length of each result for so many runs."""
+    """Return the length of each result, given the number of runs."""
     each = count, count + 1, request.size
     return [length for length, asked in zip(each, request.wanted, strict=True) if asked]
 
@@ -111,10 +111,10 @@ def _lengths(request: RunsRequest, count: int) -> list[int]:
 def _counting(
     request: RunsRequest, dtype: np.dtype[Any], written: tuple[np.dtype[Any], ...]
 ) -> tuple[Folding, TypedExpr]:
-    """Return the scan that counts the pairs that differ, and the function of places.
+    """Return the scan that counts the pairs that differ, and the function that places its results.
 
-    The second of a pair that differs begins a run. The first pair writes of the first run too, and the last one the end
-    and the number of runs.
+    The second element of a pair that differs begins a run. The first pair also writes the first run, and the last pair
+    the end and the number of runs.
     """
     wanted, last, index = request.wanted, request.size - 2, index_dtype(request.size)
 
@@ -122,13 +122,13 @@ def _counting(
         return (a != b) & ((a == a) | (b == b)) if dtype.kind in "fc" and request.equal_nan else a != b
 
     def results(before: Any, j: Any, a: Any, b: Any) -> Any:
-        """Return what each output of the scan is; ``before`` counts the earlier pairs that differ."""
-        runs = before + np.where(differ(a, b), 2, 1)  # up to the second of the pair
+        """Return the value of each output of the scan; ``before`` counts the earlier pairs that differ."""
+        runs = before + np.where(differ(a, b), 2, 1)  # up to the second element of the pair
         each = (b, a), (j + 1, 0, last + 2), (runs - 1, 0)
         return (*[one for ones, asked in zip(each, wanted, strict=True) if asked for one in ones], runs)
 
     def places(before: Any, j: Any, a: Any, b: Any) -> Any:
-        """Return where each output goes, -1 for nowhere."""
+        """Return the place of each output, or -1 to drop it."""
         begins = differ(a, b)
         own, first, end = np.where(begins, before + 1, -1), np.where(j == 0, 0, -1), j == last
         behind = np.where(end, before + np.where(begins, 2, 1), -1)

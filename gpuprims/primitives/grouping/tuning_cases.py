@@ -1,4 +1,4 @@
-"""Calls of functions that group, which :mod:`gpuprims.testing` checks with the kernels of each primitive they use."""
+"""Calls of the grouping functions; :mod:`gpuprims.testing` checks them with the kernels of the primitives that run."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _scattered(x: np.ndarray) -> np.ndarray:
     return found
 
 
-# Each call, and the primitives whose kernels it runs.
+# Each call with the primitives that it runs.
 _CASES: dict[str, tuple[TuningCase, tuple[str, ...]]] = {
     "unique": (_case(unique, _alone, np.unique), ("sort", "compact")),
     "unique's inverse": (
@@ -130,5 +130,5 @@ _CASES: dict[str, tuple[TuningCase, tuple[str, ...]]] = {
 
 
 def cases_of(primitive: str) -> dict[str, TuningCase]:
-    """Return the calls that run kernels of a primitive, by name."""
+    """Return the calls that run a primitive, by name."""
     return {name: replace(case, primitive=primitive) for name, (case, users) in _CASES.items() if primitive in users}

@@ -67,29 +67,29 @@ def unique(
     Parameters
     ----------
     x : array_like
-        Of any shape; its elements are taken in C order.
+        An array of any shape, read in C order.
     return_index : bool, default False
-        True to return the index of the first of each distinct element too.
+        True to return the index of the first occurrence of each distinct element, too.
     return_inverse : bool, default False
-        True to return, for each element of ``x``, the index of its equal among the results too.
+        True to return, for each element of ``x``, its index among the distinct elements, too.
     return_counts : bool, default False
-        True to return how often each element occurs too.
+        True to return how often each distinct element occurs, too.
     axis : None
-        Accepted for compatibility with NumPy, and must be None: slices along an axis are not compared.
+        For compatibility with NumPy. It must be None: slices along an axis are not compared.
     equal_nan : bool, default True
-        True if NaN are equal to each other.
+        True if NaN equals NaN.
     out : array or tuple of arrays, optional
-        Where to write, on the device of ``x``: an array for each result, of its dtype, and at least as long, as arrays
-        as long as ``x`` are; the inverse has the shape of ``x``. By default new arrays.
+        Where to write: for each result an array on the device of ``x``, with the dtype of the result and at least its
+        length. The length of ``x`` is always enough. The inverse has the shape of ``x``. By default new arrays.
     device : str or Device, optional
         Where to compute, for host arrays.
 
     Returns
     -------
     array or tuple of arrays
-        The distinct elements; with ``return_index``, ``return_inverse`` or ``return_counts`` a tuple that ends with
-        these, as int64, in this order. The inverse has the shape of ``x``. Arrays are of the library of ``x``; with
-        ``out``, they are views of its beginnings.
+        The distinct elements. With ``return_index``, ``return_inverse`` or ``return_counts``, a tuple of these, the
+        indices, the inverse and the counts, as int64. The inverse has the shape of ``x``. Arrays are of the library of
+        ``x``. With ``out``, they are views of the first elements of its arrays.
 
     Raises
     ------
@@ -100,11 +100,11 @@ def unique(
 
     Notes
     -----
-    The elements are sorted, with their indices if these are needed, and the first of each run is kept. Integers of a
-    small range, and many integers of up to about a thousand values, are counted instead, unless indices or the inverse
-    are wanted. NaN are last, and -0.0 is equal to 0.0. Complex elements are ordered by their real parts, then by their
-    imaginary ones. A call waits for the number of distinct elements, and before it
-    may wait for the smallest and the largest integer, and for the values of a sample.
+    The elements are sorted, with their indices if needed, and the first of each run is kept. Integers in a small range,
+    and large arrays with up to about a thousand distinct integers, are counted instead, unless indices or the inverse
+    are wanted. NaN is last, and -0.0 equals 0.0. Complex numbers are ordered by their real parts, then by their
+    imaginary parts. A call waits for the number of distinct elements. Before that it may wait for the smallest and the
+    largest integer, and for a sample.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def distinct(
     out: Out | None,
     key: Key | None = None,
 ) -> Any:
-    """Return the distinct elements, and what is wanted beside them; keep how, by a key."""
+    """Return the distinct elements and further results, and keep the function for later calls with the key."""
     wanted = return_index, return_inverse, return_counts
     kernels = partial(_by_kernels, *wanted, equal_nan)
     if takes_few(operands):
@@ -176,7 +176,7 @@ def _by_kernels(
     operands: Operands,
     out: Out | None = None,
 ) -> Any:
-    """Return the distinct elements, and what is wanted beside them."""
+    """Return the distinct elements and further results, by kernels."""
     elements = flat(operands, operands.natives[0])
     wanted = return_index, return_inverse, return_counts
     given = partial(returned, operands, out=out, inverse=_place(*wanted))
@@ -195,7 +195,7 @@ def _by_kernels(
 
 
 def _with_indices(operands: Operands, elements: Any, equal_nan: bool, *wanted: bool) -> tuple[Any, list[Any]]:
-    """Return the distinct elements, and what needs the elements' indices."""
+    """Return the distinct elements and further results, by a sort that moves indices along."""
     device, (n,) = operands.device, elements.shape
     ordered, order = in_order("unique", "pairs", (elements, numbers(n, elements, device)), device, real=False)
     return_index, return_inverse, return_counts = wanted
@@ -214,6 +214,6 @@ def _with_indices(operands: Operands, elements: Any, equal_nan: bool, *wanted: b
 
 
 def refuse_axis(axis: object) -> None:
-    """Raise for an axis."""
+    """Raise unless ``axis`` is None."""
     if axis is not None:
-        raise AxisError(f"unique: axis=None only; got {quoted(axis)} (number the rows first, and pass these numbers)")
+        raise AxisError(f"unique: axis=None only; got {quoted(axis)} (to find distinct rows, number them first)")

@@ -59,7 +59,7 @@ def test_refusals():
         gpuprims.run_length_decode([1.0, 2], np.uint64([1, 2**63]), device="reference")
     with pytest.raises(ShapeError, match=r"a length for each; got \(2,\) and \(1,\)"):
         gpuprims.run_length_decode([1.0, 2], [1], device="reference")
-    with pytest.raises(ShapeError, match="values of one dimension"):
+    with pytest.raises(ShapeError, match="one-dimensional values"):
         gpuprims.run_length_decode(np.zeros((2, 2)), np.ones((2, 2), int), device="reference")
     with pytest.raises(DtypeError, match="lengths of integers; got dtype float64"):
         gpuprims.run_length_decode([1, 2], [1.0, 2.0], device="reference")
