@@ -11,7 +11,7 @@ from gpuprims.errors import BackendUnavailableError
 
 
 class OpenCLBackend(Backend):
-    """The backend ``opencl``; pyopencl is imported when its devices are first asked for."""
+    """The backend ``opencl``; it imports pyopencl when devices are first listed."""
 
     name = "opencl"
     array_library = "pyopencl"
@@ -41,7 +41,7 @@ class OpenCLBackend(Backend):
 
 
 def _facts_of(array: Any) -> tuple[Hashable, ...]:
-    queue = array.queue  # an array without one cannot be known from an earlier call
+    queue = array.queue  # an array without one cannot come from an earlier call
     return (array.dtype, array.shape, array.strides, array.offset, queue and queue.int_ptr)
 
 

@@ -1,4 +1,4 @@
-"""pyopencl's arrays and their buffers, within a device's limit."""
+"""pyopencl's arrays and their buffers, within a device's limits."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.memory import host_memory
 from gpuprims.errors import DeviceMemoryError
 
-# Bytes of scratch memory up to which a buffer's time counts. More of it comes from the pool, whose pages are there.
+# Most bytes of scratch memory for which the time of a buffer counts. Larger memory comes from the pool, already mapped.
 _FEW = 1 << 16
 _BYTES = np.dtype(np.uint8)
 _COPIED = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
-# Not READ_ONLY, with which Intel's runtime copies unaligned memory (measurements.md: read_only).
+# Not READ_ONLY, because Intel's runtime would copy unaligned memory (measurements.md: read_only).
 _SHARED = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
 
 
 class Beside:
-    """Memory that a launch takes beside a call's arrays: a pointer beside pointers, and a buffer beside buffers.
+    """Memory that a launch takes beside the arrays of a call: a pointer if these are pointers, else a buffer.
 
-    Kernels that get both are slow (measurements.md: pointers). With ``both``, there is memory for each kind of launch;
-    else later launches get the memory of the first.
+    Kernels that take both kinds are slow (measurements.md: pointers). With ``both``, there is separate memory for each
+    kind of launch; else later launches get the memory of the first.
     """
 
     __slots__ = ("_both", "_buffer", "_make_buffer", "_make_host", "_pointer")
@@ -40,15 +40,15 @@ class Beside:
 
     @property
     def is_pointer(self) -> bool:
-        """True if an earlier launch took it as a pointer, and thus later ones do."""
+        """True if an earlier launch took it as a pointer, so that later ones do, too."""
         return self._pointer is not None and not self._both
 
     def pointer(self) -> Any:
-        """Return the memory for a launch on pointers."""
+        """Return the memory for a launch that takes pointers."""
         return self.taken(pointed=True)
 
     def taken(self, *, pointed: bool) -> Any:
-        """Return the memory for a launch; the caller has the queue's turn."""
+        """Return the memory for a launch; the caller holds the queue's lock."""
         if not self._both and (self._pointer is not None or self._buffer is not None):
             return self._buffer if self._pointer is None else self._pointer
         if pointed:
@@ -89,7 +89,7 @@ class Arrays:
             raise DeviceMemoryError(self._able.name, nbytes, None) from error
 
     def check(self, nbytes: int) -> None:
-        """Raise if an array is larger than the device allows; not every driver does."""
+        """Raise if an array exceeds the device's limit, since not every driver raises."""
         if nbytes > self._able.largest_allocation:
             raise DeviceMemoryError(self._able.name, nbytes, None, self._able.largest_allocation)
 
@@ -101,13 +101,13 @@ class Arrays:
         return cl.Buffer(self._queue.context, _SHARED, 0, host)
 
     def scratch(self, nbytes: int) -> Any:
-        """Return a buffer from the pool; an array, whose events keep order, where the queue does not."""
+        """Return a buffer from the pool, or for out-of-order queues an array, whose events keep the order."""
         if self._points and nbytes <= _FEW:
             return Beside(lambda: self.allocate(nbytes), lambda: np.empty(nbytes, _BYTES))
         return self.allocate(nbytes) if self._in_order else self.make((nbytes,), _BYTES)
 
     def kept_zeros(self, count: int, dtype: np.dtype[Any]) -> Any:
-        """Return zeros for launches in order; separate ones for pointers and buffers if the device takes both."""
+        """Return zeroed memory that launches share in order, one for pointers and one for buffers if needed."""
 
         def zeros() -> Any:
             return self.clear(self.make((count,), dtype))
@@ -142,7 +142,7 @@ class Arrays:
         return array
 
     def clear(self, array: cl_array.Array) -> cl_array.Array:
-        """Fill with zeros; not by pyopencl's kernel, whose compilation warns on Intel's runtime."""
+        """Fill with zeros, without pyopencl's kernel, whose compilation warns on Intel's runtime."""
         memory: Any = array.base_data
         if array.nbytes:
             with self._turn:
@@ -165,7 +165,7 @@ def takes_pointers(device: cl.Device) -> bool:
     """Return True if kernels of a device can read and write any memory of the host by its address."""
     try:
         able: int = device.svm_capabilities
-    except cl.Error:  # an older OpenCL than 2.0
+    except cl.Error:  # OpenCL older than 2.0
         return False
     return bool(able & cl.device_svm_capabilities.FINE_GRAIN_SYSTEM)
 

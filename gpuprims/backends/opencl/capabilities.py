@@ -29,7 +29,7 @@ def capabilities_of(queue: cl.CommandQueue) -> Capabilities:
         compute_units=device.max_compute_units,
         group_limit=device.max_work_group_size,
         local_memory=device.local_mem_size,
-        # NVIDIA's driver (580) fails a launch of exactly as much as it says; a little less works.
+        # NVIDIA's driver (580) fails launches that ask for all local memory that it reports; a little less works.
         asked_local_memory=device.local_mem_size - 64,
         unit_local_memory=None,
         memory=device.global_mem_size,
@@ -48,7 +48,7 @@ def capabilities_of(queue: cl.CommandQueue) -> Capabilities:
 
 
 def _preferred_widths(device: cl.Device) -> tuple[tuple[str, int], ...]:
-    """Return CL_DEVICE_PREFERRED_VECTOR_WIDTH of each dtype; types that the device does not compute in have 0."""
+    """Return CL_DEVICE_PREFERRED_VECTOR_WIDTH of each dtype; 0 for types that the device does not support."""
     types = {
         "int8": "char", "int16": "short", "int32": "int", "int64": "long", "float16": "half", "float32": "float",
         "float64": "double",
@@ -57,7 +57,7 @@ def _preferred_widths(device: cl.Device) -> tuple[tuple[str, int], ...]:
 
 
 def _rounds_once(device: cl.Device) -> bool:
-    """Return True if float32 is IEEE 754's. CPUs divide by an instruction, whatever Intel's runtime promises."""
+    """Return True if float32 conforms to IEEE 754. CPUs do, even if Intel's runtime does not promise it."""
     flags = cl.device_fp_config
     wanted = flags.DENORM | flags.CORRECTLY_ROUNDED_DIVIDE_SQRT
     return bool(device.type & cl.device_type.CPU) or device.single_fp_config & wanted == wanted
@@ -70,7 +70,7 @@ def kind_of(device: cl.Device) -> str:
 
 
 def subgroup_sizes(device: cl.Device) -> tuple[int, ...]:
-    """Return the sub-group sizes that a kernel can ask for, ascending; empty if it cannot ask."""
+    """Return the sub-group sizes that a kernel can require, in ascending order; empty if it cannot require one."""
     extensions = device.extensions.split()
     if "cl_intel_required_subgroup_size" in extensions:
         return _intels_sizes(device) or (_INTELS,)
@@ -80,7 +80,7 @@ def subgroup_sizes(device: cl.Device) -> tuple[int, ...]:
 def subgroup_size(device: cl.Device, sizes: tuple[int, ...]) -> int:
     """Return the sub-group size to compile kernels for; 0 if the driver reports none.
 
-    Of several sizes it takes 16, by which groups of 256 work-items fold in two passes, or else the nearest.
+    Of several sizes it takes 16, with which groups of 256 work-items fold in two passes, or else the nearest.
     """
     if sizes:
         return min(sizes, key=lambda size: (size < _INTELS, abs(size - _INTELS)))
@@ -89,7 +89,7 @@ def subgroup_size(device: cl.Device, sizes: tuple[int, ...]) -> int:
 
 
 def _intels_sizes(device: cl.Device) -> tuple[int, ...]:
-    """Ask the loader that pyopencl is linked to; return nothing if it exports no C interface, as on Windows."""
+    """Ask the loader that pyopencl is linked to; return () if it exports no C functions, as on Windows."""
     ask: Any = getattr(ctypes.CDLL(cl._cl.__file__), "clGetDeviceInfo", None)
     sizes, written = (ctypes.c_size_t * _MOST_SIZES)(), ctypes.c_size_t()
     given = ctypes.c_void_p(device.int_ptr), ctypes.c_uint(_SIZES_INTEL), ctypes.c_size_t(ctypes.sizeof(sizes))

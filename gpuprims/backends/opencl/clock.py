@@ -54,7 +54,7 @@ class OpenCLClock:
             with self._turn:
                 _make_beside(memories)
                 cl.enqueue_barrier(self._timed, wait_for=[cl.enqueue_marker(self._queue)])
-                self._queue.flush()  # or the other queue might wait forever
+                self._queue.flush()  # or the other queue might wait for ever
                 launch(memories)
                 event = self._on_timed.last
                 self._timed.flush()
@@ -64,7 +64,7 @@ class OpenCLClock:
         return start
 
     def _follow(self, event: cl.Event, memories: Sequence[Any]) -> None:
-        """Let later work of the queue wait for a timed launch, and its end let go of the launch's memory."""
+        """Make later work of the queue wait for a timed launch, and keep the launch's memory until it ends."""
         launches, taken = self._launches, self._on_timed.held
         launches.last, launches.idle = cl.enqueue_barrier(self._queue, wait_for=[event]), False
         for memory in memories:
@@ -90,7 +90,7 @@ class OpenCLClock:
 
 
 def _make_beside(memories: Sequence[Any]) -> None:
-    """Make the memory beside a call's arrays: its own queue fills it, and the launch has to come after that."""
+    """Make the memory beside a call's arrays now: the launch has to follow the commands that fill it."""
     first = memories[0]
     pointed = isinstance(first, np.ndarray) or (type(first) is Beside and first.is_pointer)
     for memory in memories:

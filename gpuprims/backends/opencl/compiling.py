@@ -1,8 +1,8 @@
 """Compiling OpenCL programs, with binaries kept on disk.
 
-pyopencl's own caches are not used. Its cache of programs unpickles files and fails in every process once a killed one
-left its lock. Its cache of Python functions that call kernels (``pyopencl.invoker``) unpickles too, and fails for a
-user without a home folder.
+pyopencl's own caches are not used. Its cache of programs unpickles files, and fails in every process once a killed one
+has left its lock behind. Its cache of Python functions that call kernels (``pyopencl.invoker``) also unpickles, and
+fails for users without a home folder.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ import pyopencl as cl
 from gpuprims.backends.opencl.pocl import restore_folder
 from gpuprims.core import compile_cache
 
-# One compilation at a time: a runtime's compiler takes all cores, or is not thread-safe.
+# One compilation at a time, because a runtime's compiler uses all cores or is not thread-safe.
 _COMPILING = Lock()
-# 32-bit registers of a multiprocessor, of NVIDIA's GPUs since 2014.
+# 32-bit registers of a multiprocessor in NVIDIA's GPUs since 2014.
 _REGISTERS = 65536
 # Prefixes of environment variables that change what runtimes compile: Intel's, PoCL's, Oclgrind's.
 _SWITCHES = ("CL_CONFIG_", "POCL_CPU_", "POCL_VECTOR", "POCL_WORK_GROUP_METHOD", "OCLGRIND_")
 
-# The class that cl.Program wraps; it has no cache, and does not warn of compilers' messages.
+# The class that cl.Program wraps; it has no cache, and does not warn about compiler messages.
 _Program: Any = cl._cl._Program  # exported under no other name
 
 
 def compiled(queue: cl.CommandQueue, text: str, resident: int = 0) -> cl.Program:
-    """Compile a text for a queue's device, or load its binary; a pyopencl.Error holds the compiler's log.
+    """Compile a text for a queue's device, or load its binary; raise a pyopencl.Error with the compiler's log.
 
     A compute unit must have room for ``resident`` work-items. ``PYOPENCL_BUILD_OPTIONS`` adds options, as it does in
     pyopencl.
     """
     context, device, options = queue.context, queue.device, ["-cl-std=CL1.2"]
     if device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT:
-        options.append("-cl-fp32-correctly-rounded-divide-sqrt")  # as NumPy divides and takes roots
+        options.append("-cl-fp32-correctly-rounded-divide-sqrt")  # as NumPy rounds quotients and roots
     if resident and "NVIDIA" in device.platform.name:
         options.append(f"-cl-nv-maxrregcount={_REGISTERS // resident // 8 * 8}")
     asked = " ".join([*options, os.environ.get("PYOPENCL_BUILD_OPTIONS", "")]).strip()
@@ -57,7 +57,7 @@ def compiled(queue: cl.CommandQueue, text: str, resident: int = 0) -> cl.Program
 
 
 def _built(program: Any, device: cl.Device, options: str) -> Any:
-    """Build a program and return it; an error holds the compiler's log."""
+    """Build a program and return it; raise an error with the compiler's log."""
     try:
         program._build(options=options.encode(), devices=[device])
     except cl.Error as error:
@@ -68,13 +68,13 @@ def _built(program: Any, device: cl.Device, options: str) -> Any:
 
 
 def _binary(program: Any, device: cl.Device) -> bytes:
-    """Return a device's binary; empty if its driver gives none."""
+    """Return a program's binary for a device; empty if the driver provides none."""
     devices, binaries = program.get_info(cl.program_info.DEVICES), program.get_info(cl.program_info.BINARIES)
     return bytes(dict(zip(devices, binaries, strict=True))[device])
 
 
 def _facts(device: cl.Device) -> list[str]:
-    """Return the facts that decide a binary, besides text and options."""
+    """Return what a binary depends on besides text and options."""
     names = [device.platform.name, device.platform.version, device.vendor, device.name, device.version]
     switches = sorted(f"{name}={value}" for name, value in os.environ.items() if name.startswith(_SWITCHES))
     host = _host_processor() if device.type & cl.device_type.CPU else ""
@@ -97,7 +97,7 @@ class _Invokers(dict[Any, Any]):
     store_if_not_present = dict.setdefault
 
 
-_before, cl._PYOPENCL_NO_CACHE = cl._PYOPENCL_NO_CACHE, True  # importing then opens no file
+_before, cl._PYOPENCL_NO_CACHE = cl._PYOPENCL_NO_CACHE, True  # so that the import opens no file
 try:
     import pyopencl.invoker as _invoker
 finally:

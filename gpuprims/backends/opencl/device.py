@@ -1,4 +1,4 @@
-"""OpenCL devices through pyopencl: memory, compiler and queue are pyopencl's."""
+"""OpenCL devices, with pyopencl's memory, compiler and queue."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class OpenCLDriver:
         self.index, self.queue, self._turn = index, queue, turn_of(queue)
         self.context = context  # held here: Intel's queues do not keep theirs alive
         transfer, self._launches = Transfer(queue), Launches(queue)
-        # Bound once, because a warm call pays for each of Python's calls.
+        # Bound once, because each Python call slows down warm calls.
         self._send, self.to_host, self.wait = transfer.send, transfer.receive, self._launches.wait
         self.clock, self.wakes_threads = partial(OpenCLClock, queue, self._launches), self._launches.near is None
-        self._reports: list[CopiedReport] = []  # that no call uses
+        self._reports: list[CopiedReport] = []  # not in use
         memory = StreamMemory(lambda *asked: self.arrays.kept_zeros(*asked), int)  # int() is the key of its one queue
         self.stream_memory, self.counters, self.tile_statuses = memory, memory.counters, memory.tile_statuses
 
@@ -80,44 +80,44 @@ class OpenCLDriver:
         return self.arrays.clear(self.empty(shape, dtype))
 
     def copy(self, array: cl_array.Array, host: np.ndarray) -> cl_array.Array:
-        """Copy on the queue, after the work that fills the array; on CPUs from the host, with no work queued."""
+        """Copy an array, after the work that fills it; on CPUs copy its host array instead."""
         if self.shares_host_memory:
             return self.arrays.make(host.shape, host.dtype, host)
         return self.arrays.fill(self.empty(array.shape, array.dtype), array)
 
     @cached_property
     def cut(self) -> Callable[[cl_array.Array, int, tuple[int, ...]], cl_array.Array]:
-        """Return a function that returns a part of a contiguous array."""
+        """Return a function that slices a contiguous array."""
         return self.arrays.cut
 
     @cached_property
     def scratch(self) -> Callable[[int], Any]:
-        """Return a function that allocates bytes for partial values."""
+        """Return a function that allocates scratch memory."""
         return self.arrays.scratch
 
     def form(self, array: cl_array.Array) -> Form:
-        """Describe an array; kernels add its offset, since a buffer cannot be cut at any byte."""
+        """Describe an array. Kernels add its offset, since a buffer cannot begin at any byte."""
         return Form(array.dtype, array.shape, array.strides, array.offset, 16)
 
     def address(self, array: cl_array.Array) -> tuple[int, int]:
-        """Return the buffer, and the byte in it; empty arrays have none."""
+        """Return the buffer of an array, and its first byte there; empty arrays have no buffer."""
         buffer, first = place_of(array.base_data) if array.size else (0, 0)
         return buffer, first + array.offset
 
     def share(self, array: np.ndarray) -> View:
-        """Give a CPU device a host array without a copy."""
+        """Pass a host array to a CPU device without a copy."""
         memory, offset = host_memory(array)
         form = Form(array.dtype, array.shape, array.strides, offset)
         return View(self.memory(memory), form, memory)
 
     @cached_property
     def memory(self) -> Callable[[np.ndarray], cl.Buffer | np.ndarray]:
-        """Return a function that gives a CPU device the memory of a C-contiguous host array."""
+        """Return a function that passes the memory of a C-contiguous host array to a CPU device."""
         return self.arrays.memory
 
     @cached_property
     def in_this_thread(self) -> Callable[[Run, int], Run]:
-        """Return a function that makes the calling thread run the kernels of short calls."""
+        """Return a function that lets the calling thread run the kernels of short calls."""
         return self._launches.in_this_thread
 
     runner_in_place = staticmethod(runner_in_place)
@@ -130,15 +130,15 @@ class OpenCLDriver:
 
     @property
     def room(self) -> int:
-        """Bytes of the largest buffer: OpenCL has no way to ask how much is free."""
+        """Bytes of the largest buffer; OpenCL does not report free memory."""
         return self.capabilities.largest_allocation
 
     def scalar(self, dtype: np.dtype[Any]) -> tuple[cl_array.Array, Callable[[], Any]]:
-        """Return memory of the device, and a function that copies the scalar from it."""
+        """Return device memory for a scalar, and a function that copies it to the host."""
         return (array := self.empty((), dtype)), lambda: self.to_host(array).item()
 
     def report(self) -> CopiedReport:
-        """Return memory of the device, and of the host for a copy."""
+        """Return a number in device memory with its copy on the host."""
         try:
             return self._reports.pop()
         except IndexError:

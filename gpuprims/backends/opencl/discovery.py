@@ -1,4 +1,4 @@
-"""The drivers of this machine's OpenCL devices, and of queues that callers make."""
+"""The drivers of this machine's OpenCL devices, and of queues that users create."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from gpuprims.backends.opencl.runtimes import devices
 from gpuprims.core.lifetime import Discovery
 from gpuprims.errors import ArrayError
 
-# Beginnings of platform names of CPU runtimes: the fastest and the slowest; others come between (measurements.md:
+# Prefixes of the platform names of the fastest and the slowest CPU runtime; others rank between (measurements.md:
 # runtimes).
 _FAST, _SLOW = "intel", "portable computing"
 _KINDS = {"gpu": 0, "accelerator": 1, "cpu": 2}
 
 
 def place(kind: str, platform: str) -> tuple[int, int, str]:
-    """Return the sort key of a device: GPUs first, CPUs last, and the fastest CPU runtime first."""
+    """Return the sort key of a device: GPUs first, CPUs last, faster CPU runtimes before slower ones."""
     name = platform.strip().lower()
     speed = (name.startswith(_SLOW) - name.startswith(_FAST)) if kind == "cpu" else 0
     return _KINDS[kind], speed, name
@@ -36,21 +36,21 @@ def _open() -> Sequence[OpenCLDriver]:
 
 
 drivers = Discovery("opencl", _open)
-# Drivers by their queue's handle; a driver holds its queue, so no other queue gets the handle.
+# Drivers by the handle of their queue. A driver keeps its queue alive, so no other queue can get the handle.
 _KNOWN: dict[int, OpenCLDriver] = {}
 
 
 def driver_of(array: Any) -> OpenCLDriver | None:
-    """Return the driver of an array's queue, a new one for a queue not seen before."""
+    """Return the driver of an array's queue; make one for a new queue."""
     if not isinstance(array, cl_array.Array):
         return None
     if (queue := array.queue) is None:
-        raise ArrayError("pyopencl array: one with a queue; got one without (give it one by array.with_queue(queue))")
+        raise ArrayError("pyopencl array: one with a queue; got one without (use array.with_queue(queue))")
     return _KNOWN.get(queue.int_ptr) or _opened(queue)
 
 
 def _opened(queue: cl.CommandQueue) -> OpenCLDriver:
-    """Return the driver of a new queue; all callers get the same one."""
+    """Return the driver of a new queue, the same one for all threads."""
     own = drivers()
     with turn_of(queue):
         _KNOWN.update((driver.queue.int_ptr, driver) for driver in own)

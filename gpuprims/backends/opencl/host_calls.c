@@ -1,7 +1,7 @@
-/* Short calls on arrays of the host without Python: launches that the calling thread runs, and runs into a new array.
+/* Short calls on host arrays without Python: launches in the calling thread, and calls that return a new array.
  *
- * Python does the same where this module is not there: OpenCLKernel.prepare (kernel.py) and LaunchPlan.run_in_place. Both
- * are also what runs a call if the queue is not idle, if another thread has its turn, and if OpenCL takes no kernel.
+ * Without this module, OpenCLKernel.prepare (kernel.py) and LaunchPlan.run_in_place do the same in Python. They also run a
+ * call if the queue is not idle, if another thread holds its lock, or if OpenCL refuses the launch.
  */
 #define PY_SSIZE_T_CLEAN
 #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#define MOST 64              /* memories of a launch, and axes of an array */
-#define NEAR_BYTES (1 << 15) /* of a call of several groups that the calling thread runs alone: kernel.py, _NEAR_BYTES */
+#define MOST 64              /* arrays of a launch, and axes of an array */
+#define NEAR_BYTES (1 << 15) /* as _NEAR_BYTES of kernel.py */
 
 typedef int (*set_fn)(void *kernel, unsigned place, const void *memory);
 typedef int (*enqueue_fn)(void *queue, void *kernel, unsigned axes, const size_t *first, const size_t *size,
@@ -26,14 +26,14 @@ static release_fn release_event;
 static PyObject *beside_class; /* arrays.Beside */
 static PyObject *name_idle, *name_short, *name_driver, *name_pointer;
 
-/* Whether a call has one argument; if not, with a TypeError. */
+/* Return 1 if a call has one argument; else set a TypeError and return 0. */
 static int is_one(size_t flags, PyObject *names, const char *message) {
     int one = PyVectorcall_NARGS(flags) == 1 && !names;
     if (!one) PyErr_SetString(PyExc_TypeError, message);
     return one;
 }
 
-/* Whether an attribute is true; -1 with an exception. */
+/* Return 1 if an attribute is true, else 0; -1 with an exception. */
 static int is_true(PyObject *object, PyObject *name) {
     PyObject *value = PyObject_GetAttr(object, name);
     if (!value) return -1;
@@ -42,7 +42,7 @@ static int is_true(PyObject *object, PyObject *name) {
     return found;
 }
 
-/* The lowest address of an array. */
+/* Return the lowest address of an array. */
 static char *low_of(PyArrayObject *array) {
     char *low = PyArray_BYTES(array);
     for (int k = 0; k < PyArray_NDIM(array); k++)
@@ -50,22 +50,22 @@ static char *low_of(PyArrayObject *array) {
     return low;
 }
 
-/* A kernel object of its own, with all arguments set but the pointers. */
+/* A launch with its own kernel object, with all arguments set except the pointers. */
 typedef struct {
     PyObject_HEAD
     vectorcallfunc call;
-    PyObject *slow;              /* launches as Python does */
-    PyObject *append;            /* append(slow, beside): such a launch on what beside() returns too, and its arrays */
+    PyObject *slow;              /* the launch in Python */
+    PyObject *append;            /* append(slow, beside): a launch that adds the memory of beside(), and these arrays */
     PyObject *alive, *launches;  /* owns the kernel; the launches of the queue */
-    PyObject *acquire, *release; /* of the queue's turn */
-    PyObject *beside;            /* returns up to two arrays, whose memory stays, or None */
+    PyObject *acquire, *release; /* of the queue's lock */
+    PyObject *beside;            /* returns up to two arrays whose memory stays in place; or None */
     PyObject *kept;              /* these arrays */
     void *kernel, *queue, *near; /* `near` runs kernels in the calling thread; NULL if there is no such queue */
     void *more[2];
     size_t size, block;
 } Launch;
 
-/* Find the arrays beside a call's, whose memory stays: 0, or -1 with an exception. */
+/* Find the arrays beside those of a call, whose memory stays in place. Return 0, or -1 with an exception. */
 static int find_beside(Launch *self) {
     PyObject *both = PyObject_CallNoArgs(self->beside);
     if (!both) return -1;
@@ -84,7 +84,7 @@ static int find_beside(Launch *self) {
     return -1;
 }
 
-/* Take the queue's turn: 1, 0 if another thread has it, or -1 with an exception. */
+/* Take the queue's lock. Return 1, 0 if another thread holds it, or -1 with an exception. */
 static int take_turn(Launch *self) {
     PyObject *got = PyObject_CallOneArg(self->acquire, Py_False);
     int ours = got ? PyObject_IsTrue(got) : -1;
@@ -92,9 +92,9 @@ static int take_turn(Launch *self) {
     return ours;
 }
 
-/* Give the turn back, with an exception set or not; `done`, or -1 with an exception. */
+/* Release the lock, even with an exception set. Return `done`, or -1 with an exception. */
 static int give_back(Launch *self, int done) {
-    PyObject *kind, *error, *trace; /* Python calls nothing while an exception is set */
+    PyObject *kind, *error, *trace; /* no call is allowed while an exception is set */
     PyErr_Fetch(&kind, &error, &trace);
     PyObject *left = PyObject_CallNoArgs(self->release);
     Py_XDECREF(left);
@@ -103,8 +103,8 @@ static int give_back(Launch *self, int done) {
     return done;
 }
 
-/* In the queue's turn, launch on memories in a call of so many bytes, and return when the kernel has ended: 1, 0 if Python
- * must, or -1 with an exception. */
+/* With the queue's lock held, launch a kernel for a call of `nbytes` bytes, and wait for its end. Return 1, 0 if Python has to
+ * launch it, or -1 with an exception. */
 static int start(Launch *self, void *const *memories, Py_ssize_t count, Py_ssize_t nbytes) {
     int idle = is_true(self->launches, name_idle);
     if (idle != 1) return idle;
@@ -126,7 +126,7 @@ static int start(Launch *self, void *const *memories, Py_ssize_t count, Py_ssize
 static PyObject *launch_call(PyObject *callable, PyObject *const *arguments, size_t flags, PyObject *names) {
     Launch *self = (Launch *)callable;
     if (!is_one(flags, names, "a launch: one sequence of memories")) return NULL;
-    int done = is_true(self->launches, name_short); /* looked at again in the turn: other threads have short calls, too */
+    int done = is_true(self->launches, name_short); /* checked again with the lock held: other threads have short calls, too */
     if (done == 1) done = take_turn(self);
     if (done == 1) {
         PyObject *bytes = PyObject_GetAttr(self->launches, name_short);
@@ -142,7 +142,7 @@ static PyObject *launch_call(PyObject *callable, PyObject *const *arguments, siz
                                                                                : Py_NewRef(memory);
             if (array && PyArray_Check(array)) memories[k] = PyArray_DATA((PyArrayObject *)array);
             else done = array ? 0 : -1;
-            Py_XDECREF(array); /* the caller, or in this turn the memory beside, keeps it */
+            Py_XDECREF(array); /* the caller keeps it alive, or while the lock is held `beside` does */
         }
         if (done == 1) done = start(self, memories, count, nbytes);
         Py_XDECREF(given);
@@ -217,7 +217,7 @@ static PyTypeObject LaunchType = {
     .tp_dealloc = (destructor)launch_free,
 };
 
-/* A launch into a new array of the host. */
+/* A call that launches and returns a new host array. */
 typedef struct {
     PyObject_HEAD
     vectorcallfunc call;
@@ -232,7 +232,7 @@ static PyObject *run_call(PyObject *callable, PyObject *const *arguments, size_t
     if (!is_one(flags, names, "a run: one sequence of arrays")) return NULL;
     PyObject *driver = PyObject_GetAttr(self->device, name_driver);
     if (!driver) return NULL;
-    int done = driver == self->driver; /* after a fork, another refuses */
+    int done = driver == self->driver; /* after a fork, another driver raises */
     Py_DECREF(driver);
     PyObject *result = NULL;
     if (done) {

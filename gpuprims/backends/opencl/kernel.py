@@ -18,20 +18,20 @@ from gpuprims.backends.opencl.quick import HOST_CALLS, quick_launch
 from gpuprims.core.driver import Launch
 from gpuprims.core.quick_keys import KEYS
 
-# pyopencl writes code for each new kernel object; two threads that do so at the same time get a warning of pytools.
+# pyopencl generates code for each kernel object; pytools warns if two threads do so at the same time.
 _CREATING = Lock()
-# Most memories of the host that launches without a wait leave held.
+# Most host arrays that launches keep alive before one waits.
 MOST_HELD = 256
-# Bytes of a call of several groups that the calling thread runs alone (measurements.md: near-groups).
+# Largest call of several groups, in bytes, that the calling thread runs alone (measurements.md: near-groups).
 _NEAR_BYTES = 1 << 15
 
 
 class Launches:
     """The launches of one queue; ``last`` is the event of the last one.
 
-    ``held`` keeps the host's memory that launches take by pointers until they have ended. ``near`` is the queue of
-    kernels that the calling thread runs itself. Short calls ask for it by their bytes, ``short``, and take it while the
-    other queue is ``idle``. ``quick`` says that they may run in C.
+    ``held`` keeps host memory alive that launches take by pointers, until they have ended. Kernels in the queue
+    ``near`` run in the calling thread. A short call sets ``short`` to its bytes to ask for that queue, and uses it if
+    the other queue is ``idle``. ``quick`` is true if short calls may run in C.
     """
 
     def __init__(self, queue: cl.CommandQueue) -> None:
@@ -42,7 +42,7 @@ class Launches:
         self.held: list[np.ndarray] = []
 
     def wait(self) -> None:
-        """Wait for the last launch, which takes 1 us less than for the queue (measurements.md: wait)."""
+        """Wait for the last launch, which takes 1 us less than to wait for the queue (measurements.md: wait)."""
         with self._turn:
             if self._in_order:
                 self.last.wait()
@@ -52,7 +52,7 @@ class Launches:
             self.idle = True
 
     def in_this_thread(self, run: Callable[[Sequence[Any]], Any], nbytes: int) -> Callable[[Sequence[Any]], Any]:
-        """Return a function for calls of up to ``nbytes`` bytes, whose kernels may take the queue ``near``."""
+        """Return a function for calls of up to ``nbytes`` bytes, whose kernels may run in the queue ``near``."""
         if not self.quick:
             return run
 
@@ -68,7 +68,7 @@ class Launches:
 
 
 class OpenCLKernel:
-    """A kernel of one queue; it reads its first ``inputs`` memories and writes the others."""
+    """A kernel in one queue; it reads its first ``inputs`` arguments and writes the others."""
 
     def __init__(
         self,
@@ -81,16 +81,16 @@ class OpenCLKernel:
     ) -> None:
         self._queue, self._program, self._entry = queue, program, entry
         self._block, self._inputs, self._launches = block, inputs, launches
-        if launches.quick:  # a kernel is compiled now, too
+        if launches.quick:  # a kernel is being compiled anyway
             KEYS.ask()
             HOST_CALLS.ask()
 
     def on(self, queue: cl.CommandQueue, launches: Launches) -> OpenCLKernel:
-        """Return the kernel on another queue of its device."""
+        """Return the kernel for another queue of its device."""
         return OpenCLKernel(queue, self._program, self._entry, self._block, self._inputs, launches)
 
     def prepare(self, groups: int, layout: np.ndarray, *numbers: int, local: int = 0) -> Launch:
-        """Fix a launch with its own kernel object, whose last arguments stay set."""
+        """Prepare a launch with its own kernel object, whose last arguments stay set."""
         ordered = self._queue if in_order(self._queue) else None
         kernel = self._with_arguments(layout, numbers, local)
         queue, inputs = self._queue, self._inputs
@@ -100,7 +100,7 @@ class OpenCLKernel:
 
         def launch(memories: Sequence[Any]) -> None:
             pending: list[cl.Event] = []
-            with turn:  # the kernel object holds the arguments, and is of this queue alone
+            with turn:  # the kernel object holds the arguments, and only this queue uses it
                 if len(held) > MOST_HELD:
                     launches.wait()
                 first = memories[0]
@@ -113,12 +113,12 @@ class OpenCLKernel:
                         held.append(memory)
                         kernel.set_arg(place, cl.SVM(memory))
                         continue
-                    here = None  # commands of the queue may still fill it
+                    here = None  # commands in the queue may still be filling it
                     if isinstance(memory, cl_array.Array):
                         for one in memory.events:
-                            # The queue's own order needs no wait, which costs some 15 us between kernels.
+                            # Commands of the same queue need no wait, which would take some 15 us between kernels.
                             if ordered is None or one.command_queue != ordered:
-                                pending.append(one)  # noqa: PERF401 - a comprehension is one more call of Python's
+                                pending.append(one)  # noqa: PERF401 - a comprehension costs a Python call
                         memory = memory.base_data
                     kernel.set_arg(place, memory)
                 if here is not None:
@@ -128,13 +128,13 @@ class OpenCLKernel:
                 launches.last, launches.idle = event, False
                 for memory in memories[inputs:]:
                     if isinstance(memory, cl_array.Array):
-                        memory.events[:] = [event]  # it follows the pending ones
+                        memory.events[:] = [event]  # the launch waits for the pending events
 
         made = partial(self._with_arguments, layout, numbers, local)
         return quick_launch(launch, launches, queue, made, (*size, *block))
 
     def _with_arguments(self, layout: np.ndarray, numbers: Sequence[int], local: int) -> cl.Kernel:
-        """Return a kernel object with all arguments but the memories."""
+        """Return a kernel object with all arguments set, except the memory."""
         with _CREATING:
             kernel = cl.Kernel(self._program, self._entry)
         if local:

@@ -1,6 +1,6 @@
-/* Names for what OpenCL and CUDA write differently. Kernels and headers are OpenCL C and come after this file. */
+/* Names for what OpenCL and CUDA write differently. Kernels and headers follow this file, in OpenCL C. */
 #ifdef __clang__
-/* "#pragma unroll" is advice: a compiler that leaves a loop as it is need not say so on a user's terminal. */
+/* "#pragma unroll" is a hint: a compiler that does not unroll a loop should not warn about it. */
 #pragma clang diagnostic ignored "-Wpass-failed"
 #endif
 
@@ -23,18 +23,18 @@ typedef uint u32;
 typedef ulong u64;
 typedef float f32;
 
-/* A kernel's head. CUDA also reads how many groups a multiprocessor must have room for. */
+/* Attributes of a kernel. CUDA also uses the number of groups that a multiprocessor must have room for. */
 #define WORK_GROUP(block) __attribute__((reqd_work_group_size(block, 1, 1)))
 #define WORK_GROUP_RESIDENT(block, groups) WORK_GROUP(block)
 
-/* LOCAL and GLOBAL are for pointers. LOCAL_PARAMETER and LOCAL_MEMORY are for local memory of a size that the launch decides. */
+/* LOCAL and GLOBAL qualify pointers. LOCAL_PARAMETER and LOCAL_MEMORY declare local memory whose size the launch chooses. */
 #define LOCAL __local
 #define GLOBAL __global
 #define LOCAL_PARAMETER , LOCAL u64 *gp_dynamic
 #define LOCAL_MEMORY(type, name) LOCAL type *name = (LOCAL type *)gp_dynamic
 
-/* Portable functions are long, and CPUs' compilers make vectors only of loops that call nothing. CALLS: Oclgrind cannot follow
- * what LLVM writes for such functions. */
+/* Portable functions are long, and compilers for CPUs vectorise only loops without calls. CALLS is defined under Oclgrind, which
+ * cannot run what LLVM makes of such functions if they are inlined. */
 #if PORTABLE && !defined(CALLS)
 #define DEVICE static inline __attribute__((always_inline))
 #else
@@ -43,8 +43,8 @@ typedef float f32;
 #define RESTRICT restrict
 #define ALIGNED __attribute__((aligned(16)))
 
-/* Products. A product and the sum that follows may be rounded once, as CONTRACTED allows; map rounds both, as NumPy does. NVIDIA's
- * compiler contracts by default, but never an instruction that names its rounding. */
+/* Products. With CONTRACTED, a product and the next sum may be rounded once; map rounds both, as NumPy does. NVIDIA's compiler
+ * contracts by default, but not instructions that name their rounding. */
 #if CONTRACTED
 #define gp_times_f32(a, b) ((a) * (b))
 #define gp_times_f64(a, b) ((a) * (b))
@@ -72,11 +72,11 @@ DEVICE f64 gp_times_f64(const f64 a, const f64 b)
 #endif
 
 #define gp_count_bits(word) popcount(word)
-/* Not fabs: with it Intel's compiler does not find the bins of several elements in one vector. */
+/* Not fabs, because Intel's compiler then does not vectorise the search for bins. */
 #define gp_magnitude(number) as_float(as_uint(number) & 0x7FFFFFFFu)
 
-/* Roots. In loops of one work-item, Intel's compiler makes vectors of its own square root alone. It leaves hypot scalar there, as PoCL does, and
- * slow in work-items; this one scales operands whose squares would overflow or lose bits (measurements.md: roots). */
+/* Roots. In loops of one work-item, Intel's compiler vectorises only its built-in square root. There hypot stays scalar, as in PoCL,
+ * and across work-items it is slow. This hypot scales operands whose squares would overflow or lose bits (measurements.md: roots). */
 #if defined(cl_intel_required_subgroup_size) && BLOCK == 1
 #define gp_sqrt_f32(value) __builtin_sqrtf(value)
 #define gp_sqrt_f64(value) __builtin_sqrt(value)
@@ -104,14 +104,14 @@ GP_HYPOT(f64, GP_MAGNITUDE_F64, as_double(0x7FF0000000000000L), 0x1p500, 0x1p-45
 #define gp_hypot_f64(a, b) hypot(a, b)
 #endif
 
-/* The number beside a NaN. In loops of one work-item, Intel's compiler leaves its own functions scalar (measurements.md: extremes). */
+/* Of a number and a NaN, the number. In loops of one work-item, Intel's functions stay scalar (measurements.md: extremes). */
 #if defined(cl_intel_required_subgroup_size) && BLOCK == 1
 #define fmin(a, b) ((((a) < (b)) | ((b) != (b))) ? (a) : (b))
 #define fmax(a, b) ((((a) > (b)) | ((b) != (b))) ? (a) : (b))
 #endif
 
-/* Powers of two and inverses. OpenCL promises no accuracy of native functions: the relative error is some 2^-22 on NVIDIA's GPUs,
- * 2^-16 for Intel's powers of two. */
+/* Powers of two and inverses. OpenCL does not bound the error of native functions: it is some 2^-22 on NVIDIA's GPUs, and 2^-16 for
+ * Intel's powers of two. */
 #define gp_power_f64(value) exp2(value)
 #define gp_inverse_f64(value) (1 / (value))
 #ifdef __NV_CL_C_VERSION
@@ -122,15 +122,15 @@ GP_HYPOT(f64, GP_MAGNITUDE_F64, as_double(0x7FF0000000000000L), 0x1p500, 0x1p-45
 #define gp_inverse_f32(value) (1 / (value))
 #endif
 
-/* Halves are converted by vload_half and vstore_half, which need no half arithmetic. Intel's compilers vectorise conversions
- * of the type alone (measurements.md: halves). */
+/* Halves are converted by vload_half and vstore_half, which need no half arithmetic. Intel's compilers only vectorise conversions
+ * of the type half (measurements.md: halves). */
 
 #if defined(cl_khr_fp16) && defined(cl_intel_required_subgroup_size) && BLOCK > 1
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 #define gp_half_value(bits) convert_float(as_half((ushort)(bits)))
 #define gp_half_bits(value) as_ushort(convert_half_rte((float)(value)))
 #elif (defined(cl_intel_required_subgroup_size) || defined(POCL_DEVICE_ADDRESS_BITS)) && BLOCK == 1
-/* Intel's compiler makes vectors of those in work-items alone, and PoCL of none; of shifts both do in loops (measurements.md: halves). */
+/* Intel's compiler vectorises those across work-items only, and PoCL not at all. Both vectorise shifts in loops (measurements.md: halves). */
 DEVICE f32 gp_half_value(const u16 bits)
 {
     const u32 size = (u32)(bits & 0x7fff) << 13, sign = (u32)(bits & 0x8000) << 16;
@@ -157,13 +157,13 @@ DEVICE u16 gp_half_bits(const f32 value)
     u16 bits;
     vstore_half_rte(value, 0, (half *)&bits);
 #if PORTABLE
-    if (bits == 0x7fff) return 0x7e00; /* NaN of NVIDIA's GPUs, with NumPy's bits */
+    if (bits == 0x7fff) return 0x7e00; /* the NaN of NVIDIA's GPUs becomes NumPy's */
 #endif
     return bits;
 }
 #endif
 
-/* Neighbours in memory, in one load or store of a word of their size. */
+/* Neighbours in memory, loaded or stored as one word of their total size. */
 #define GP_JOINED_(type, count) type##count
 #define GP_JOINED(type, count) GP_JOINED_(type, count)
 #define GP_VECTOR_TYPE(type, count) GP_JOINED(GP_NATIVE_##type, count)
@@ -179,7 +179,7 @@ DEVICE u16 gp_half_bits(const f32 value)
 #define GP_NATIVE_u64 ulong
 #define GP_NATIVE_f32 float
 #define GP_NATIVE_f64 double
-/* Vectors of 8 and 16 bits are moved as words of 32 bits: NVIDIA's compiler makes four loads of a uchar16. */
+/* Vectors of 8-bit and 16-bit elements are moved as 32-bit words: NVIDIA's compiler splits a uchar16 into four loads. */
 #define GP_WORD_b8(count) GP_JOINED(GP_BYTES_, count)
 #define GP_WORD_i8(count) GP_JOINED(GP_BYTES_, count)
 #define GP_WORD_u8(count) GP_JOINED(GP_BYTES_, count)
@@ -214,7 +214,7 @@ DEVICE u16 gp_half_bits(const f32 value)
 #define WRITE_LOCAL(type, count, to, from)                                                                             \
     *(__local VECTOR_OF(type, count) *)(to) = GATHER_VECTOR(type, count, from)
 
-/* Ask for the memory around an address, which is read soon. */
+/* Prefetch the memory around an address. */
 #ifdef __NV_CL_C_VERSION
 #define gp_prefetch(address) asm volatile("prefetch.global.L2 [%0];" : : "l"(address))
 #else
@@ -227,7 +227,7 @@ DEVICE u16 gp_half_bits(const f32 value)
 #define gp_from_bits_f32(bits) as_float(bits)
 #define gp_from_bits_f64(bits) as_double(bits)
 
-/* Warps: a 32-bit word of another lane, and a test for a number that is not zero in any lane. */
+/* Warps: a 32-bit word of another lane, and a test for a nonzero number in any lane. */
 #if WARP
 #if defined(__NV_CL_C_VERSION)
 #define WHOLE_WARPS
@@ -262,7 +262,7 @@ DEVICE int gp_any_lane(const int number)
     return any;
 }
 
-/* A bit for each lane whose number is not zero. */
+/* A bit for each lane with a nonzero number. */
 DEVICE u32 gp_ballot(const int number)
 {
     u32 lanes;
@@ -270,7 +270,7 @@ DEVICE u32 gp_ballot(const int number)
     return lanes;
 }
 
-/* The nearest lane at or below `lane` whose number is not zero, or -1. */
+/* The nearest lane at or below `lane` with a nonzero number, or -1. */
 DEVICE int gp_nearest_lane(const int number, const int lane)
 {
     return 31 - (int)clz(gp_ballot(number) & 0xffffffffu >> (31 - lane));
@@ -299,7 +299,7 @@ DEVICE int gp_nearest_lane(const int number, const int lane)
 #define WHOLE_WARPS
 #endif
 
-/* Atomics in global and in local memory. A result is the value before; slots have WORDS words. */
+/* Atomics in global and in local memory. They return the old value; slots have WORDS words. */
 #if WORDS == 1
 #define gp_compare_exchange(slot, expected, desired) atomic_cmpxchg(slot, expected, desired)
 #define gp_exchange(slot, value) atomic_xchg(slot, value)
@@ -336,7 +336,7 @@ GP_ADD_FLOAT(gp_add_float_globally, GLOBAL)
 #endif
 
 /* Words that one group writes and another reads: by atomics, which OpenCL 1.2 makes visible across groups. On NVIDIA's GPUs
- * loads past the first level of cache do, and work-items that read the same word do not take turns (measurements.md: words). */
+ * loads that bypass the first cache suffice, and do not serialise work-items that read one word (measurements.md: words). */
 #ifdef __NV_CL_C_VERSION
 DEVICE u32 gp_read_word(GLOBAL const u32 *place)
 {
@@ -357,13 +357,13 @@ DEVICE void gp_write_word(GLOBAL u32 *place, const u32 word)
 DEVICE void gp_fence(void)
 {
 #ifdef __NV_CL_C_VERSION
-    asm volatile("membar.gl;" : : : "memory"); /* NVIDIA's mem_fence orders within a group alone */
+    asm volatile("membar.gl;" : : : "memory"); /* NVIDIA's mem_fence orders within a group only */
 #else
     mem_fence(CLK_GLOBAL_MEM_FENCE);
 #endif
 }
 
-/* Count a group that is done; true for the last of `parts`. The counter is then zero again, for the next launch. */
+/* Count a group that is done; true for the last of `parts`, which also resets the counter for the next launch. */
 DEVICE int gp_last_done(GLOBAL u32 *counter, const i64 parts)
 {
     gp_fence();
@@ -373,7 +373,7 @@ DEVICE int gp_last_done(GLOBAL u32 *counter, const i64 parts)
     return last;
 }
 
-/* Entries: 64 bits that groups read and write as a whole, also at the same time. GP_ENTRIES is defined where a device has them. */
+/* Entries: 64 bits that groups read and write atomically. GP_ENTRIES is defined if the device supports them. */
 #if defined(__NV_CL_C_VERSION)
 #define GP_ENTRIES
 DEVICE u64 gp_read_entry(GLOBAL u64 *entry)
@@ -396,7 +396,7 @@ DEVICE void gp_write_entry(GLOBAL u64 *entry, const u64 bits)
 #ifdef cl_khr_int64_base_atomics
 #define gp_add_entry(entry, number) atom_add(entry, (u64)(number))
 
-/* Add to an entry after all that the group has written, and read one before all that follows, for others' writes. */
+/* Add to an entry, ordered after all earlier writes of the group; and read one, ordered before all later reads. */
 DEVICE void gp_release_entry(GLOBAL u64 *entry, const u64 number)
 {
 #ifdef __NV_CL_C_VERSION
@@ -421,7 +421,7 @@ DEVICE u64 gp_acquire_entry(GLOBAL u64 *entry)
 }
 #endif
 
-/* A float of WORDS words in global memory that all groups add to at once: its value now, and an atomic addition. */
+/* A float of WORDS words in global memory to which all groups add: its current value, and an atomic addition. */
 #if WORDS == 1
 #define GP_FLOAT f32
 #define GP_REGISTER "f"

@@ -1,6 +1,7 @@
-/* A trial: each group counts itself, and waits until all groups have or one has given up.
+/* A trial: each group counts itself, and waits until all groups have done so or one has given up.
  *
- * meeting: groups that have started; groups that saw all others start; 1 once a group has given up, after `looks` reads
+ * meeting: the number of groups that have started; of groups that saw all others start; 1 once a group has given up, after
+ *          `looks` reads
  */
 __kernel void progress(__global uint *meeting, const int looks)
 {

@@ -1,4 +1,4 @@
-"""Forward progress of OpenCL devices: known for some, tried on others. OpenCL promises nothing."""
+"""Forward progress of groups on OpenCL devices, which OpenCL does not promise: known for some, tried on others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LOOKS = 1 << 20
 
 
 class _Rule(NamedTuple):
-    """An answer for devices of one kind, on platforms whose name begins with ``platform``."""
+    """The answer for one kind of device on platforms whose name begins with ``platform``."""
 
     platform: str
     kind: int
@@ -26,19 +26,19 @@ class _Rule(NamedTuple):
 
 
 _KNOWN = (
-    _Rule("nvidia", cl.device_type.GPU, True, "NVIDIA's GPUs keep groups that have started until they end"),
+    _Rule("nvidia", cl.device_type.GPU, True, "NVIDIA's GPUs keep running groups that have started"),
     # measurements.md: intel_groups, pocl_groups
     _Rule("intel", cl.device_type.CPU, True, "Intel's CPU runtime has a thread for each compute unit"),
     _Rule("portable computing", cl.device_type.CPU, True, "PoCL has a thread for each compute unit"),
     # Sorensen et al., "Specifying and testing GPU workgroup progress models" (OOPSLA 2021): a group that has started
-    # does not always run on before others end.
-    _Rule("apple", cl.device_type.GPU, False, "Apple's GPUs may leave a group that has started until others end"),
-    _Rule("arm", cl.device_type.GPU, False, "ARM's GPUs may leave a group that has started until others end"),
+    # may stop until others end.
+    _Rule("apple", cl.device_type.GPU, False, "Apple's GPUs may suspend a group that has started until others end"),
+    _Rule("arm", cl.device_type.GPU, False, "ARM's GPUs may suspend a group that has started until others end"),
 )
 
 
 def groups_run_together(queue: cl.CommandQueue) -> Progress:
-    """Return True, with a reason, if as many groups as compute units run together and see each other's writes."""
+    """Return True, with a reason, if a group for each compute unit runs concurrently, and sees others' writes."""
     device, platform = queue.device, queue.device.platform
     if (known := known_progress(platform.name, device.type, device.max_compute_units)) is not None:
         return known
@@ -60,7 +60,7 @@ def known_progress(platform: str, kind: int, compute_units: int) -> Progress | N
 
 
 def trial(queue: cl.CommandQueue) -> bool:
-    """Return True if each group of one launch saw all others start, before it or another group gave up."""
+    """Return True if each group of a launch saw all others start before it or another one gave up."""
     groups, block = queue.device.max_compute_units, min(queue.device.max_work_group_size, 256)
     counted = np.zeros(3, np.uint32)
     memory = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=counted)

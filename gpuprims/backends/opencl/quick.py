@@ -1,4 +1,4 @@
-"""Short calls on arrays of the host in C, where this machine has a C compiler (decision 0022)."""
+"""Short calls on host arrays in C, on machines with a C compiler (decision 0022)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FUNCTIONS = ("clSetKernelArgSVMPointer", "clEnqueueNDRangeKernel", "clWaitForEv
 
 
 def _prepare(calls: Any) -> None:
-    library = ctypes.CDLL(cl._cl.__file__)  # which is linked to OpenCL's loader
+    library = ctypes.CDLL(cl._cl.__file__)  # it is linked to OpenCL's loader
     addresses = [ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in _FUNCTIONS]
     calls.use_opencl(*addresses, Beside)
 
@@ -34,7 +34,7 @@ HOST_CALLS = CModule(Path(__file__).with_name("host_calls.c"), _prepare)
 def quick_launch(
     launch: Launch, launches: Any, queue: cl.CommandQueue, made: Callable[[], cl.Kernel], size: tuple[int, int]
 ) -> Launch:
-    """Return a function that launches work-items in groups, by a kernel object of its own; in C if possible."""
+    """Return a launch with its own kernel object, in C if possible; ``size`` is its work-items and the block."""
     if HOST_CALLS.calls is None or not launches.quick:
         return launch
     kernel = made()
@@ -47,7 +47,7 @@ def quick_launch(
 
 
 def _beside(launch: Launch, beside: Callable[[], tuple[Any, Any]]) -> tuple[Launch, Callable[[], tuple[Any, ...]]]:
-    """Return a launch that also takes two memories, and a function that returns them as arrays of the host."""
+    """Return a launch with the memory of ``beside`` added, and a function that returns it as host arrays."""
 
     def start(memories: Sequence[Any]) -> None:
         launch((*memories, *beside()))
@@ -56,12 +56,12 @@ def _beside(launch: Launch, beside: Callable[[], tuple[Any, Any]]) -> tuple[Laun
 
 
 class _Pointer(NamedTuple):
-    """An array of the host in place of memory that stays beside launches."""
+    """A host array with the interface of :class:`Beside`."""
 
     array: np.ndarray
 
     def pointer(self) -> np.ndarray:
-        """Return it."""
+        """Return the array."""
         return self.array
 
 
@@ -75,9 +75,9 @@ def runner_in_place(
     nbytes: int,
     beside: Sequence[np.ndarray] = (),
 ) -> Run:
-    """Return a function in C that launches on short arrays and a new one, and returns the new one; else ``slow``.
+    """Return a function in C that launches on short arrays and returns a new array, or ``slow`` without C.
 
-    The kernel takes the arrays ``beside`` after these.
+    The kernel takes the arrays of ``beside`` last.
     """
     if HOST_CALLS.calls is None or not isinstance(launch, HOST_CALLS.calls.Launch):
         return slow

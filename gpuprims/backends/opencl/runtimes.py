@@ -1,9 +1,9 @@
-"""Finding OpenCL drivers: the system's, and Intel's CPU runtime where its wheel is installed.
+"""Find OpenCL drivers: the system's, and Intel's CPU runtime if its wheel is installed.
 
-The wheel's driver file has a path of the machine that built it, so no loader finds the library. The installed package's
-file list names it, and a folder for ``OCL_ICD_VENDORS`` lists it beside the system's drivers. The loader reads the
-variable once, at the first platform query; ``putenv`` sets it for that moment, because other threads read
-``os.environ``. The folder stays, because programs started at that moment inherit the variable.
+The wheel's driver file contains a path of the machine that built it, so loaders do not find the library. The file list
+of the installed package has its path. A folder for ``OCL_ICD_VENDORS`` lists it beside the system's drivers. The loader
+reads the variable once, at the first platform query. ``putenv`` sets it for that query only, because other threads read
+``os.environ``. The folder is not removed, because programs that start meanwhile inherit the variable.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gpuprims.errors import BackendUnavailableError
 
 _INTEL_WHEEL, _INTEL_LIBRARY = "intel-opencl-rt", "libintelocl.so"
 _VARIABLE = "OCL_ICD_VENDORS"
-# Folders of the driver files that the loader reads by default: the system's, and that of pyopencl's wheels.
+# Folders whose driver files the loader reads by default: the system's, and that of pyopencl's wheels.
 _DEFAULT_FOLDERS = Path("/etc/OpenCL/vendors"), Path(cl.__file__).parent / ".libs"
 
 
@@ -55,7 +55,7 @@ def _reason_and_remedy(error: cl.Error) -> tuple[str, str]:
 
 
 def embedded_library() -> Path | None:
-    """Return the path of Intel's CPU runtime when its wheel is installed here."""
+    """Return the path of Intel's CPU runtime, or None if its wheel is not installed."""
     try:
         listed = files(_INTEL_WHEEL) or []
     except PackageNotFoundError:
@@ -65,7 +65,7 @@ def embedded_library() -> Path | None:
 
 @contextmanager
 def _embedded_runtime_offered() -> Iterator[None]:
-    """Show Linux's loader the system's drivers and Intel's, unless the user chose a folder."""
+    """Make Linux's loader list the system's drivers and Intel's, unless the user chose a folder."""
     library = embedded_library()
     if library is None or not sys.platform.startswith("linux") or _VARIABLE in os.environ:
         yield
@@ -80,9 +80,9 @@ def _embedded_runtime_offered() -> Iterator[None]:
             else:
                 offered = folder / sha256(repr(sorted(listed.items())).encode()).hexdigest()[:16]
             _write(listed, offered)
-        except OSError as error:  # a full disk, or no folder that can be written
-            warn_once(f"OpenCL: a folder to list drivers in; got none ({error}), so that Intel's CPU runtime is alone")
-            offered = library  # which loaders take too
+        except OSError as error:  # the disk is full, or no folder is writable
+            warn_once(f"OpenCL: a folder to list drivers in; got none ({error}), so only Intel's CPU runtime is found")
+            offered = library  # loaders accept a library, too
         os.putenv(_VARIABLE, str(offered))
         try:
             yield
@@ -91,7 +91,7 @@ def _embedded_runtime_offered() -> Iterator[None]:
 
 
 def _write(listed: dict[str, str], folder: Path) -> None:
-    """Write missing or different files into a folder."""
+    """Write files that are missing or different to a folder."""
     folder.mkdir(mode=0o700, exist_ok=True)
     for name, text in listed.items():
         path = folder / name

@@ -14,7 +14,7 @@ from gpuprims.core.staging import CHUNK, LANES_UP, Lanes, empty_into, fill, touc
 
 
 class OpenCLLane:
-    """A buffer that the driver pins and that stays mapped, with its own queue."""
+    """A pinned buffer that stays mapped, with its own queue."""
 
     def __init__(self, context: cl.Context) -> None:
         self._queue = cl.CommandQueue(context)
@@ -27,7 +27,7 @@ class OpenCLLane:
     def send(
         self, part: np.ndarray, array: cl_array.Array, start: int, after: list[cl.Event]
     ) -> tuple[OpenCLLane, cl.Event]:
-        """Copy host bytes to the buffer, start their transfer once ``after`` is done, and return its event."""
+        """Copy host bytes to the buffer, start their transfer after the events ``after``, and return its event."""
         if self._last is not None:
             self._last.wait()
         fill(self._buffer, part)
@@ -38,7 +38,7 @@ class OpenCLLane:
         return self, self._last
 
     def receive(self, part: np.ndarray, array: cl_array.Array, start: int, after: list[cl.Event]) -> None:
-        """Transfer bytes to the buffer once ``after`` is done, wait, and copy them to new host bytes."""
+        """Transfer bytes to the buffer after the events ``after``, wait, and copy them to the host array."""
         buffer, source = self._buffer[: part.nbytes], cast("Any", array.base_data)
         touch(part)
         cl.enqueue_copy(self._queue, buffer, source, src_offset=array.offset + start, wait_for=after)
@@ -46,12 +46,12 @@ class OpenCLLane:
 
 
 class CopiedReport:
-    """A number of a device, and its copy on the host."""
+    """A number in device memory, and its copy on the host."""
 
     def __init__(self, queue: cl.CommandQueue, memory: cl_array.Array, free: list[CopiedReport]) -> None:
         self._queue, self.memory, self._free = queue, memory, free
         self._turn = turn_of(queue)
-        # Pinned, so that the driver copies without waiting.
+        # Pinned, so that the copy does not wait.
         flags, access = cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR, cl.map_flags.READ | cl.map_flags.WRITE
         self._pinned, asked = cl.Buffer(queue.context, flags, 8), cast("Any", access)
         self._host = cl.enqueue_map_buffer(queue, self._pinned, asked, 0, (1,), np.dtype(np.int64))[0]
@@ -65,16 +65,16 @@ class CopiedReport:
     leave = mark
 
     def read(self) -> int:
-        """Wait for the copy, or copy."""
+        """Copy if no copy was started, wait, and return the number."""
         with self._turn:
             if self._copied is None:
-                self._copy(blocks=True)  # one command of the host in place of two
+                self._copy(blocks=True)  # one command instead of two
             else:
                 self._copied.wait()
         return self._taken()
 
     def peek(self) -> int | None:
-        """Ask for the copy."""
+        """Return the number if it has been copied, else None."""
         with self._turn:
             done = self._copied.command_execution_status == cl.command_execution_status.COMPLETE
         return self._taken() if done else None
@@ -90,7 +90,7 @@ class CopiedReport:
 
 
 class Transfer:
-    """The transfers of one device, ordered with the work of its queue."""
+    """Transfers of one device, in order with the work of its queue."""
 
     def __init__(self, queue: cl.CommandQueue) -> None:
         self._queue = queue
@@ -98,7 +98,7 @@ class Transfer:
         self._turn = turn_of(queue)
 
     def send(self, host: np.ndarray, array: cl_array.Array) -> None:
-        """Copy a host array to a device array, whose events later work waits for."""
+        """Copy a host array to a device array; later work waits for the events of that array."""
         if host.nbytes <= CHUNK:
             if host.size:
                 target, source = cast("Any", array.base_data), np.ascontiguousarray(host)
@@ -109,10 +109,10 @@ class Transfer:
             after = self._mark()  # earlier work may still use the array's memory
             sent = self._lanes.start(host, lambda lane, part, start: lane.send(part, array, start, after)).done()
             last = list(dict(sent).values())  # the last event of each lane
-            array.events[:] = [cl.enqueue_barrier(self._queue, wait_for=last)]  # one event in place of eight
+            array.events[:] = [cl.enqueue_barrier(self._queue, wait_for=last)]  # one event instead of eight
 
     def receive(self, array: cl_array.Array) -> np.ndarray:
-        """Copy a device array to the host, after the work before it."""
+        """Copy a device array to the host, after earlier work."""
         if not array.flags.c_contiguous:
             with self._turn:
                 reordered: np.ndarray = array.get()
@@ -131,7 +131,7 @@ class Transfer:
         return host
 
     def _mark(self) -> list[cl.Event]:
-        """Return an event after the queue's work so far."""
+        """Return an event for all work queued so far."""
         marked = cl.enqueue_marker(self._queue)
         self._queue.flush()
         return [marked]
