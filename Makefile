@@ -1,5 +1,5 @@
-# make demo: install with the embedded CPU runtime and run the main job.   make test: the same for the tests.
-# make test-all: every combination of the tests' parameters.   make hard: what takes long to show, in counts.
+# make demo: install with Intel's CPU runtime and run the demo.   make test: the same for the tests.
+# make test-all: every combination of the tests' parameters.   make hard: soak, fuzz, fault and large-array tests.
 PYTHON ?= python3
 VENV ?= .venv
 RUN = $(VENV)/bin/python -m
@@ -9,7 +9,7 @@ RUN = $(VENV)/bin/python -m
 demo: $(VENV)/demo
 	$(RUN) gpuprims demo
 
-# Files are dealt out to as many processes; two, because kernels that a CPU's runtime has compiled stay in their memory.
+# Test processes. Only two, because each keeps in memory the kernels that a CPU's runtime has compiled.
 JOBS ?= 2
 TEST = $(RUN) pytest -n $(JOBS) --dist loadfile -m "not oclgrind"
 test: $(VENV)/test
@@ -20,7 +20,7 @@ test-dask: $(VENV)/dask
 	$(RUN) pytest --quiet tests/distributed/test_dask.py tests/distributed/test_dask_cluster.py \
 		tests/distributed/test_dask_logreg.py tests/distributed/test_dask_cuda.py
 
-# What may differ between versions of Python, and a few kernels, in under a minute: make smoke VENV=.venv-3.13
+# Tests of what differs between versions of Python, and a few kernels, in about a minute: make smoke VENV=.venv-3.13
 # PYTHON=python3.13. Doctests import every module.
 smoke: $(VENV)/test
 	$(TEST) --quiet gpuprims tests/expressions/test_trace.py tests/first_day tests/core/test_c_modules.py \
@@ -29,7 +29,7 @@ smoke: $(VENV)/test
 test-all: $(VENV)/test
 	$(TEST) --whole gpuprims tests
 
-# Soak, fuzz, faults and large arrays on every device; some 30 minutes. HARD="--devices cuda:0 --seconds 60", say.
+# Soak, fuzz, faults and large arrays on every device; some 30 minutes. For example HARD="--devices cuda:0 --seconds 60".
 hard: $(VENV)/test
 	$(RUN) tests.hard $(HARD)
 
@@ -51,7 +51,7 @@ docs: $(VENV)/docs
 	$(SPHINX) docs docs/_build
 	$(SPHINX) --builder doctest docs docs/_build/doctest
 
-# Each page in Chromium, by the width of a desk and of a phone, light and dark; needs `apt-get install chromium` or so.
+# Each page in Chromium, at the widths of a desktop and of a phone, light and dark; needs `apt-get install chromium`.
 docs-test: $(VENV)/docs-test docs
 	GPUPRIMS_SHOTS=docs/_build/shots $(RUN) pytest tests/docs
 
@@ -65,7 +65,7 @@ oclgrind: .venv-oclgrind/installed
 sanitize: $(VENV)/test
 	$(VENV)/bin/python tests/sanitizer.py
 
-# Python compiles what is imported; pip would compile all, which takes half of its processor time.
+# Python compiles modules when they are imported; pip would compile all, in half of its processor time.
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 	$(RUN) pip install --quiet --upgrade pip
