@@ -38,7 +38,7 @@ def run(chosen: argparse.Namespace) -> int:
     works = ["no" if failure else "yes" for failure in failures]
     names = table(_NAMES, map(_names, found, works), fold=("name", "vendor", "driver"))
     facts = table(_FACTS, map(_facts, found), right=_NUMBERS)
-    told = *_widths(found), *_progress(found), *_notes(found)
+    told = *_widths(found), *_progress(found), *_in_c(found)
     show(f"gpuprims {gpuprims.__version__}", "", names, "", facts, "", _LEGEND, *told)
     for device, failure in zip(found, failures, strict=True):
         if failure:
@@ -82,18 +82,18 @@ def _widths(found: tuple[Device, ...]) -> list[Any]:
 def _progress(found: tuple[Device, ...]) -> list[str]:
     """Return why groups of each device run at the same time, or why they may not; the reference has no groups."""
     lines = [f"  {device.spec} {device.capabilities.progress}" for device in found if device.backend != "reference"]
-    return ["", *lines] if lines else []
+    return ["", "groups of one launch run at the same time (fwd):", "", *lines] if lines else []
 
 
-def _notes(found: tuple[Device, ...]) -> list[str]:
-    """Return which parts of a call run in C here."""
-    lines: list[str] = []
+def _in_c(found: tuple[Device, ...]) -> list[Any]:
+    """Return which work of the host runs in C here."""
+    rows: list[tuple[str, str]] = []
     if any(device.backend == "cuda" for device in found):
         from gpuprims.backends.cuda.compiled import CUDA_CALLS
         from gpuprims.backends.cuda.lanes import LANES
 
-        lines += ["", f"calls on CuPy arrays that are like an earlier one run in {CUDA_CALLS.said()}"]
-        lines += ["", f"large NumPy arrays are copied to GPUs in {LANES.said()}"]
+        rows += [("calls on CuPy arrays like those of an earlier call", CUDA_CALLS.said())]
+        rows += [("copies of large NumPy arrays to GPUs", LANES.said())]
     if any(device.backend == "opencl" and device.driver.shares_host_memory for device in found):
         from gpuprims.backends.opencl.quick import HOST_CALLS
         from gpuprims.primitives.extremes_in_c import EXTREMES
@@ -102,10 +102,10 @@ def _notes(found: tuple[Device, ...]) -> list[str]:
         from gpuprims.primitives.searchsorted.by_numpy import PLACES
         from gpuprims.primitives.segments.by_numpy import SEGMENT_FLOATS
 
-        lines += ["", f"calls on small NumPy arrays that are like an earlier one run in {HOST_CALLS.said()}"]
-        lines += ["", f"maps, sums and scans of few floats of NumPy arrays run in {FLOATS.said()}"]
-        lines += ["", f"sums of few floats of NumPy arrays in segments run in {SEGMENT_FLOATS.said()}"]
-        lines += ["", f"searches of few keys in NumPy arrays run in {PLACES.said()}"]
-        lines += ["", f"extremes and differences of NumPy arrays are found in {EXTREMES.said()}"]
-        lines += ["", f"orders of few elements of NumPy arrays are found in {ORDERS.said()}"]
-    return lines
+        rows += [("calls on NumPy arrays like those of an earlier call", HOST_CALLS.said())]
+        rows += [("maps, sums and scans of small arrays of floats", FLOATS.said())]
+        rows += [("sums of small arrays of floats in segments", SEGMENT_FLOATS.said())]
+        rows += [("searches for few keys", PLACES.said())]
+        rows += [("extremes and differences", EXTREMES.said())]
+        rows += [("sorts and partitions of small arrays", ORDERS.said())]
+    return ["", table(("host code", "runs in"), rows, fold=("runs in",))] if rows else []
