@@ -143,7 +143,7 @@ def shares_elements(operands: Operands, out: Out | None) -> bool:
 def check_out(label: str, results: Sequence[Any], given: Sequence[Any]) -> None:
     """Raise unless there is one ``out=`` array for each result, of its shape and dtype."""
     if len(given) != len(results):
-        raise ArgumentError(f"{label}: out= {len(results)} array(s), one a result; got {len(given)}")
+        raise ArgumentError(f"{label}: out= {len(results)} array(s), one for each result; got {len(given)}")
     for array, result in zip(given, results, strict=True):
         if array.shape != result.shape:
             raise ShapeError(f"{label}: out= of the result's shape, {result.shape}; got {array.shape}")

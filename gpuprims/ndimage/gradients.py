@@ -178,11 +178,22 @@ def _by(
     axes: Any,
 ) -> list[Any]:
     """Return the derivative along each axis by a caller's function."""
+    label = call.label
     if not callable(function):
-        raise ArgumentError(f"{call.label}: a function as derivative, such as sobel; got {quoted(function)}")
-    along = axes_of(call.label, axes, len(call.shape))
-    modes = each_axis(call.label, "mode", mode, len(along))
-    return [
+        raise ArgumentError(f"{label}: a function as derivative, such as sobel; got {quoted(function)}")
+    if not isinstance(arguments, Sequence):
+        raise ArgumentError(f"{label}: extra_arguments= a sequence; got {quoted(arguments)}")
+    if not isinstance(keywords, Mapping | None):
+        raise ArgumentError(f"{label}: extra_keywords= a mapping; got {quoted(keywords)}")
+    along = axes_of(label, axes, len(call.shape))
+    modes = each_axis(label, "mode", mode, len(along))
+    found = [
         function(given, axis, call.result, how, cval, *arguments, **(keywords or {}))
         for axis, how in zip(along, modes, strict=True)
     ]
+    for one in found:
+        shape = getattr(one, "shape", None)
+        if shape != call.shape:
+            got = f"an array of shape {shape}" if shape is not None else quoted(one)
+            raise ArgumentError(f"{label}: a derivative that returns an array of shape {call.shape}; got {got}")
+    return found

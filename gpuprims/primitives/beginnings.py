@@ -79,7 +79,7 @@ def copied_to_out(
 def _check(label: str, results: Sequence[Any], out: Out, axes: Sequence[int | None]) -> None:
     """Raise unless there is an array for each result, of its dtype and of its shape, or longer along its axis."""
     if len(out.natives) != len(results):
-        raise ArgumentError(f"{label}: out= {len(results)} array(s), one a result; got {len(out.natives)}")
+        raise ArgumentError(f"{label}: out= {len(results)} array(s), one for each result; got {len(out.natives)}")
     for native, result, axis in zip(out.natives, results, axes, strict=True):
         given, shape = tuple(native.shape), tuple(result.shape)
         if native.dtype != result.dtype:

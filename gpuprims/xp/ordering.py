@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
+from gpuprims.core.arrays import native_of
 from gpuprims.core.keywords import refusing_keywords
 from gpuprims.errors import ArgumentError
-from gpuprims.expressions.masks import plain_array
 from gpuprims.primitives.compact.nonzero import nonzero as places_not_zero
 from gpuprims.primitives.grouping.unique import unique
 from gpuprims.primitives.searchsorted import searchsorted as search
@@ -82,7 +82,7 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
     ...     gpuprims.xp.take(np.array([5, 6, 7]), np.array([2, 0])).tolist()
     [7, 5]
     """
-    x = x if hasattr(x, "ndim") else plain_array("take", x)
+    x = x if hasattr(x, "ndim") else native_of("take", x)
     if axis is None and x.ndim != 1:
         raise ArgumentError(f"take: axis= for an array of {x.ndim} axes; got None")
     return take_elements(x, indices, 0 if axis is None else axis)

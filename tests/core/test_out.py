@@ -115,7 +115,7 @@ WRONG: dict[str, tuple[Any, type[Exception], str]] = {
     "dtype": (lambda x: np.empty(x.shape, np.float64), DtypeError, "result's dtype, float32; got float64"),
     "the input reversed": (lambda x: x[::-1], ArgumentError, "or one of them; got one that overlaps an input"),
     "one place for all": (lambda x: as_strided(x[0].copy(), x.shape, (0, 4)), ArgumentError, "a place for each"),
-    "too many": (lambda x: (np.empty_like(x), np.empty_like(x)), ArgumentError, r"1 array\(s\), one a result; got 2"),
+    "too many": (lambda x: (np.empty_like(x), np.empty_like(x)), ArgumentError, r"one for each result; got 2"),
 }  # fmt: skip
 
 

@@ -150,7 +150,7 @@ def test_out_that_does_not_fit_is_refused_before_it_is_written(name: str) -> Non
         call(*arrays, out=given(outs[0][None].copy(), *outs[1:]), device="reference")
     with pytest.raises(DtypeError, match="out= of the result's dtype"):
         call(*arrays, out=given(outs[0].astype(np.complex128), *outs[1:]), device="reference")
-    with pytest.raises(ArgumentError, match=r"out= \d array\(s\), one a result"):
+    with pytest.raises(ArgumentError, match=r"out= \d array\(s\), one for each result"):
         call(*arrays, out=(*outs, outs[0].copy()), device="reference")
     assert all((out == MARK).all() for out in outs)
 

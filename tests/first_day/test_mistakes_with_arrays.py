@@ -199,7 +199,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "out too few": (
         lambda: gpuprims.map("(x, -x)", X, out=np.zeros((2, 3))), errors.ArgumentError,
-        ("out= 2 array(s), one a result", "1"),
+        ("out= 2 array(s), one for each result", "1"),
     ),
     "out scalar": (
         lambda: gpuprims.reduce(X, out=0.0), errors.ArgumentError,

@@ -246,7 +246,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "hash_counts of numbers": (
         lambda: gpuprims.hash_counts([1, 2], 16), errors.ShapeError,
-        ("a sequence of integers as", "shape ()"),
+        ("a text, or a sequence of integers, as document 0", "int 1"),
     ),
     "hash_counts misspelt analyzer": (
         lambda: gpuprims.hash_counts(["a"], 16, analyzer="wrod"), errors.ArgumentError,

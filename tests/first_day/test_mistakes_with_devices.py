@@ -86,8 +86,8 @@ MISTAKES: dict[str, Mistake] = {
         ("results of shape () for item()", "[(2, 3)]"),
     ),
     "plan of map without function": (
-        lambda: gpuprims.plan("map", X), errors.ArgumentError,
-        ("at least one array", "none"),
+        lambda: gpuprims.plan("map", X), errors.ExpressionError,
+        ("a Python function or a string", "ndarray", "the function is the first argument, before"),
     ),
     "plan of no function": (
         lambda: gpuprims.plan("blurr", X), errors.ArgumentError,

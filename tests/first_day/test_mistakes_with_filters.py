@@ -56,6 +56,22 @@ MISTAKES: dict[str, Mistake] = {
     "two axes of sobel": (
         lambda: ndimage.sobel(X, axis=(0, 1)), errors.AxisError, ("ndimage.sobel: axis= one axis", "(0, 1)"),
     ),
+    "a derivative that returns nothing": (
+        lambda: ndimage.generic_laplace(X, lambda *given: None), errors.ArgumentError,
+        ("ndimage.generic_laplace: a derivative that returns an array of shape (3, 4)", "None"),
+    ),
+    "a derivative of another shape": (
+        lambda: ndimage.generic_gradient_magnitude(X, lambda *given: V), errors.ArgumentError,
+        ("ndimage.generic_gradient_magnitude: a derivative that returns", "an array of shape (6,)"),
+    ),
+    "keywords of a derivative as a list": (
+        lambda: ndimage.generic_laplace(X, ndimage.sobel, extra_keywords=[1]), errors.ArgumentError,
+        ("ndimage.generic_laplace: extra_keywords= a mapping", "[1]"),
+    ),
+    "an argument of a derivative by itself": (
+        lambda: ndimage.generic_laplace(X, ndimage.sobel, extra_arguments=5), errors.ArgumentError,
+        ("ndimage.generic_laplace: extra_arguments= a sequence", "5"),
+    ),
     "neither size nor footprint": (
         lambda: ndimage.median_filter(X), errors.ArgumentError,
         ("ndimage.median_filter: size= or footprint=", "neither", "size=3 is a box of 3 elements along each axis"),

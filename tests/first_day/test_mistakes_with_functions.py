@@ -138,6 +138,10 @@ MISTAKES: dict[str, Mistake] = {
         lambda: gpuprims.map("where(x > 0)", X), errors.ExpressionError,
         ("arithmetic, comparisons and", "where() with 1 arguments"),
     ),
+    "an array alone": (
+        lambda: gpuprims.map(X), errors.ExpressionError,
+        ("a Python function or a string", "ndarray", "the function is the first argument, before"),
+    ),
     "arrays swapped": (
         lambda: gpuprims.map(X, "x + 1"), errors.ExpressionError,
         ("a Python function or a string", "ndarray", "the function is the first argument, before"),

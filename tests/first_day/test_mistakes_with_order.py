@@ -52,6 +52,19 @@ MISTAKES: dict[str, Mistake] = {
     "a number for keys": (
         lambda: gpuprims.lexsort(3), errors.ArgumentError, ("lexsort: a sequence of keys, such as (second,", "3"),
     ),
+    "nothing as indices": (
+        lambda: gpuprims.take(V, None), errors.ArrayError, ("take: an array of numbers or bools", "NoneType None"),
+    ),
+    "a slice as indices": (
+        lambda: gpuprims.take(V, slice(2)), errors.ArrayError, ("take: an array of numbers or bools", "slice(None, 2"),
+    ),
+    "a word as a key": (
+        lambda: gpuprims.searchsorted(V, "a"), errors.ArrayError,
+        ("searchsorted: an array of numbers or bools", "str 'a'"),
+    ),
+    "a word to look for": (
+        lambda: gpuprims.isin(V, "a"), errors.ArrayError, ("isin: an array of numbers or bools", "str 'a'"),
+    ),
     "k too large": (
         lambda: gpuprims.top_k(V, 7), errors.ArgumentError, ("top_k: k= at most 6, the number of elements", "7"),
     ),

@@ -196,7 +196,8 @@ class _Hashes(dict[Any, int]):
 def _row(k: int, document: Any) -> np.ndarray:
     row = plain_array(_LABEL, document, f"integers on the host as document {k}")
     if row.ndim != 1:
-        raise ShapeError(f"{_LABEL}: a sequence of integers as document {k}; got shape {row.shape}")
+        got = f"shape {row.shape}" if row.ndim else short(document)
+        raise ShapeError(f"{_LABEL}: a text, or a sequence of integers, as document {k}; got {got}")
     if not row.size:  # the dtype of an empty list means nothing
         return row.astype(_INT32)
     if row.dtype.kind not in "iu":

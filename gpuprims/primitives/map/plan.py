@@ -102,6 +102,8 @@ def bind(
     """Trace the function, the first of ``arrays``, and find the device of a call; takes the keywords of ``map``."""
     fn, arrays = arrays[0], arrays[1:]
     if not arrays and not named:
+        if not isinstance(fn, str | Expr | Callable):
+            expression(fn, 1)  # raises: an array without a function
         raise ArgumentError("map: at least one array; got none")
     indices = None
     if vector_axis is None:
@@ -220,16 +222,7 @@ def plan_call(
     layout = plan_layout(operands, shape, range(len(shape)), reduced_by=by, indexed=indexed)
     # These put axes in other orders, in which an element's index is not found.
     tiling, blocks = (None, None) if indexed else (Tiling.of(layout, read), Blocks.of(layout, read))
-    traits = MapTraits(
-        arguments + function.computed_in,
-        1,
-        size,
-        value_bytes=4 * value_words(function.dtypes),
-        tile_bytes=0 if tiling is None else tiling.tile_bytes,
-        in_blocks=blocks is not None,
-        rounds=False,  # each result is of one element of each array
-        portable=request.portable or computes_integers(function),
-    )
+    traits = _traits(request, function, arguments, size, tiling, blocks)
     work = MapWork(device, function, layout, read, size, tiling, blocks, indexed, request.in_place)
     plan = LaunchPlan(
         device,
@@ -245,6 +238,21 @@ def plan_call(
     if request.indices is None and request.vector_axis is None:
         plan.by_numpy = maps_by_numpy(device, function, forms, results)
     return plan
+
+
+def _traits(
+    request: MapRequest, function: TypedExpr, arguments: Dtypes, size: int, tiling: Tiling | None, blocks: Blocks | None
+) -> MapTraits:
+    return MapTraits(
+        arguments + function.computed_in,
+        1,
+        size,
+        value_bytes=4 * value_words(function.dtypes),
+        tile_bytes=0 if tiling is None else tiling.tile_bytes,
+        in_blocks=blocks is not None,
+        rounds=False,  # each result is computed from one element of each array
+        portable=request.portable or computes_integers(function),
+    )
 
 
 def _function(request: MapRequest, dtypes: Dtypes, shape: tuple[int, ...]) -> TypedExpr:

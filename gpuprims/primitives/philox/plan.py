@@ -152,7 +152,7 @@ def _request(shape: tuple[int, ...], kind: Any, dtype: Any, low: Any, high: Any)
         if hasattr(kind, "__index__"):
             hint = f" (a shape of several axes is a tuple: ({', '.join(map(str, shape))}, {kind}))"
         raise ArgumentError(f"random: kind= 'uniform', 'normal', 'bits' or 'integers'; got {quoted(kind)}{hint}")
-    wanted = computable(_DTYPES[kind][0] if dtype is None else dtype, "random: dtype=")
+    wanted = computable(_DTYPES[kind][0] if dtype is None else dtype, "random")
     if wanted.name not in _DTYPES[kind]:
         raise DtypeError(f"random: dtype= of {kind} one of {', '.join(_DTYPES[kind])}; got {wanted}")
     if kind != "integers":

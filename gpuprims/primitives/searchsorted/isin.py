@@ -6,6 +6,7 @@ from typing import Any, Unpack, overload
 
 import numpy as np
 
+from gpuprims.core.arrays import native_of
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
@@ -105,7 +106,11 @@ def isin(
     """
     if unknown:
         refuse_keywords("isin", keywords_of(isin), unknown)
-    among = test_elements if hasattr(test_elements, "dtype") else plain_array("isin", test_elements)
+    among = test_elements
+    if not hasattr(among, "dtype"):
+        among = plain_array("isin", among)
+        if among.dtype.kind in "OSU":
+            native_of("isin", test_elements)  # raises, and names what was passed
     told: tuple[Any, ...] | None = None
     if out is None and type(among) is np.ndarray and among.nbytes <= _FEW and type(element) in REGISTRY.facts_by_class:
         told = among.dtype.char, among.shape, among.tobytes()

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from gpuprims.core.arrays import native_of
 from gpuprims.core.by_numpy import ByNumPy, Compute, Few
 from gpuprims.core.device import Device, device_of
 from gpuprims.core.keywords import check_flags, is_one_of
@@ -22,7 +23,6 @@ from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, DtypeError, did_you_mean, quoted
 from gpuprims.expressions import Expr, trace
-from gpuprims.expressions.masks import plain_array
 from gpuprims.primitives.chain import Chain
 from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.map.plan import MapRequest
@@ -70,7 +70,7 @@ def bind_isin(
         raise ArgumentError(f"isin: kind= 'sort', 'table' or None; got {quoted(kind)}{hint}")
     check_flags("isin", assume_unique=assume_unique, invert=invert)
     element, test_elements = arrays
-    operands = as_operands("isin", (element if hasattr(element, "dtype") else plain_array("isin", element),), device)
+    operands = as_operands("isin", (element if hasattr(element, "dtype") else native_of("isin", element),), device)
     among, member = _placed(test_elements, operands), not invert
     small = kind is None and variant is None and not _is_few(operands, among) and _has_small_range(operands, among)
     if kind == "table" or small:

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from gpuprims.core.arrays import native_of
 from gpuprims.core.by_numpy import ByNumPy
 from gpuprims.core.counters import with_scratch
 from gpuprims.core.device import Device
@@ -22,7 +23,6 @@ from gpuprims.core.traits import MOVES
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, ShapeError, did_you_mean, quoted
-from gpuprims.expressions.masks import plain_array
 from gpuprims.primitives.chain import Chain
 from gpuprims.primitives.searchsorted.by_numpy import members_by_numpy, searches_by_numpy
 from gpuprims.primitives.searchsorted.spec import SearchSpec, TreeSpec
@@ -77,7 +77,7 @@ def bind(
         hint = did_you_mean(side, get_args(Side))
         raise ArgumentError(f"searchsorted: side= 'left' or 'right'; got {quoted(side)}{hint}")
     # Numbers keep their own dtypes, as in NumPy, whatever the array's.
-    given = tuple([one if hasattr(one, "dtype") else plain_array("searchsorted", one) for one in arrays])
+    given = tuple([one if hasattr(one, "dtype") else native_of("searchsorted", one) for one in arrays])
     operands = as_operands("searchsorted", given, device)
     if operands.natives[0].ndim != 1:
         raise ShapeError(f"searchsorted: a sorted array of one dimension; got shape {operands.natives[0].shape}")

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from gpuprims.core.arrays import native_of
 from gpuprims.core.by_numpy import ByNumPy, Few
 from gpuprims.core.counters import with_counters
 from gpuprims.core.device import Device, device_of
@@ -26,7 +27,6 @@ from gpuprims.core.traits import MOVES, CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, DtypeError, IndicesError, axis_rule, did_you_mean, quoted
-from gpuprims.expressions.masks import plain_array
 from gpuprims.primitives.take.reference import is_outside
 from gpuprims.primitives.take.spec import TakeSpec, as_words
 
@@ -117,7 +117,7 @@ def bind(
 def _beside(x: Any, indices: Any) -> Any:
     """Return indices as an array, on the device of ``x`` if it has one."""
     if not hasattr(indices, "dtype"):
-        indices = plain_array("take", indices)
+        indices = native_of("take", indices)
         if not indices.size:
             indices = indices.astype(np.int64)  # NumPy makes floats of an empty list
     on = device_of(x)
