@@ -64,10 +64,12 @@ def reduced(
         return folds.fold(shards, axes, named(device, shards))
 
     value = folds.join(group.share(label, lambda: folds.join(on_host(group, label, fold))))
-    results = folds.finish(value, math.prod(shape[k] for k in axes))
-    if keepdims:
-        results = tuple(np.expand_dims(one, axes) for one in results)
-    plain = [one[()] if not one.ndim else one for one in results]
+    return _as_numpy(folds.finish(value, math.prod(shape[k] for k in axes)), axes if keepdims else ())
+
+
+def _as_numpy(results: Sequence[np.ndarray], kept: tuple[int, ...]) -> Any:
+    """Return results as NumPy's functions do, with axes of length 1 at ``kept``: one bare, and numbers as scalars."""
+    plain = [one[()] for one in (np.expand_dims(one, kept) for one in results)]
     return plain[0] if len(plain) == 1 else tuple(plain)
 
 

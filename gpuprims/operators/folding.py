@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -77,26 +77,8 @@ def make_folding(op: Op, mapped: Expr, arrays: Dtypes, dtype: Dtype | None, labe
     values, outputs = op.value_dtypes(elements, dtype)
     if (chosen := op.instead(elements, values)) is not None:
         return make_folding(chosen, mapped, arrays, dtype, label)
-    early = values[0] if op.converts else dtype
-
-    def parts_of(*given: Any) -> tuple[Any, ...]:
-        results = mapped(*given[: len(arrays)])
-        return (results,) if mapped.single else results
-
-    def kept(*given: Any) -> Any:
-        return True if op.skips is None else ~op.skips(*parts_of(*given))
-
-    def load(*given: Any) -> Any:
-        parts = parts_of(*given)
-        if early is not None:  # like NumPy's dtype=, convert elements before the fold
-            parts = tuple(part.astype(early) for part in parts)
-        prepared = parts if op.prepare is None else op.prepare(*parts, given[-1])
-        if op.skips is None:
-            return prepared
-        components, number = prepared if isinstance(prepared, tuple) else (prepared,), kept(*given)
-        return tuple(np.where(number, one, scalar) for one, scalar in zip(components, identity, strict=True))
-
     identity = op.identity(values)
+    load, kept = _loading(op, mapped, len(arrays), values[0] if op.converts else dtype, identity)
     # The count has the dtype of the values, so that mean divides a float32 by a float32.
     count = values[0] if values[0].kind in "fc" else INT64
     finish = trace(op.finish or _finish(op, values), op.components + 1)
@@ -112,6 +94,34 @@ def make_folding(op: Op, mapped: Expr, arrays: Dtypes, dtype: Dtype | None, labe
         None if better is None else typed(better, values[:1] * 2, (BOOL,)),
     )
     return folding if op.skips is None or not folding.counts else counting(folding, arrays, kept)
+
+
+def _loading(
+    op: Op, mapped: Expr, arity: int, early: Dtype | None, identity: Sequence[Any]
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return the function from elements and an index to a value, and the one that is True for elements to fold.
+
+    Like NumPy's ``dtype=``, ``early`` converts elements before the fold.
+    """
+
+    def parts_of(*given: Any) -> tuple[Any, ...]:
+        results = mapped(*given[:arity])
+        return (results,) if mapped.single else results
+
+    def kept(*given: Any) -> Any:
+        return True if op.skips is None else ~op.skips(*parts_of(*given))
+
+    def load(*given: Any) -> Any:
+        parts = parts_of(*given)
+        if early is not None:
+            parts = tuple(part.astype(early) for part in parts)
+        prepared = parts if op.prepare is None else op.prepare(*parts, given[-1])
+        if op.skips is None:
+            return prepared
+        components, number = prepared if isinstance(prepared, tuple) else (prepared,), kept(*given)
+        return tuple(np.where(number, one, scalar) for one, scalar in zip(components, identity, strict=True))
+
+    return load, kept
 
 
 def _finish(op: Op, values: Dtypes) -> Callable[..., Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -204,37 +205,17 @@ def fetch_text(spec: KernelSpec) -> list[str]:
 
     Elements of fewer than 32 bits are kept in whole words, which needs fewer registers.
     """
-    inputs, (widths, addresses) = spec.inputs, vector_addresses(spec)
-    kinds = [stored(access.dtype) for access in inputs]
-    words = [access.dtype.itemsize * width // 4 for access, width in zip(inputs, widths, strict=True)]
-    narrow = [access.dtype.itemsize < 4 and count > 0 for access, count in zip(inputs, words, strict=True)]
-    members, whole, part, elements = [], [], [], []
-    for k, access in enumerate(inputs):
-        members.append(f"u32 e{k}[{words[k]}]" if narrow[k] else f"{kinds[k]} e{k}[{widths[k]}]")
-        elements.append(f"(({kinds[k]} *)(raw)->e{k})" if narrow[k] else f"(raw)->e{k}")
-        place = f"x{k} + gp_at_x{k}(layout, o, j)"
-        if access.reduced[-1:] == (2,) and widths[k] > 1:
-            whole += load_along(k, access, widths[k])
-            whole += [f"    {elements[k]}[{n}] = e{k}[{n}];" for n in range(widths[k])]
-        elif narrow[k] and words[k] > 1:
-            whole.append(f"    READ_VECTOR(u32, {words[k]}, (GLOBAL const u32 *)({place}), raw->e{k});")
-        elif narrow[k]:
-            whole.append(f"    raw->e{k}[0] = *(GLOBAL const u32 *)({place});")
-        else:
-            whole += [
-                *load_along(k, access, widths[k]),
-                *(f"    raw->e{k}[{n}] = e{k}[{n}];" for n in range(widths[k])),
-            ]
-        part.append(f"        {elements[k]}[{'item' if widths[k] > 1 else 0}] = *({place});")
+    widths, addresses = vector_addresses(spec)
+    fetched = [_fetched(k, access, width) for k, (access, width) in enumerate(zip(spec.inputs, widths, strict=True))]
     arguments = ", ".join(
-        f"{own}{address.removeprefix(f'e{k}')}"
-        for k, (own, address) in enumerate(zip(elements, addresses, strict=True))
+        f"{own.elements}{address.removeprefix(f'e{k}')}"
+        for k, (own, address) in enumerate(zip(fetched, addresses, strict=True))
     )
     return [
-        f"typedef struct {{ {'; '.join(members)}; }} raw_t;",
+        f"typedef struct {{ {'; '.join(own.member for own in fetched)}; }} raw_t;",
         "DEVICE void gp_fetch_vector(INPUTS, const layout_t layout, const i64 o, const i64 j, raw_t *raw)",
         "{",
-        *whole,
+        *(line for own in fetched for line in own.whole),
         "}",
         "DEVICE void gp_fetch_part(INPUTS, const layout_t layout, const i64 o, const i64 first, const i64 n, "
         "raw_t *raw)",
@@ -243,12 +224,38 @@ def fetch_text(spec: KernelSpec) -> list[str]:
         "    for (int item = 0; item < VECTOR; item++) {",
         "        const i64 j = first + item;",
         "        if (j >= n) break;",
-        *part,
+        *(own.part for own in fetched),
         "    }",
         "}",
         f"#define FETCHED(raw, item, j) gp_apply({layout_of(spec)}{arguments}, j)",
-        f"#define ELEMENT(raw, item) {elements[0]}[item]",
+        f"#define ELEMENT(raw, item) {fetched[0].elements}[item]",
     ]
+
+
+class _Fetched(NamedTuple):
+    """The C text for one input's elements between their load and their use."""
+
+    member: str  # the member of raw_t that keeps them
+    elements: str  # the array of elements
+    whole: list[str]  # lines that load a vector
+    part: str  # a line that loads element `item`
+
+
+def _fetched(k: int, access: Access, width: int) -> _Fetched:
+    kind, words = stored(access.dtype), access.dtype.itemsize * width // 4
+    narrow = access.dtype.itemsize < 4 and words > 0
+    member = f"u32 e{k}[{words}]" if narrow else f"{kind} e{k}[{width}]"
+    elements = f"(({kind} *)(raw)->e{k})" if narrow else f"(raw)->e{k}"
+    place = f"x{k} + gp_at_x{k}(layout, o, j)"
+    if access.reduced[-1:] == (2,) and width > 1:
+        whole = [*load_along(k, access, width), *(f"    {elements}[{n}] = e{k}[{n}];" for n in range(width))]
+    elif narrow and words > 1:
+        whole = [f"    READ_VECTOR(u32, {words}, (GLOBAL const u32 *)({place}), raw->e{k});"]
+    elif narrow:
+        whole = [f"    raw->e{k}[0] = *(GLOBAL const u32 *)({place});"]
+    else:
+        whole = [*load_along(k, access, width), *(f"    raw->e{k}[{n}] = e{k}[{n}];" for n in range(width))]
+    return _Fetched(member, elements, whole, f"        {elements}[{'item' if width > 1 else 0}] = *({place});")
 
 
 def _put_vector(spec: KernelSpec, names: str, parameters: str) -> list[str]:

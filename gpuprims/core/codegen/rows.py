@@ -11,7 +11,6 @@ def row_text(spec: KernelSpec) -> list[str]:
     """Write row_t, ROW, ROW_DENSE, ROW_LENGTH, ROW_END, MAP_ROW and STORE_ROW."""
     operands = (*spec.inputs, *spec.outputs)
     names = [f"x{k}" for k in range(len(spec.inputs))] + [f"y{k}" for k in range(len(spec.outputs))]
-    last = len(spec.inputs[0].reduced) - 1
     # A row keeps the position of element 0, extrapolated along its stride, so that index `j` can be added to it.
     moved = {
         name: along_axis(access.reduced, f"reduced_stride[{k}]")
@@ -25,8 +24,6 @@ def row_text(spec: KernelSpec) -> list[str]:
         index = f"row.index + {moved['index']}"
     places = {name: f"(row.{name} + {along})" for name, along in moved.items()}
     inputs = names_of("x", spec.inputs)
-    length = f"layout.reduced[{last}]"
-    above = f"gp_divided((u32)(j), layout.reduced_divider[{last}])" if spec.inputs[0].narrow else f"(j) / {length}"
     return [
         f"typedef struct {{ i64 o, {', '.join(moved)}; }} row_t;",
         "DEVICE row_t gp_row(const layout_t layout, const i64 o, const i64 j)",
@@ -38,9 +35,7 @@ def row_text(spec: KernelSpec) -> list[str]:
         "}",
         "#define ROW(o, j) gp_row(layout, o, j)",
         f"#define ROW_DENSE {int(all(access.reduced[-1:] != (None,) for access in operands))}",
-        f"#define MANY_ROWS {int(last > 0)}",
-        f"#define ROW_LENGTH(n) {length if last > 0 else '(n)'}",
-        f"#define ROW_END(j, last) {f'min(last, ((i64)({above}) + 1) * {length})' if last > 0 else '(last)'}",
+        *_length_text(spec),
         "DEVICE value_t gp_map_row(INPUTS, const layout_t layout, const row_t row, const i64 j)",
         "{",
         *(line for k, access in enumerate(spec.inputs) for line in load(k, access, 1, places[f"x{k}"])),
@@ -50,6 +45,18 @@ def row_text(spec: KernelSpec) -> list[str]:
         f"#define ELEMENT_ROW(row, j) x0[(row).x0 + {along_axis(spec.inputs[0].reduced, 'reduced_stride[0]', '(j)')}]",
         *_store(spec, "row", "j", places, "j"),
         *_beside_text(spec, names, inputs),
+    ]
+
+
+def _length_text(spec: KernelSpec) -> list[str]:
+    """Write MANY_ROWS, ROW_LENGTH and ROW_END."""
+    last = len(spec.inputs[0].reduced) - 1
+    length = f"layout.reduced[{last}]"
+    above = f"gp_divided((u32)(j), layout.reduced_divider[{last}])" if spec.inputs[0].narrow else f"(j) / {length}"
+    return [
+        f"#define MANY_ROWS {int(last > 0)}",
+        f"#define ROW_LENGTH(n) {length if last > 0 else '(n)'}",
+        f"#define ROW_END(j, last) {f'min(last, ((i64)({above}) + 1) * {length})' if last > 0 else '(last)'}",
     ]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing
-from gpuprims.core.layout import Form, contiguous, starts_of
+from gpuprims.core.layout import Form, Layout, contiguous, starts_of
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
@@ -47,7 +47,7 @@ def plan_call(
     The arrays are samples, labels, the tolerance and penalties, any sample weights, any offsets.
     """
     dtype, problems = forms[0].dtype, request.problems
-    (n, k), columns = forms[0].shape[-2:], forms[0].shape[-1] + request.intercept
+    n, columns = forms[0].shape[-2], forms[0].shape[-1] + request.intercept
     rows = -(-n // max(problems, 1)) if request.ragged else n
     wide = np.dtype(np.float64 if wide_item(device.capabilities) == 8 else np.float32)
     shapes = (wide, (problems, 2, columns)), (wide, (problems,)), (np.dtype(np.int32), (problems, 2))
@@ -58,27 +58,32 @@ def plan_call(
             return nothing
         chosen = NewtonVariant.of(variant)
         layout = starts_of((*forms, *results))
-        spec = NewtonSpec(
-            layout.accesses[: len(forms)],
-            layout.accesses[len(forms) :],
-            (dtype,),
-            typed_loss(dtype),
-            vector=_vector(forms[0]) if chosen.vectors else 1,
-            features=k,
-            intercept=request.intercept,
-            weighted=request.weighted,
-            ragged=request.ragged,
-            rows=max(chosen.tile_rows * 4 // dtype.itemsize, 1),
-            vector_rows=CPU_VECTOR // dtype.itemsize if chosen.block == 1 and chosen.backend != "reference" else 1,
-        )
         block = max(_FEWEST, min(chosen.block, power_of_two(-(-rows // _ROWS_EACH))))
         fitted = chosen.resized(block=block) if chosen.fits_rows else chosen
         groups = fitted.groups(problems, device.capabilities)
-        kernel = device.kernel(fitted, spec)
+        kernel = device.kernel(fitted, _spec(request, forms, layout, chosen))
         return kernel.prepare(groups, layout.pack(0), problems, n, *_distances(request, forms), request.most)
 
     traits = CallTraits((dtype,), rows, columns, value_bytes=dtype.itemsize)
     return LaunchPlan(device, "newton", traits, results, compiling, asked=variant, inputs=range(len(forms)))
+
+
+def _spec(request: NewtonRequest, forms: tuple[Form, ...], layout: Layout, chosen: NewtonVariant) -> NewtonSpec:
+    """Return the kernel spec of a variant."""
+    dtype = forms[0].dtype
+    return NewtonSpec(
+        layout.accesses[: len(forms)],
+        layout.accesses[len(forms) :],
+        (dtype,),
+        typed_loss(dtype),
+        vector=_vector(forms[0]) if chosen.vectors else 1,
+        features=forms[0].shape[-1],
+        intercept=request.intercept,
+        weighted=request.weighted,
+        ragged=request.ragged,
+        rows=max(chosen.tile_rows * 4 // dtype.itemsize, 1),
+        vector_rows=CPU_VECTOR // dtype.itemsize if chosen.block == 1 and chosen.backend != "reference" else 1,
+    )
 
 
 def sample(call: Sample) -> LaunchPlan:

@@ -94,14 +94,11 @@ class StencilSpec(KernelSpec):
         return columns_of(self.columns or [offset[2] for offset in self.offsets], self.times)
 
     def macros(self) -> dict[str, int | str]:
-        """Define the shape of the neighbourhood, the borders, strides, and how a kernel holds a window."""
-        element, strides = self.inputs[0].dtype, self.inputs[0].reduced
-        reach = {axis: self.reach(k) for k, axis in enumerate(_AXES)}
-        loads = " ".join(f"window[{k}] = FETCH({dz}, {dy}, {dx});" for k, (dz, dy, dx) in enumerate(self.offsets))
-        result, out, value = len(self.inputs), self.outputs[0].reduced, self.values[0]
-        pitch = f"ITEMS + {self.times - (self.across is not None)} * HALO"
-        if self.window == "tile":
-            pitch = "TILE_WIDTH + HALO"
+        """Define types, the neighbourhood and its borders, strides, and how a kernel holds a window."""
+        return {**self._types(), **self._neighbourhood(), **self._layout(), **self._window()}
+
+    def _types(self) -> dict[str, int | str]:
+        element = self.inputs[0].dtype
         return {
             "number_t": c_type(element),
             "stored_t": stored(element),
@@ -118,6 +115,11 @@ class StencilSpec(KernelSpec):
             "PLAIN": int(number_of("element", element) == "element"),
             "NUMBER(element)": f"({number_of('(element)', element)})",
             "BEYOND": constant(element.type(self.beyond)),
+        }
+
+    def _neighbourhood(self) -> dict[str, int | str]:
+        value = self.values[0]
+        return {
             "CHANNELS": self.channels,
             "SEPARABLE": int(self.across is not None),
             "TABLE": int(self.window == "table"),
@@ -131,13 +133,27 @@ class StencilSpec(KernelSpec):
             "TIMES": self.times,
             "PAIRED": int(self.paired is not None),
             **{f"MODE_{mode.upper()}": int(self.mode == mode) for mode in get_args(Mode)},
+        }
+
+    def _layout(self) -> dict[str, int | str]:
+        reach = {axis: self.reach(k) for k, axis in enumerate(_AXES)}
+        result, out = len(self.inputs), self.outputs[0].reduced
+        return {
             **{f"LOW_{axis}": f"({low})" for axis, (low, _) in reach.items()},
             **{f"HIGH_{axis}": f"({high})" for axis, (_, high) in reach.items()},
-            **{f"STRIDE_{k}": _stride(0, k, stride) for k, stride in enumerate(strides)},
+            **{f"STRIDE_{k}": _stride(0, k, stride) for k, stride in enumerate(self.inputs[0].reduced)},
             "RESULT": result,
             "STRIDE_OUT": _stride(result, 0, out[0]),
             "STRIDE_OUT_PLANE": _stride(result, 1, out[1]),
             "STRIDE_OUT_ROW": _stride(result, 2, out[2]),
+        }
+
+    def _window(self) -> dict[str, int | str]:
+        loads = " ".join(f"window[{k}] = FETCH({dz}, {dy}, {dx});" for k, (dz, dy, dx) in enumerate(self.offsets))
+        pitch = f"ITEMS + {self.times - (self.across is not None)} * HALO"
+        if self.window == "tile":
+            pitch = "TILE_WIDTH + HALO"
+        return {
             "ROWS_EACH": self.block.rows,
             "PLANES_EACH": self.block.planes,
             "CHUNK": self.block.chunk,
