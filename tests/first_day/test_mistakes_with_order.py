@@ -81,6 +81,13 @@ MISTAKES: dict[str, Mistake] = {
         lambda: gpuprims.quantile(V, 50), errors.ArgumentError,
         ("quantile: q= from 0 to 1", "50", "(percentile takes percents)"),
     ),
+    "no quantile": (
+        lambda: gpuprims.quantile(V, None), errors.DtypeError,
+        ("quantile: q= numbers from 0 to 1, on the host", "None"),
+    ),
+    "check of merge a word": (
+        lambda: gpuprims.merge(V, V, check="yes"), errors.ArgumentError, ("merge: check= True or False", "'yes'"),
+    ),
     "percentile above 100": (
         lambda: gpuprims.percentile(V, 150), errors.ArgumentError, ("percentile: q= from 0 to 100", "150"),
     ),

@@ -7,7 +7,7 @@ from typing import Any, Unpack, overload
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
+from gpuprims.core.keywords import check_flags, keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.operands import Operands
 from gpuprims.core.plans import planner
@@ -100,8 +100,9 @@ def merge(
     if unknown:
         refuse_keywords("merge", keywords_of(merge), unknown)
     key, given, run = _WARM.find_into((descending, variant), (a, b), out, device)
-    if run is not None and not check:
+    if run is not None and check is False:
         return run(given)
+    check_flags("merge", check=check)
     operands, request, result, chosen = bind((a, b), descending, out, device, variant)
     if check:
         for name, array in zip("ab", operands.natives, strict=True):

@@ -236,7 +236,7 @@ def _fractions(label: str, q: Any, most: int) -> np.ndarray:
     """Return ``q=`` as float64 from 0 to 1, or raise."""
     given = plain_array(label, q, f"q= numbers from 0 to {most}, on the host", ArgumentError)
     if given.dtype.kind not in "fiub":
-        raise DtypeError(f"{label}: q= numbers from 0 to {most}, on the host; got dtype {given.dtype}")
+        raise DtypeError(f"{label}: q= numbers from 0 to {most}, on the host; got {quoted(q)}")
     fractions = given.astype(np.float64) / most
     if not np.all((fractions >= 0) & (fractions <= 1)):
         hint = " (percentile takes percents)" if most == 1 else ""
