@@ -11,7 +11,7 @@ from gpuprims.core.device import Device
 from gpuprims.core.keywords import check_flags
 from gpuprims.core.lazy import call_by_chunks
 from gpuprims.core.operands import Operands
-from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
+from gpuprims.core.warm_calls import AS_GIVEN, Key, WarmCalls
 from gpuprims.errors import LazyArrayError
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.histogram.calls import as_density, as_weighing, planned, weighed
@@ -20,7 +20,7 @@ from gpuprims.primitives.histogram.keys import WarmTables, warm_key
 from gpuprims.primitives.histogram.numbers import find_warm, keep_warm, numbers_of
 from gpuprims.primitives.histogram.numbers_plan import bind_numbers
 from gpuprims.primitives.histogram.plan import with_table
-from gpuprims.primitives.histogram.request import COUNTS
+from gpuprims.primitives.histogram.request import COUNTS, Weighing
 from gpuprims.primitives.histogram.rules import bins_by_rule
 from gpuprims.primitives.histogram.segmented import histogram_of_segments, refuse_beside_segments
 from gpuprims.primitives.histogram.tables import new_edges
@@ -57,21 +57,36 @@ def histogram_here(
         lazy: tuple[Any, Any] = call_by_chunks(found, "histogram", x, bins, range, density, weights, **how)
         return lazy
     along = axis if axis is None else axes_of(as_axis(axis), operands.natives[0].ndim)
-    bins, range = bins_by_rule(operands, bins, range)  # noqa: A001 - NumPy's name
     weighing = COUNTS if weights is None else as_weighing(operands, deterministic, as_floats=bool(density))
-    dtype = None if density or weights is None else operands.natives[1].dtype
+    return _histogram(operands, bins, range, along, weighing, density, segments, variant, key)
+
+
+def _histogram(
+    operands: Operands,
+    bins: Any,
+    limits: tuple[float, float] | None,
+    along: tuple[int, ...] | None,
+    weighing: Weighing,
+    density: bool | None,
+    segments: Any,
+    variant: str | None,
+    key: Key | None,
+) -> tuple[Any, Any]:
+    """Return counts and edges, and keep the plan for later calls with the key."""
+    bins, limits = bins_by_rule(operands, bins, limits)
+    dtype = None if density or weighing is COUNTS else operands.natives[1].dtype
     if segments is not None:
         refuse_beside_segments(along)
-        counts, table = histogram_of_segments(operands, segments, bins, range, weighing, dtype, variant)
+        counts, table = histogram_of_segments(operands, segments, bins, limits, weighing, dtype, variant)
         edges = table.edges.copy() if operands.on_host else new_edges(operands, table, copied=False)
     elif operands.on_host and operands.exceed_room:
-        counts, table = histogram_in_slabs(operands, bins, range, along, weighing, dtype, variant)
+        counts, table = histogram_in_slabs(operands, bins, limits, along, weighing, dtype, variant)
         if density:
             counts = as_density(operands, counts, table.edges)
         return operands.as_caller_wants(counts), operands.as_caller_wants(table.edges.copy())
     else:
-        seeks = bins if range is None and type(bins) is int else 0
-        plan, table = planned(operands, bins, range, along, weighing, dtype, variant, seeks=0 if density else seeks)
+        seeks = bins if limits is None and type(bins) is int else 0
+        plan, table = planned(operands, bins, limits, along, weighing, dtype, variant, seeks=0 if density else seeks)
         counts, edges, _ = plan.count(operands, table)
         if key is not None and (not seeks or _lie_as_bytes(operands)):
             _WARM.keep(key, with_table(plan, table, seeks), operands)

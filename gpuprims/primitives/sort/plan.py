@@ -20,7 +20,7 @@ from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, DtypeError, ShapeError, quoted
-from gpuprims.expressions import Expr, expression, typed
+from gpuprims.expressions import Expr, TypedExpr, expression, typed
 from gpuprims.primitives.map.plan import MapRequest
 from gpuprims.primitives.map.plan import plan_call as plan_map
 from gpuprims.primitives.signatures import Function
@@ -116,10 +116,7 @@ def plan_rows(
     carried = _carried(request, forms, rows)
     less = None if request.less is None else typed(request.less, (form.dtype, form.dtype))
     keys = Keys(form.dtype, request.descending, less)
-    nbytes = keys.nbytes + (carried.itemsize if carried else 0)
-    computed = (keys.word,) if less is None else (keys.word, *less.computed_in)
-    kind = {"floats": form.dtype.kind == "f", "compares": less is not None, "portable": less is None}
-    traits = SortTraits(computed, rows.length, rows.many, value_bytes=nbytes, level=asked_level(), rounds=False, **kind)
+    traits = _traits(form.dtype, keys, carried, less, rows)
 
     def compiling(chosen: Variant) -> Launch:
         if not size:
@@ -134,6 +131,15 @@ def plan_rows(
     by_numpy = None if request.less else sorts_by_numpy(device, wanted, axis, descending, forms)
     what = device, "sort", traits, results, compiling
     return LaunchPlan(*what, asked=variant, inputs=range(len(forms)), by_numpy=by_numpy)
+
+
+def _traits(
+    dtype: np.dtype[Any], keys: Keys, carried: np.dtype[Any] | None, less: TypedExpr | None, rows: Rows
+) -> SortTraits:
+    nbytes = keys.nbytes + (carried.itemsize if carried else 0)
+    computed = (keys.word,) if less is None else (keys.word, *less.computed_in)
+    kind = {"floats": dtype.kind == "f", "compares": less is not None, "portable": less is None}
+    return SortTraits(computed, rows.length, rows.many, value_bytes=nbytes, level=asked_level(), rounds=False, **kind)
 
 
 def _carried(request: SortRequest, forms: Sequence[Form], rows: Rows) -> np.dtype[Any] | None:
