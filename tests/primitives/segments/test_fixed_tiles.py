@@ -150,3 +150,22 @@ def test_inputs_maps_and_masks(gpu: gpuprims.Device, rng: np.random.Generator) -
     with np.errstate(all="ignore"):
         expected = gpuprims.reduce(x, where=mask, segments=offsets, device="reference", **how)
     assert bits(gpu.to_host(got)) == bits(expected)
+
+
+def test_folds_by_keys_read_no_marks(
+    gpu: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Offsets that a sort of keys gives are known to be right."""
+    known = REGISTRY._variants["opencl", "segments"]
+    monkeypatch.setitem(known, "cpu_tiles", replace(known["cpu_tiles"], refuse=lambda *_: "is left out here"))
+    monkeypatch.setattr(REGISTRY, "generation", REGISTRY.generation + 1)
+    x, keys = rng.standard_normal(70_000).astype(np.float32), rng.integers(0, 900, 70_000)
+    expected = gpuprims.reduce(x, by=keys, device="reference", determinism="device")
+
+    def marked(*_: Any) -> None:
+        raise AssertionError("a fold read marks")
+
+    monkeypatch.setattr("gpuprims.primitives.reduce.plan.plan_by_marks", marked)
+    for _ in range(2):
+        got = gpuprims.reduce(gpu.asarray(x), by=gpu.asarray(keys), determinism="device")
+        assert bits(gpu.to_host(got)) == bits(expected)
