@@ -12,6 +12,11 @@
 #define LEVELS 9                         /* halves of 1, 2, 4, ... parts, at most */
 #define OWN_MARKS (((u32)1 << ITEMS) - 1) /* the next bit tells if the runs before in the tile have a begin */
 #define NEVER 0x7fffffffffffffff
+#if WARPS <= 2 * LANES /* one warp joins all */
+#define JOIN_WARPS() gp_lanes_barrier()
+#else
+#define JOIN_WARPS() barrier(CLK_LOCAL_MEM_FENCE)
+#endif
 
 typedef struct {
     value_t staged[STAGED]; /* scanned runs, and behind each the fold of the runs before in the tile */
@@ -130,10 +135,11 @@ DEVICE void gp_scan_part(value_t *values, const u32 flags, LOCAL room_t *room, L
     /* b. Warps, in local memory. */
     LOCAL joint_t *warps = room->warps;
     if (lane == LANES - 1) warps[tid / LANES] = whole;
+    barrier(CLK_LOCAL_MEM_FENCE);
     for (int left = WARPS; left > 1; left /= 2) {
-        barrier(CLK_LOCAL_MEM_FENCE);
         if (tid < left / 2) warps[left + tid] = gp_follow(warps[2 * tid], warps[2 * tid + 1]);
         warps += left;
+        JOIN_WARPS();
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 
