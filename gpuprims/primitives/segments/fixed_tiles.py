@@ -13,7 +13,15 @@ from gpuprims.core.geometry import Geometry, Refusal, first_refusal
 from gpuprims.core.kernel_spec import value_bytes, value_words
 from gpuprims.core.launch_plan import in_turn
 from gpuprims.core.layout import Layout
-from gpuprims.core.refusals import SPARE_LOCAL, double_precision, group_fits, lacks_local, not_for_cpus, whole_warps
+from gpuprims.core.refusals import (
+    SPARE_LOCAL,
+    double_precision,
+    few_outputs,
+    group_fits,
+    lacks_local,
+    not_for_cpus,
+    whole_warps,
+)
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.operators import Folding
@@ -24,6 +32,7 @@ from gpuprims.primitives.segments.spec import FixedTilesSpec
 _TILES, _FOLD, _SCAN, _JOIN = range(4)  # stages, as in the kernel
 _MOST_ENDS = 8  # ends of segments that a work-item reads at once (rows: fixed_tiles)
 _FEWEST = 64  # work-items of the smallest group, for values that leave no room for more
+_FLAT = 4096  # segments of a block, as in tiles.h
 # Registers of a compute unit, and of a work-item: some, and for each word of a value (rows: fixed_tiles).
 _REGISTERS, _SOME, _EACH_WORD = 65536, 32, 18
 # Values in local memory beside those of work-items and warps, and bytes of words for each work-item.
@@ -39,7 +48,7 @@ def for_fixed_tiles(at: Geometry) -> Refusal:
             return f"is for at most {most} elements in all; this call has {call.size}"
         return lacks_local(_nbytes(block, at.items, call.value_bytes, able), able)
 
-    return first_refusal(not_for_cpus, double_precision, group_fits(at.block), whole_warps(block), room)
+    return first_refusal(not_for_cpus, double_precision, few_outputs, group_fits(at.block), whole_warps(block), room)
 
 
 def _nbytes(block: int, items: int, each: int, able: Capabilities) -> int:
@@ -95,7 +104,7 @@ def launch_fixed_tiles(
         return kernel.prepare(groups, packed, segments, size, step, stage)
 
     def stages(step: int) -> list[Launch]:
-        work = [prepared(step, _TILES, chosen.groups(tiles, able))]
+        work = [prepared(step, _TILES, chosen.groups(max(tiles, segments // _FLAT), able))]
         if above > 1:
             work += [prepared(step, _FOLD, above), prepared(step, _SCAN, 1)]
         sharers = min(-(-tiles // chosen.block), chosen.items)  # of the heads of a tile of tiles

@@ -14,6 +14,7 @@ import gpuprims
 from gpuprims.cli.text_driver import usual_device
 from gpuprims.core.geometry import Geometry
 from gpuprims.core.registry import REGISTRY
+from gpuprims.errors import ArgumentError
 from gpuprims.primitives import fixed_scans
 from gpuprims.primitives.segments.fixed_tiles import FixedTilesVariant
 
@@ -94,6 +95,7 @@ LENGTHS = {
     "up to 300": lambda rng: rng.integers(0, 301, 400),
     "tiny ones and huge ones": lambda rng: rng.permutation(np.append(rng.integers(0, 4, 9000), [30_000] * 2)),
     "many that are empty": lambda rng: np.concatenate([[0] * 9000, [3], [0] * 5000, [70_000, 5], [0] * 700]),
+    "blocks that are empty": lambda rng: np.repeat([0, 3, 0, 5000, 0, 2], [20_000, 2, 9001, 2, 5000, 1]),
     "one": lambda rng: [TILE * 9 + 1],
     "one of nothing": lambda rng: [0],
 }
@@ -107,6 +109,22 @@ def test_any_lengths(gpu: gpuprims.Device, rng: np.random.Generator, lengths: st
     x[5:20] = -0.0
     same(gpu, x, segments=offsets)
     same(gpu, x[::-1], segments=offsets)
+
+
+def test_a_fault_in_a_block_of_empty_segments_is_told(gpu: gpuprims.Device) -> None:
+    right = np.repeat([0, 3000, 5000], [1, 13_000, 1])
+    x, offsets = gpu.asarray(np.ones(5000, np.float32)), gpu.asarray(right)
+    expected = np.append(3000, np.zeros(13_000))
+    expected[-1] = 2000
+    for _ in range(2):
+        got = gpuprims.reduce(x, segments=offsets, variant="fixed_tiles")
+        np.testing.assert_array_equal(gpu.to_host(got), expected)
+    wrong = right.copy()
+    wrong[6000] = 2999
+    offsets.set(wrong)
+    gpuprims.reduce(x, segments=offsets, variant="fixed_tiles")
+    with pytest.raises(ArgumentError, match="right in one call, and wrong in a later one"):
+        gpu.synchronize()
 
 
 @pytest.mark.parametrize("block", [64, 128, 256])

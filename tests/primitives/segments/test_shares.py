@@ -83,9 +83,9 @@ def test_offsets_of_any_dtype_on_host_and_device(gpu: gpuprims.Device, rng: np.r
 
 WRONG = {
     "fall": ([0, 50, 40, 90_000], "that never decrease; got 50 before 40 at index 1"),
-    "fall at the end": ([0, 90_001, 90_000], "that never decrease; got 90001 before 90000 at 1"),
+    "fall at the end": ([0, 90_001, 90_000], "that never decrease; got 90001 before 90000 at index 1"),
     "are below 0": ([0, -(2**40), 90_000], "that never decrease; got 0 before"),
-    "go far past the end": ([0, 2**60, 90_000], "that never decrease; got 1152921504606846976 before 90000 at 1"),
+    "go far past the end": ([0, 2**60, 90_000], "that never decrease; got 1152921504606846976 before 90000 at index 1"),
     "begin late": ([1, 90_000], "from 0 to 90000, the number of elements; got 1 to 90000"),
     "end early": ([0, 89_999], "from 0 to 90000, the number of elements; got 0 to 89999"),
     "end late": ([0, 90_001], "from 0 to 90000, the number of elements; got 0 to 90001"),

@@ -78,24 +78,52 @@ DEVICE int store_segment(OUTPUTS, const layout_t layout, const i64 base, const i
     return begin < end || OF_NOTHING ? 0 : EMPTY_SEGMENT;
 }
 
-/* Store the segments that end in a part, and check their offsets. */
-DEVICE int store_ended(INPUTS, OUTPUTS, const layout_t layout, const i64 base, const i64 o, const int ended, LOCAL room_t *room,
-                       LOCAL const u32 *marks, GLOBAL u32 *heads, const int tid)
+/* Store the segments that end in a part, and check their offsets, but not those of flat blocks. */
+DEVICE int store_ended(INPUTS, OUTPUTS, const layout_t layout, const i64 base, const i64 segments, const i64 o, const int ended,
+                       LOCAL room_t *room, LOCAL const u32 *marks, GLOBAL u32 *heads, const int tid)
 {
     int wrong = 0;
-    for (int first = tid; first < ended; first += WINDOW * BLOCK) {
+    for (int first = 0; first < ended;) {
         i64 begins[WINDOW], ends[WINDOW];
 #pragma unroll
         for (int k = 0; k < WINDOW; k++) {
-            const i64 one = o + min(first + k * BLOCK, ended - 1);
+            const i64 one = o + min(first + k * BLOCK + tid, ended - 1);
             begins[k] = BEGIN(one);
             ends[k] = BEGIN(one + 1);
         }
 #pragma unroll
         for (int k = 0; k < WINDOW; k++) {
-            const int at = first + k * BLOCK;
-            if (at < ended)
-                wrong = max(wrong, store_segment(OUTPUT_NAMES, layout, base, o + at, begins[k], ends[k], room, marks, heads));
+            const i64 one = o + first + k * BLOCK + tid;
+            if (one >= o + ended) continue;
+            if (begins[k] == ends[k] && gp_is_flat(INPUT_NAMES, layout, segments, one / FLAT)) continue;
+            wrong = max(wrong, store_segment(OUTPUT_NAMES, layout, base, one, begins[k], ends[k], room, marks, heads));
+        }
+        first += WINDOW * BLOCK;
+        if (first < ended)
+            first = (int)(gp_past_flat(INPUT_NAMES, layout, segments, o + first, base + PART, tid % LANES) - o);
+    }
+    return wrong;
+}
+
+/* Store the values of the group's share of flat blocks. Return what is wrong. */
+DEVICE int fill_flat(INPUTS, OUTPUTS, const layout_t layout, const i64 segments, const int tid)
+{
+    const i64 groups = get_num_groups(0), blocks = segments / FLAT;
+    int wrong = 0;
+    for (i64 from = get_group_id(0); from < blocks; from += groups * LANES) {
+        const i64 own = from + groups * (tid % LANES);
+        if (!gp_any(own < blocks && gp_is_flat(INPUT_NAMES, layout, segments, own))) continue;
+        for (i64 block = from; block < min(from + groups * LANES, blocks); block += groups) {
+            if (!gp_is_flat(INPUT_NAMES, layout, segments, block)) continue;
+            const i64 begin = BEGIN(block * FLAT);
+#pragma unroll 4
+            for (int k = tid; k < FLAT; k += BLOCK) {
+                if (BEGIN(block * FLAT + k) != begin) wrong = WRONG_OFFSETS;
+                STORE(block * FLAT + k, 0, IDENTITY);
+            }
+#if !OF_NOTHING
+            wrong = max(wrong, EMPTY_SEGMENT);
+#endif
         }
     }
     return wrong;
@@ -109,8 +137,8 @@ DEVICE void leave_tile(const level_t level, const i64 tile, const joint_t whole)
 }
 
 /* Fold the segments of tiles `first` to before `last`, of which those from o to before `ended` end there. Return what is wrong. */
-DEVICE int fold_elements(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout, const i64 n, const i64 first, const i64 last,
-                         i64 o, const i64 ended, LOCAL room_t *room, const int tid)
+DEVICE int fold_elements(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout, const i64 segments, const i64 n,
+                         const i64 first, const i64 last, i64 o, const i64 ended, LOCAL room_t *room, const int tid)
 {
     int wrong = 0, turn = 0;
     for (i64 tile = first; tile < last; tile++) {
@@ -120,7 +148,7 @@ DEVICE int fold_elements(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t l
             const i64 base = tile * TILE + part * PART;
             LOCAL u32 *marks = room->marks[turn];
             value_t values[ITEMS];
-            gp_load_runs(INPUT_NAMES, layout, base, n, o, ended, room, marks, tid, values);
+            gp_load_runs(INPUT_NAMES, layout, base, n, segments, o, ended, room, marks, tid, values);
             barrier(CLK_LOCAL_MEM_FENCE);
             const int now = room->ended;
             gp_scan_part(values, marks[tid] & OWN_MARKS, room, marks, part, now, tid);
@@ -132,7 +160,7 @@ DEVICE int fold_elements(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t l
             /* b. Store the segments that end here. */
             if (now) {
                 GLOBAL u32 *heads = gp_left(partials, n).heads + 2 * tile * WORDS;
-                wrong = max(wrong, store_ended(INPUT_NAMES, OUTPUT_NAMES, layout, base, o, now, room, marks, heads, tid));
+                wrong = max(wrong, store_ended(INPUT_NAMES, OUTPUT_NAMES, layout, base, segments, o, now, room, marks, heads, tid));
             }
             o += now;
             barrier(CLK_LOCAL_MEM_FENCE);
@@ -218,15 +246,18 @@ void segments_fixed_tiles(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *cou
     steps[0] = first * TILE + 1;
     steps[1] = min(last * TILE, n) + 1;
     gp_search_ends(INPUT_NAMES, layout, segments, steps, ended, tid % LANES);
-    if (group == 0) ended[0] = 0;
-    int wrong = last == tiles && ended[1] != segments ? WRONG_OFFSETS : 0;
+    if (first == 0) ended[0] = 0;
+    if (first == last) ended[1] = ended[0];
+    int wrong = first < last && last == tiles && ended[1] != segments ? WRONG_OFFSETS : 0;
     if (tid == 0 && group == 0 && (BEGIN(0) != 0 || BEGIN(segments) != n)) wrong = WRONG_OFFSETS;
     room.marks[0][tid] = 0;
     if (tid == 0) room.ended = room.worst = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
 
-    /* 2. Fold the segments of each tile. */
-    wrong = max(wrong, fold_elements(INPUT_NAMES, OUTPUT_NAMES, partials, layout, n, first, last, ended[0], ended[1], &room, tid));
+    /* 2. Fold the segments of each tile, but those of blocks without elements by equal shares. */
+    wrong = max(wrong, fill_flat(INPUT_NAMES, OUTPUT_NAMES, layout, segments, tid));
+    wrong = max(wrong, fold_elements(INPUT_NAMES, OUTPUT_NAMES, partials, layout, segments, n, first, last, ended[0], ended[1], &room,
+                                     tid));
 
     /* 3. Tell what was wrong. */
     if (step != ALONE) return;

@@ -11,6 +11,7 @@
 #define TILE ((i64)TILE_RUNS * ITEMS)
 #define LEVELS 9                         /* halves of 1, 2, 4, ... parts, at most */
 #define OWN_MARKS (((u32)1 << ITEMS) - 1) /* the next bit tells if the runs before in the tile have a begin */
+#define FLAT 4096
 #define NEVER 0x7fffffffffffffff
 #if WARPS <= 2 * LANES /* one warp joins all */
 #define JOIN_WARPS() gp_lanes_barrier()
@@ -66,9 +67,25 @@ DEVICE int gp_mark_ends(const i64 *ends, const i64 base, const int before, LOCAL
     return gp_any(here && lane == LANES - 1);
 }
 
+/* True if a block of FLAT segments has no elements. All groups share such blocks (fill_flat), wherever they lie. */
+DEVICE int gp_is_flat(INPUTS, const layout_t layout, const i64 segments, const i64 block)
+{
+    return (block + 1) * FLAT <= segments && BEGIN(block * FLAT) == BEGIN((block + 1) * FLAT);
+}
+
+/* Return segment `one`, or if it is in a flat block that begins at `limit` or before, the first that is in none behind it. */
+DEVICE i64 gp_past_flat(INPUTS, const layout_t layout, const i64 segments, const i64 one, const i64 limit, const int lane)
+{
+    i64 steps[2], found[2];
+    if (!gp_is_flat(INPUT_NAMES, layout, segments, one / FLAT) || BEGIN(one) > limit) return one;
+    steps[0] = steps[1] = BEGIN(one) + 1;
+    gp_search_ends(INPUT_NAMES, layout, segments, steps, found, lane);
+    return max(one, found[0] / FLAT * FLAT);
+}
+
 /* Load a run of each work-item's, and mark the begins of segments. */
-DEVICE void gp_load_runs(INPUTS, const layout_t layout, const i64 base, const i64 n, const i64 o, const i64 last,
-                         LOCAL room_t *room, LOCAL u32 *marks, const int tid, value_t *values)
+DEVICE void gp_load_runs(INPUTS, const layout_t layout, const i64 base, const i64 n, const i64 segments, const i64 o,
+                         const i64 last, LOCAL room_t *room, LOCAL u32 *marks, const int tid, value_t *values)
 {
     const int warp = tid / LANES, lane = tid % LANES;
     i64 ends[WINDOW];
@@ -83,7 +100,9 @@ DEVICE void gp_load_runs(INPUTS, const layout_t layout, const i64 base, const i6
     if (begin == base) gp_set_bits(marks, 1u);
     int first = 0;
     while (gp_mark_ends(ends, base, first, marks, &room->ended, tid)) {
-        first += WINDOW * BLOCK;
+        const int next = first + WINDOW * BLOCK;
+        first = (int)(gp_past_flat(INPUT_NAMES, layout, segments, o + next, base + PART, lane) - o);
+        if (first > next && lane == 0) gp_raise(&room->ended, first);
         gp_load_ends(INPUT_NAMES, layout, o + first, last, tid, ends);
     }
 }
