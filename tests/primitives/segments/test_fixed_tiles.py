@@ -78,6 +78,7 @@ def same(gpu: gpuprims.Device, *arrays: np.ndarray, variant: Any = "fixed_tiles"
         got = gpuprims.reduce(*there, determinism="device", variant=variant, segments=offsets, **how)
         for one, other in zip(*(x if isinstance(x, tuple) else (x,) for x in (got, expected)), strict=True):
             assert bits(gpu.to_host(one)) == bits(other)
+    gpu.synchronize()  # tells if a call found known offsets wrong
 
 
 def test_begins_and_ends_of_runs_and_tiles(gpu: gpuprims.Device, rng: np.random.Generator) -> None:
@@ -96,6 +97,7 @@ LENGTHS = {
     "tiny ones and huge ones": lambda rng: rng.permutation(np.append(rng.integers(0, 4, 9000), [30_000] * 2)),
     "many that are empty": lambda rng: np.concatenate([[0] * 9000, [3], [0] * 5000, [70_000, 5], [0] * 700]),
     "blocks that are empty": lambda rng: np.repeat([0, 3, 0, 5000, 0, 2], [20_000, 2, 9001, 2, 5000, 1]),
+    "two blocks, the second of nothing": lambda rng: [5] + [0] * 8191,
     "one": lambda rng: [TILE * 9 + 1],
     "one of nothing": lambda rng: [0],
 }
