@@ -1,5 +1,8 @@
 """Sums of many neighbours along an axis, at the same cost for any number, from running sums in both directions.
 
+Along the last axis, a kernel for CPUs takes a few additions for any number of equal weights
+(stencil/cpu_long_rows), if elements lie side by side.
+
 Blocks are as long as the boxes, so that a box is the end of a block and the beginning of the next one. Nothing is
 subtracted, so rounding errors, infinities and NaN stay in the boxes that they belong to. The same with minima in place
 of sums: M. van Herk, A fast algorithm for local minimum and maximum filters on rectangular and octagonal kernels,
@@ -21,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.determinism import asks_for_device
+from gpuprims.core.layout import is_contiguous
 from gpuprims.core.operands import as_operands
 from gpuprims.expressions import Expr, trace
 from gpuprims.ndimage.calls import Call, copied, on_device, run_bound
@@ -34,8 +38,7 @@ _DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 # Most neighbours of narrow and of wide elements that one stencil adds in less time, and the fewest additions in all for
 # which several launches pay (stencil's rows: cpu_long_rows-sums).
 _ADDED, _ADDED_WIDE, _FEWEST = 31, 15, 2**20
-# Bytes of sums of the rows of a host array that are summed at once (row cpu_long_rows-sums-at-once).
-_AT_ONCE = 2**20
+_SAME = trace(lambda element: element, 1)
 
 
 def takes_blocks(call: Call, lines: Sequence[Line]) -> bool:
@@ -45,7 +48,8 @@ def takes_blocks(call: Call, lines: Sequence[Line]) -> bool:
         return False
     if value == _DOUBLE and not call.operands.driver.capabilities.fp64:
         return False
-    return any(_is_long(line, value, call.shape) for line in lines)
+    together = is_contiguous(call.operands.form(call.operands.natives[0]))
+    return any(_is_long(line, value, call.shape) and not (together and _is_last(line, call)) for line in lines)
 
 
 def means(call: Call, lines: Sequence[Line], cval: Any) -> Any:
@@ -53,10 +57,12 @@ def means(call: Call, lines: Sequence[Line], cval: Any) -> Any:
     there = on_device(call)
     for line in lines:
         value = _value(call, there.element, line.mean_of)
-        if value is not None and _is_long(line, value, call.shape):
-            found = _in_parts(there, line, value, cval)
-        else:
+        if value is None or not _is_long(line, value, call.shape):
             found = run_bound(filtered(there, [line], cval))
+        elif _is_last(line, call):
+            found = run_bound(filtered(_in_c_order(there), [line], cval))
+        else:
+            found = _by_blocks(there, line, value, cval)
         there = there._replace(operands=as_operands(call.label, (found,), call.operands.device))
     return copied(call, there.operands.natives[0])
 
@@ -76,20 +82,20 @@ def _value(call: Call, element: np.dtype[Any], count: int) -> np.dtype[Any] | No
     return np.dtype(np.int32 if count * max(-info.min, info.max) < 2**31 else np.int64)
 
 
-def _in_parts(call: Call, line: Line, value: np.dtype[Any], cval: Any) -> Any:
-    """Return the means along one axis; of host arrays, some rows after the other, whose sums stay in caches."""
-    array, operands = call.operands.natives[0], call.operands
-    rows = max(1, _AT_ONCE // (value.itemsize * math.prod(call.shape[1:])))
-    if not operands.on_host or line.axis == 0 or rows >= call.shape[0]:
-        return _by_blocks(call, line, value, cval)
-    result = operands.empty(call.shape, call.result)
-    for first in range(0, call.shape[0], rows):
-        part = as_operands(call.label, (array[first : first + rows],), operands.device)
-        _by_blocks(call._replace(operands=part), line, value, cval, result[first : first + rows])
-    return result
+def _is_last(line: Line, call: Call) -> bool:
+    return line.axis == len(call.shape) - 1
 
 
-def _by_blocks(call: Call, line: Line, value: np.dtype[Any], cval: Any, out: Any = None) -> Any:
+def _in_c_order(call: Call) -> Call:
+    """Return a call on an array whose rows lie side by side."""
+    (array,), operands = call.operands.natives, call.operands
+    if is_contiguous(operands.form(array)):
+        return call
+    copy = map_arrays(_SAME, array, out=operands.empty(call.shape, call.element), device=operands.device)
+    return call._replace(operands=as_operands(call.label, (copy,), operands.device))
+
+
+def _by_blocks(call: Call, line: Line, value: np.dtype[Any], cval: Any) -> Any:
     """Return the means along one axis."""
     axis, count, device = line.axis, line.mean_of, call.operands.device
     n, low, start = call.shape[axis], max(-line.first, 0), max(line.first, 0)  # where the first box begins
@@ -106,7 +112,7 @@ def _by_blocks(call: Call, line: Line, value: np.dtype[Any], cval: Any, out: Any
         return cut(sums, 0, tuple(array.shape))[(slice(None),) * axis + (slice(first, first + n),)]
 
     mean, parts = _mean(value, count, call.result), (boxes(to_end, start), boxes(before, start + count))
-    return map_arrays(mean, *parts, out=out, device=device)
+    return map_arrays(mean, *parts, device=device)
 
 
 @lru_cache(maxsize=256)

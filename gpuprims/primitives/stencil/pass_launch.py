@@ -197,6 +197,7 @@ class PassWork(NamedTuple):
             times=times,
             block=block,
             far=rows * max(abs(strides[2]) for strides in layout.reduced_strides) >= 2**31,
+            alike=stencil.alike if window == "long row" and self.chosen.block == 1 else None,
             some_zero=weights is not None and stencil.value.kind == "f" and not weights.all(),
         )
 

@@ -66,6 +66,8 @@ class StencilSpec(KernelSpec):
     # The elements that a work-item computes, and whether weights are zero, for kernels that read them from memory.
     block: Block = _ALONE
     some_zero: bool = False
+    # The number of equal weights, and of zeros before them, for a CPU's kernel that adds sums of many.
+    alike: tuple[int, int] | None = None
     # True if lanes load or store neighbouring words of rows that begin at any address.
     loose_in: bool = False
     loose_out: bool = False
@@ -169,6 +171,7 @@ class StencilSpec(KernelSpec):
             "CPU_ROWS": CPU_ROWS,
             "PITCH": f"({pitch})",
             **({"APPLY_TO(k, window, first)": self._applied()} if self.window == "strip" else {}),
+            **({} if self.alike is None else {"ALIKE": self.alike[0], "SKIPPED": self.alike[1]}),
             **({"LATEST(row)": self._latest()} if self.window == "planes" else {}),
             **({"FETCH_ALL(window)": loads} if self.window == "listed" else {}),
             **({"gp_apply(window, first)": "gp_apply_weights(layout, window, first)"} if self.constants else {}),

@@ -87,6 +87,16 @@ class Stencil:
         return np.concatenate([one.ravel() for one in tables if one is not None])
 
     @property
+    def alike(self) -> tuple[int, int] | None:
+        """The number of equal weights and of zeros before them; None with other weights, or an order to keep."""
+        if self.table is None or not self.contracted or self.portable or not self.table.any():
+            return None
+        weights = self.table.ravel()
+        (found,) = weights.nonzero()
+        first, count = int(found[0]), int(found[-1] - found[0]) + 1
+        return (count, first) if (weights[first : first + count] == weights[first]).all() else None
+
+    @property
     def has_weights(self) -> bool:
         """True if kernels can read weights from memory: the table, or those of each of two passes."""
         if self.across is None:

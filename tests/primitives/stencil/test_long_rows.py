@@ -73,6 +73,30 @@ def _sums(device: gpuprims.Device, row: np.ndarray, weights: np.ndarray, name: s
     return found
 
 
+@pytest.mark.parametrize("length", [29, 63, 65, 1025, 2101])
+@pytest.mark.parametrize("ends", [0, 3])
+def test_equal_weights(device: gpuprims.Device, rng: np.random.Generator, length: int, ends: int) -> None:
+    weights = np.full(length, -3)
+    weights[: 2 * ends], weights[length - ends :] = 0, 0
+    for shape in ((1,), (5000,), (60, 8), (37, 90), (2, 3, 300)):
+        x = rng.integers(-99, 99, shape).astype(np.int32)
+        sums = expected(x.astype(np.int64), weights, "reflect")
+        for got in results(device, x, weights, mode="reflect"):
+            assert_equal(got, sums.astype(np.int32))
+        for got in results(device, (x / 64).astype(np.float32), weights / length, mode="reflect"):
+            np.testing.assert_allclose(got, sums / 64 / length, rtol=0, atol=3e-6)
+
+
+def test_equal_weights_do_not_overflow_and_keep_nan_apart(device: gpuprims.Device) -> None:
+    x = np.full(3000, 3e38, np.float32)
+    x[[1400, 2500]] = np.nan, np.inf
+    for got in results(device, x, np.full(63, 1 / 63)):
+        apart = np.isnan(got)
+        assert np.array_equal(np.flatnonzero(apart), np.arange(1400 - 31, 1400 + 32))
+        assert np.array_equal(np.flatnonzero(np.isinf(got)), np.arange(2500 - 31, 2500 + 32))
+        assert np.isclose(got[~apart & np.isfinite(got)], np.float32(3e38)).all()
+
+
 def test_zeros_among_weights_keep_nan_out(device: gpuprims.Device, rng: np.random.Generator) -> None:
     weights = rng.random(91)
     weights[::4] = 0
