@@ -101,6 +101,7 @@ def _in_c(found: tuple[Device, ...]) -> list[Any]:
         from gpuprims.primitives.floats_by_numpy import FLOATS
         from gpuprims.primitives.searchsorted.by_numpy import PLACES
         from gpuprims.primitives.segments.by_numpy import SEGMENT_FLOATS
+        from gpuprims.primitives.selection.by_numpy import PARTS
 
         rows += [("calls on NumPy arrays like those of an earlier call", HOST_CALLS.said())]
         rows += [("maps, sums and scans of small arrays of floats", FLOATS.said())]
@@ -108,4 +109,5 @@ def _in_c(found: tuple[Device, ...]) -> list[Any]:
         rows += [("searches for few keys", PLACES.said())]
         rows += [("extremes and differences", EXTREMES.said())]
         rows += [("sorts and partitions of small arrays", ORDERS.said())]
+        rows += [("partitions by one rank", PARTS.said())]
     return ["", table(("host code", "runs in"), rows, fold=("runs in",))] if rows else []

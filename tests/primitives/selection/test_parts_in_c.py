@@ -1,0 +1,119 @@
+"""Partitions of rows in C: by one element each, with the order of the others kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpuprims
+from gpuprims.core import c_modules
+from gpuprims.core.by_numpy import Switch
+from gpuprims.core.launch_plan import LaunchPlan
+from gpuprims.core.program_cache import forget_calls
+from gpuprims.primitives.selection.by_numpy import PARTS
+
+DTYPES = "bBhHiIlLqQfd"
+
+
+@pytest.fixture(scope="module")
+def module() -> Any:
+    """The module in C."""
+    if c_modules.why_not() is not None:
+        pytest.skip(str(c_modules.why_not()))
+    return c_modules.loaded("parts", c_modules.compiled(PARTS.source))
+
+
+def drawn(rng: np.random.Generator, dtype: str, shape: tuple[int, ...], kind: str) -> np.ndarray:
+    """Return elements of the whole range, or of a few values: among floats, zeros of both signs."""
+    one = np.dtype(dtype)
+    if kind == "few":
+        few = np.array([-0.0, 0.0, 1, 2, 3]) if one.kind == "f" else np.arange(4)
+        return rng.choice(few, shape).astype(one)
+    if one.kind == "f":
+        return (rng.standard_normal(shape) * 1e9).astype(one)
+    info = np.iinfo(one)
+    return rng.integers(info.min, info.max, shape, one, endpoint=True)
+
+
+def order_of(rows: np.ndarray, pivots: np.ndarray) -> np.ndarray:
+    """Return the places of elements before, at and behind pivots, in order."""
+    classes = (rows >= pivots).astype(int) + (rows > pivots)
+    return np.argsort(classes, -1, kind="stable")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", ["whole", "few"])
+def test_rows_keep_their_order(module: Any, rng: np.random.Generator, dtype: str, kind: str) -> None:
+    for shape in ((1,), (7,), (8,), (9,), (1003,), (5, 70), (30, 3), (70_000,)):
+        x = drawn(rng, dtype, shape, kind)
+        for rank in {0, shape[-1] // 3, shape[-1] - 1}:
+            pivots = np.sort(x)[..., rank : rank + 1].copy()
+            order = order_of(x, pivots)
+            places, parted = np.empty(shape, np.int64), np.empty(shape, dtype)
+            assert module.part(x, pivots, places, True)
+            np.testing.assert_array_equal(places, order)
+            assert module.part(x, pivots, parted, False)
+            assert parted.tobytes() == np.take_along_axis(x, order, -1).tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["f", "d"])
+def test_nan_is_told(module: Any, rng: np.random.Generator, dtype: str) -> None:
+    for n in (1, 5, 300):
+        for at in {0, n // 2, n - 1}:
+            x = rng.standard_normal(n).astype(dtype)
+            x[at] = np.nan
+            for pivot in (x[-1:].copy(), np.full(1, np.inf, dtype), np.full(1, np.nan, dtype)):
+                for places in (False, True):
+                    assert not module.part(x, pivot, np.empty(n, np.int64 if places else dtype), places)
+
+
+def test_the_module_takes_nothing_else(module: Any) -> None:
+    x, to = np.arange(9.0), np.empty(9)
+    wrong: list[tuple[Any, ...]] = [
+        (x[::2], x[:1], to[:5], False),
+        (x, x[:2], to, False),
+        (x, x[:1].astype("f4"), to, False),
+        (x, x[:1], to[:8], False),
+        (x, x[:1], to, True),
+        (x.astype("f2"), x[:1].astype("f2"), to.astype("f2"), False),
+        (x > 1, x[:1] > 1, to > 1, False),
+        (x[:0], x[:0], to[:0], False),
+        (x, x[:1], to),
+    ]
+    to.flags.writeable = False
+    wrong.append((x, x[:1], to, False))
+    for one in wrong:
+        with pytest.raises(TypeError):
+            module.part(*one)
+
+
+@pytest.mark.parametrize("name", ["partition", "argpartition"])
+@pytest.mark.parametrize("dtype", ["float32", "uint8", "int64"])
+def test_calls_have_the_bits_of_calls_without_c(
+    device: gpuprims.Device,
+    module: Any,
+    rng: np.random.Generator,
+    numpy_computes: None,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    dtype: str,
+) -> None:
+    if getattr(device.driver, "wakes_threads", None) is None or not device.driver.shares_host_memory:
+        pytest.skip("kernels work in the host's memory on CPUs, by OpenCL")
+    call = getattr(gpuprims, name)
+    monkeypatch.setattr(PARTS, "_asked", True)
+    calls = [(drawn(rng, dtype, (40, 30), "few")[:, ::2], axis) for axis in (0, 1, None)]
+    calls.append((drawn(rng, dtype, (70_000,), "whole"), 0))
+    monkeypatch.setattr(PARTS, "calls", None)
+    monkeypatch.setattr(Switch, "on", False)
+    expected = [call(x, 7, axis, device="reference") for x, axis in calls]
+    monkeypatch.setattr(Switch, "on", True)
+    monkeypatch.setattr(PARTS, "calls", module)
+    monkeypatch.setattr(LaunchPlan, "compiled", lambda self: pytest.fail("a kernel was compiled"))
+    forget_calls()
+    for (x, axis), wanted in zip(calls, expected, strict=True):
+        found = call(x, 7, axis, device=device)
+        assert (found.dtype, found.shape, found.tobytes()) == (wanted.dtype, wanted.shape, wanted.tobytes())
+    forget_calls()
