@@ -99,9 +99,9 @@ def _in_c(found: tuple[Device, ...]) -> list[Any]:
         from gpuprims.primitives.extremes_in_c import EXTREMES
         from gpuprims.primitives.few_orders import ORDERS
         from gpuprims.primitives.floats_by_numpy import FLOATS
+        from gpuprims.primitives.parts_in_c import PARTS
         from gpuprims.primitives.searchsorted.by_numpy import PLACES
         from gpuprims.primitives.segments.by_numpy import SEGMENT_FLOATS
-        from gpuprims.primitives.selection.by_numpy import PARTS
 
         rows += [("calls on NumPy arrays like those of an earlier call", HOST_CALLS.said())]
         rows += [("maps, sums and scans of small arrays of floats", FLOATS.said())]

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from gpuprims.core.by_numpy import ByNumPy, Few
-from gpuprims.core.c_modules import CModule
 from gpuprims.core.device import Device
 from gpuprims.core.layout import Form
 from gpuprims.primitives.few_orders import MOST_PIVOTS, orders_in_c, rows_back, rows_last
 from gpuprims.primitives.floats_by_numpy import has_nan
+from gpuprims.primitives.parts_in_c import parted, parts_in_c
 
 # A quantile is the mean of two elements, an element, or an interpolation between two.
 Way = Literal["mean", "element", "between"]
@@ -23,9 +22,6 @@ _FEW, _FEW_INTEGERS = Few(near=2**13, woken=2**14), Few(near=2**14, woken=2**14)
 _FEW_PARTED, _FEW_PARTED_INTEGERS = Few(near=2**16, woken=2**16), Few(near=2**20, woken=2**20)  # rows: by_numpy-parts
 # Elements of a row up to which NumPy's masks partition by one rank faster than a kernel, and C all rows.
 _MASKED, _IN_C = Few(near=2**22, woken=2**22), Few(near=2**25, woken=2**25)  # rows: by_numpy-masks, parts-in-c
-PARTS = CModule(Path(__file__).with_name("parts.c"))
-_PARTED_IN_C = frozenset(map(np.dtype, ("b", "B", "h", "H", "i", "I", "l", "L", "q", "Q", "f", "d")))
-_SELECTED = np.dtype(np.int32)  # NumPy selects these by vectors, and bytes one by one
 # Most ranks to select one after the other, and elements up to which NumPy then is faster than a kernel.
 _MOST_ALONE, _ALONE = 16, Few(near=2**22, woken=2**22)  # rows: by_numpy-alone
 
@@ -91,12 +87,12 @@ def parts_by_numpy(device: Device, form: Form, axis: int | None, number: int, *,
     if not form.shape:
         return None
     orders = orders_in_c(device, form.dtype) if number <= MOST_PIVOTS else None
-    parts = PARTS.serves(device.driver) if number == 1 and form.dtype in _PARTED_IN_C else None
+    parts = parts_in_c(device, form.dtype) if number == 1 else None
     one = number == 1 and (axis is None or len(form.shape) == 1)
     if orders is not None:
         few = _FEW_PARTED_INTEGERS if form.dtype.kind in "iu" else _FEW_PARTED
         few = _IN_C if parts is not None else _MASKED if one else few
-        by_one = None if parts is None else partial(_parted_in_c, parts.part, places=places)
+        by_one = None if parts is None else partial(parted, parts, places=places)
         return ByNumPy(partial(_parts_in_c, orders.parts, by_one, axis=axis, places=places), few)
     if axis is not None and len(form.shape) != 1:
         return None
@@ -124,18 +120,6 @@ def _parts_in_c(
             order += np.arange(0, rows.size, rows.shape[-1]).reshape(*rows.shape[:-1], 1)
         order = rows.ravel().take(order)
     return rows_back(order, axis)
-
-
-def _parted_in_c(part: Callable[..., bool], rows: np.ndarray, rank: int, *, places: bool) -> Any:
-    """Return rows parted by the element of a rank each; NotImplemented with NaN."""
-    ordered = rows.astype(_SELECTED) if rows.itemsize == 1 else rows.copy()
-    ordered.partition(rank)
-    pivots = ordered[..., rank : rank + 1].astype(rows.dtype)
-    if places or ordered.dtype != rows.dtype:
-        result = np.empty(rows.shape, np.int64 if places else rows.dtype)
-    else:
-        result = ordered
-    return result if part(rows, pivots, result, places) else NotImplemented
 
 
 def _parts(x: np.ndarray, ranks: np.ndarray, *, places: bool) -> Any:

@@ -33,7 +33,7 @@ _INDICES = Few(near=2**13, woken=2**15)  # rows: by_numpy
 _STABLE_INDICES = Few(near=2**10, woken=2**11)  # rows: by_numpy
 _FEW_FIRSTS, _FEW_STABLE_FIRSTS = Few(near=0, woken=2**13), Few(near=0, woken=2**10)  # rows: by_numpy-firsts
 # The same in C, for at most 2^16 elements of a row.
-_INDICES_IN_C, _FIRSTS_IN_C = Few(near=2**14, woken=2**16), Few(near=2**10, woken=2**12)  # rows: by_numpy-orders
+_INDICES_IN_C, _FIRSTS_IN_C = Few(near=2**15, woken=2**16), Few(near=2**10, woken=2**12)  # rows: by_numpy-orders
 _SEGMENTS = Few(near=2**13, woken=2**14)  # rows: by_numpy-segments
 _OFFSETS = frozenset(map(np.dtype, (np.int32, np.uint32, np.int64)))
 # From keys to the indices of their stable sort; NotImplemented if the bits may differ.

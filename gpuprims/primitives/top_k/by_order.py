@@ -8,11 +8,12 @@ import numpy as np
 
 from gpuprims.core.by_numpy import ANY_SIZE, ByNumPy, Few
 from gpuprims.core.device import Device
+from gpuprims.primitives.parts_in_c import firsts, parts_in_c, select
 from gpuprims.primitives.sort import argsort
 
 _ALL = Few(near=ANY_SIZE, woken=ANY_SIZE)
-# Largest n / k for a sort: for several rows, and for one row.
-_PART, _PART_OF_ONE = 8, 256  # rows: by_order, by_order-pivot
+# Largest n / k for a sort: for several rows, for one row, and for one row if k is at least _MANY.
+_PART, _PART_OF_ONE, _PART_OF_MANY, _MANY = 8, 256, 1024, 384  # rows: by_order, by_order-pivot, by_order-many
 _FEWEST = 2**13  # fewest elements of a row for which a pivot pays (row by_order-pivot)
 
 Firsts = tuple[np.ndarray, np.ndarray]
@@ -22,8 +23,10 @@ def firsts_by_order(
     device: Device, shape: tuple[int, ...], n: int, k: int, axis: int | None, *, largest: bool
 ) -> ByNumPy | None:
     """Return how to find the first ``k`` of ``n`` elements of each row by a sort; None if ``k`` is small."""
-    one = axis is None or len(shape) == 1
-    if not k or k * (_PART_OF_ONE if one and n >= _FEWEST else _PART) < n:
+    part = _PART
+    if (axis is None or len(shape) == 1) and n >= _FEWEST:
+        part = _PART_OF_MANY if k >= _MANY else _PART_OF_ONE
+    if not k or k * part < n:
         return None
     return ByNumPy(partial(_firsts, device=device, k=k, axis=axis, largest=largest), _ALL)
 
@@ -46,11 +49,22 @@ def _beyond_pivot(x: np.ndarray, device: Device, k: int, *, largest: bool) -> np
 
     Return None if one of them may be NaN.
     """
-    ordered, rank = x.copy(), x.size - k if largest else k - 1
-    ordered.partition(rank)
-    pivot, ends = ordered[rank], ordered[rank:]
-    if x.dtype.kind == "f" and (np.isnan(ends).any() if largest else np.isnan(pivot)):
+    parts = parts_in_c(device, x.dtype)
+    found = _places(x, k, largest=largest) if parts is None else firsts(parts, x, k, largest=largest)
+    if found is None:
+        return None
+    places, count = found
+    beyond = places[:count]
+    beyond[:] = beyond.take(argsort(x.take(beyond), descending=largest, device=device))
+    return places
+
+
+def _places(x: np.ndarray, k: int, *, largest: bool) -> tuple[np.ndarray, int] | None:
+    """Do as :func:`firsts` by NumPy's masks."""
+    rank = x.size - k if largest else k - 1
+    ordered, pivots = select(x, rank)
+    pivot = pivots[0]
+    if x.dtype.kind == "f" and np.isnan(ordered[rank:] if largest else pivot).any():
         return None
     (beyond,) = (x > pivot if largest else x < pivot).nonzero()
-    beyond = beyond.take(argsort(x.take(beyond), descending=largest, device=device))
-    return np.concatenate([beyond, (x == pivot).nonzero()[0][: k - beyond.size]])
+    return np.concatenate([beyond, (x == pivot).nonzero()[0][: k - beyond.size]]), beyond.size

@@ -2,7 +2,7 @@
  *
  * A row is read twice: elements before the pivot go to the row's begin, those behind it behind as many as are equal. Eight
  * at a time are gathered by a table of their places, and stored with what lies behind them, which later ones overwrite.
- * Equal elements come last. NumPy or kernels do the same where this module is not there: by_numpy.py.
+ * Equal elements come last. NumPy or kernels do the same where this module is not there.
  */
 #pragma GCC optimize("O3")
 #define PY_SSIZE_T_CLEAN
@@ -12,6 +12,12 @@
 
 #define RELEASED 65536 /* of more bytes, other threads of Python run meanwhile */
 #define LANES 8
+
+/* Elements that were written and read, equal ones, and where the first of these may be. */
+typedef struct {
+    npy_intp at, next, equal, first;
+} pass_t;
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #define WIDE __attribute__((target("avx2,popcnt")))
@@ -71,31 +77,32 @@ WIDE static inline void move_places(const npy_intp first, const unsigned mask, n
 #define MASK_8(x, OP, all)                                                                                             \
     ((unsigned)_mm256_movemask_pd((__m256d)((x)[0] OP all)) | (unsigned)_mm256_movemask_pd((__m256d)((x)[1] OP all)) << 4)
 
-/* Move the elements for which x OP pivot, eight at a time from *k on, while there is room for eight; count the equal ones. */
+/* Move the elements for which x OP pivot, eight at a time, while there is room for eight; look for equal ones. */
 #define DEFINE_PASS(name, type, bytes, width, OP)                                                                      \
-    WIDE static void name(const type *x, const type pivot, const npy_intp n, const int places, void *to, npy_intp *at, \
-                          npy_intp *k, npy_intp *equal) {                                                              \
+    WIDE static void name(const type *x, const type pivot, const npy_intp n, const npy_intp room, const int places,    \
+                          void *to, pass_t *pass) {                                                                    \
         typedef type vector_t __attribute__((vector_size(width), aligned(1), may_alias));                              \
         const vector_t all = (vector_t){0} + pivot;                                                                    \
-        npy_intp moved = *at, next = *k, alike = 0;                                                                    \
-        for (; next + LANES <= n && moved + LANES <= n; next += LANES) {                                               \
+        npy_intp at = pass->at, next = pass->next, equal = 0, first = pass->first;                                     \
+        for (; next + LANES <= n && at + LANES <= room; next += LANES) {                                               \
             const vector_t *own = (const vector_t *)(x + next);                                                        \
             const unsigned mask = MASK_##bytes(own, OP, all);                                                          \
-            alike += _mm_popcnt_u32(MASK_##bytes(own, ==, all));                                                       \
+            first = equal ? first : next;                                                                              \
+            equal += _mm_popcnt_u32(MASK_##bytes(own, ==, all));                                                       \
             if (places)                                                                                                \
-                move_places(next, mask, (npy_int64 *)to + moved);                                                      \
+                move_places(next, mask, (npy_int64 *)to + at);                                                         \
             else                                                                                                       \
-                move_##bytes(own, mask, (type *)to + moved);                                                           \
-            moved += _mm_popcnt_u32(mask);                                                                             \
+                move_##bytes(own, mask, (type *)to + at);                                                              \
+            at += _mm_popcnt_u32(mask);                                                                                \
         }                                                                                                              \
-        *at = moved, *k = next, *equal += alike;                                                                       \
+        *pass = (pass_t){at, next, equal, equal ? first : next};                                                       \
     }
 #else
 #define HAS_WIDE 0
 static void find_places(void) {}
 #define DEFINE_PASS(name, type, bytes, width, OP)                                                                      \
-    static void name(const type *x, const type pivot, const npy_intp n, const int places, void *to, npy_intp *at,      \
-                     npy_intp *k, npy_intp *equal) {}
+    static void name(const type *x, const type pivot, const npy_intp n, const npy_intp room, const int places,         \
+                     void *to, pass_t *pass) {}
 #endif
 
 static int has_wide;
@@ -106,24 +113,27 @@ static int has_wide;
     else                                                                                                               \
         result[at] = x[k];
 
-/* Define the partition of n elements or their places; 0 with NaN, which is in no class. */
+/* Define the partition of n elements or their places; 0 with NaN, which is in no class. And the places of the first `room`
+ * elements in an order of classes: those before or behind the pivot, of which it returns the number, then the equal ones. */
 #define DEFINE(name, type, bytes, width)                                                                               \
     DEFINE_PASS(name##_before, type, bytes, width, <)                                                                  \
     DEFINE_PASS(name##_behind, type, bytes, width, >)                                                                  \
     static int name(const void *given, const void *pivots, const npy_intp n, const int places, void *to) {             \
         const type *x = given, pivot = *(const type *)pivots;                                                          \
         type *result = to;                                                                                             \
-        npy_intp at = 0, k = 0, equal = 0, again = 0;                                                                  \
-        if (has_wide) name##_before(x, pivot, n, places, to, &at, &k, &equal);                                         \
-        for (; k < n; k++) {                                                                                           \
+        pass_t pass = {0, 0, 0, 0};                                                                                    \
+        if (has_wide) name##_before(x, pivot, n, n, places, to, &pass);                                                \
+        npy_intp at = pass.at, equal = pass.equal;                                                                     \
+        for (npy_intp k = pass.next; k < n; k++) {                                                                     \
             PUT(k)                                                                                                     \
             at += x[k] < pivot;                                                                                        \
             equal += x[k] == pivot;                                                                                    \
         }                                                                                                              \
-        const npy_intp before = at;                                                                                    \
-        at += equal, k = 0;                                                                                            \
-        if (has_wide) name##_behind(x, pivot, n, places, to, &at, &k, &again);                                         \
-        for (; k < n && at < n; k++) {                                                                                 \
+        const npy_intp before = at, first = pass.first;                                                                \
+        pass = (pass_t){at + equal, 0, 0, 0};                                                                          \
+        if (has_wide) name##_behind(x, pivot, n, n, places, to, &pass);                                                \
+        at = pass.at;                                                                                                  \
+        for (npy_intp k = pass.next; k < n && at < n; k++) {                                                           \
             PUT(k)                                                                                                     \
             at += x[k] > pivot;                                                                                        \
         }                                                                                                              \
@@ -131,11 +141,28 @@ static int has_wide;
         at = before;                                                                                                   \
         if (!places && ((type)0.5 == 0 || pivot != 0)) /* zeros of floats have signs */                                \
             while (at < before + equal) result[at++] = pivot;                                                          \
-        for (k = 0; at < before + equal; k++) {                                                                        \
+        for (npy_intp k = first; at < before + equal; k++) {                                                           \
             PUT(k)                                                                                                     \
             at += x[k] == pivot;                                                                                       \
         }                                                                                                              \
         return 1;                                                                                                      \
+    }                                                                                                                  \
+    static npy_intp name##_firsts(const void *given, const void *pivots, const npy_intp n, const int behind,           \
+                                  const npy_intp room, npy_int64 *to) {                                                \
+        const type *x = given, pivot = *(const type *)pivots;                                                          \
+        pass_t pass = {0, 0, 0, 0};                                                                                    \
+        if (has_wide) (behind ? name##_behind : name##_before)(x, pivot, n, room, 1, to, &pass);                       \
+        npy_intp at = pass.at;                                                                                         \
+        for (npy_intp k = pass.next; k < n && at < room; k++) {                                                        \
+            to[at] = k;                                                                                                \
+            at += behind ? x[k] > pivot : x[k] < pivot;                                                                \
+        }                                                                                                              \
+        const npy_intp beyond = at;                                                                                    \
+        for (npy_intp k = pass.first; k < n && at < room; k++) {                                                       \
+            to[at] = k;                                                                                                \
+            at += x[k] == pivot;                                                                                       \
+        }                                                                                                              \
+        return at < room ? -1 : beyond;                                                                                \
     }
 
 DEFINE(i8, npy_int8, 1, 8)
@@ -149,48 +176,77 @@ DEFINE(u64, npy_uint64, 8, 32)
 DEFINE(f32, float, 4, 32)
 DEFINE(f64, double, 8, 32)
 
-typedef int part_t(const void *, const void *, npy_intp, int, void *);
-static part_t *const INTEGERS[2][4] = {{u8, u16, u32, u64}, {i8, i16, i32, i64}};
+typedef struct {
+    int (*part)(const void *, const void *, npy_intp, int, void *);
+    npy_intp (*firsts)(const void *, const void *, npy_intp, int, npy_intp, npy_int64 *);
+} functions_t;
+#define OF(name) {name, name##_firsts}
+static const functions_t INTEGERS[2][4] = {{OF(u8), OF(u16), OF(u32), OF(u64)}, {OF(i8), OF(i16), OF(i32), OF(i64)}};
+static const functions_t FLOATS[2] = {OF(f32), OF(f64)};
 
-/* The function of a type; NULL for others. */
-static part_t *part_of(PyArrayObject *x) {
+/* The functions of the type of an array of the host; NULL for others. */
+static const functions_t *functions_of(PyObject *given) {
+    PyArrayObject *x = (PyArrayObject *)given;
+    if (!PyArray_Check(given) || !PyArray_ISCARRAY_RO(x) || !PyArray_NDIM(x)) return NULL;
     const int size = (int)PyArray_ITEMSIZE(x), power = size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3;
-    if (PyArray_ISINTEGER(x)) return INTEGERS[PyArray_ISSIGNED(x)][power];
-    return PyArray_TYPE(x) == NPY_FLOAT32 ? f32 : PyArray_TYPE(x) == NPY_FLOAT64 ? f64 : NULL;
+    if (PyArray_ISINTEGER(x)) return &INTEGERS[PyArray_ISSIGNED(x)][power];
+    return PyArray_TYPE(x) == NPY_FLOAT32 ? &FLOATS[0] : PyArray_TYPE(x) == NPY_FLOAT64 ? &FLOATS[1] : NULL;
+}
+
+/* The data of an array of a type and so many elements; NULL for others. */
+static void *data_of(PyObject *given, const int type, const npy_intp size) {
+    PyArrayObject *x = (PyArrayObject *)given;
+    const int fits = PyArray_Check(given) && PyArray_ISCARRAY_RO(x) && PyArray_TYPE(x) == type && PyArray_SIZE(x) == size;
+    return fits ? PyArray_DATA(x) : NULL;
 }
 
 PyDoc_STRVAR(part_doc, "part(rows, pivots, result, places): write each row's elements before, at and behind its pivot, an\n"
                        "element of it, to the result, or their places to one of int64; False with NaN, after some are written.");
 
 static PyObject *part(PyObject *module, PyObject *const *arguments, Py_ssize_t given) {
-    PyArrayObject *arrays[3];
-    int fits = given == 4;
-    for (int k = 0; k < 3 && fits; k++) {
-        arrays[k] = (PyArrayObject *)arguments[k];
-        fits = PyArray_Check(arguments[k]) && PyArray_ISCARRAY_RO(arrays[k]);
-    }
-    part_t *const function = fits && PyArray_NDIM(arrays[0]) ? part_of(arrays[0]) : NULL;
-    const npy_intp n = function ? PyArray_DIM(arrays[0], PyArray_NDIM(arrays[0]) - 1) : 0;
-    const npy_intp rows = n ? PyArray_SIZE(arrays[0]) / n : 0;
-    const int places = fits && arguments[3] == Py_True;
-    if (!rows || PyArray_TYPE(arrays[1]) != PyArray_TYPE(arrays[0]) || PyArray_SIZE(arrays[1]) != rows ||
-        PyArray_SIZE(arrays[2]) != rows * n || !PyArray_ISWRITEABLE(arrays[2]) ||
-        PyArray_TYPE(arrays[2]) != (places ? NPY_INT64 : PyArray_TYPE(arrays[0]))) {
+    const functions_t *functions = given == 4 ? functions_of(arguments[0]) : NULL;
+    PyArrayObject *rows = functions ? (PyArrayObject *)arguments[0] : NULL;
+    const npy_intp n = rows ? PyArray_DIM(rows, PyArray_NDIM(rows) - 1) : 0, count = n ? PyArray_SIZE(rows) / n : 0;
+    const int type = rows ? PyArray_TYPE(rows) : 0, places = given == 4 && arguments[3] == Py_True;
+    const char *pivots = count ? data_of(arguments[1], type, count) : NULL;
+    char *to = pivots ? data_of(arguments[2], places ? NPY_INT64 : type, count * n) : NULL;
+    if (!to || !PyArray_ISWRITEABLE((PyArrayObject *)arguments[2])) {
         PyErr_SetString(PyExc_TypeError, "part: rows of numbers in C order, a pivot of each, a result, and True or False");
         return NULL;
     }
-    const npy_intp size = PyArray_ITEMSIZE(arrays[0]), moved = PyArray_ITEMSIZE(arrays[2]);
-    const char *x = PyArray_DATA(arrays[0]), *pivots = PyArray_DATA(arrays[1]);
-    char *to = PyArray_DATA(arrays[2]);
+    const npy_intp size = PyArray_ITEMSIZE(rows), moved = PyArray_ITEMSIZE((PyArrayObject *)arguments[2]);
+    const char *x = PyArray_DATA(rows);
     int numbers = 1;
-    PyThreadState *state = rows * n * size > RELEASED ? PyEval_SaveThread() : NULL;
-    for (npy_intp row = 0; row < rows && numbers; row++, x += n * size, pivots += size, to += n * moved)
-        numbers = function(x, pivots, n, places, to);
+    PyThreadState *state = count * n * size > RELEASED ? PyEval_SaveThread() : NULL;
+    for (npy_intp row = 0; row < count && numbers; row++, x += n * size, pivots += size, to += n * moved)
+        numbers = functions->part(x, pivots, n, places, to);
     if (state) PyEval_RestoreThread(state);
     return PyBool_FromLong(numbers);
 }
 
-static PyMethodDef METHODS[] = {{"part", (PyCFunction)(void (*)(void))part, METH_FASTCALL, part_doc}, {NULL}};
+PyDoc_STRVAR(firsts_doc, "firsts(x, pivot, behind, places): write the places of a row's elements behind a pivot, or before it,\n"
+                         "and then of equal ones to places, an array of int64, until it is full; the number before the equal ones.");
+
+static PyObject *firsts(PyObject *module, PyObject *const *arguments, Py_ssize_t given) {
+    const functions_t *functions = given == 4 ? functions_of(arguments[0]) : NULL;
+    PyArrayObject *x = functions ? (PyArrayObject *)arguments[0] : NULL;
+    const void *pivot = x ? data_of(arguments[1], PyArray_TYPE(x), 1) : NULL;
+    const npy_intp room = pivot && PyArray_Check(arguments[3]) ? PyArray_SIZE((PyArrayObject *)arguments[3]) : 0;
+    npy_int64 *to = room ? data_of(arguments[3], NPY_INT64, room) : NULL;
+    npy_intp found = -1;
+    if (to && PyArray_ISWRITEABLE((PyArrayObject *)arguments[3])) {
+        Py_BEGIN_ALLOW_THREADS
+        found = functions->firsts(PyArray_DATA(x), pivot, PyArray_SIZE(x), arguments[2] == Py_True, room, to);
+        Py_END_ALLOW_THREADS
+    }
+    if (found >= 0) return PyLong_FromSsize_t(found);
+    PyErr_SetString(PyExc_TypeError, "firsts: numbers in C order, a pivot, True or False, and room for places that there are");
+    return NULL;
+}
+
+static PyMethodDef METHODS[] = {{"part", (PyCFunction)(void (*)(void))part, METH_FASTCALL, part_doc},
+                                {"firsts", (PyCFunction)(void (*)(void))firsts, METH_FASTCALL, firsts_doc},
+                                {NULL}};
 static struct PyModuleDef MODULE = {
     PyModuleDef_HEAD_INIT, .m_name = "parts", .m_doc = "Partitions of rows by an element.", .m_size = -1, .m_methods = METHODS};
 

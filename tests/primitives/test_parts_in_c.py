@@ -12,7 +12,7 @@ from gpuprims.core import c_modules
 from gpuprims.core.by_numpy import Switch
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.program_cache import forget_calls
-from gpuprims.primitives.selection.by_numpy import PARTS
+from gpuprims.primitives.parts_in_c import PARTS
 
 DTYPES = "bBhHiIlLqQfd"
 
@@ -34,7 +34,7 @@ def drawn(rng: np.random.Generator, dtype: str, shape: tuple[int, ...], kind: st
     if one.kind == "f":
         return (rng.standard_normal(shape) * 1e9).astype(one)
     info = np.iinfo(one)
-    return rng.integers(info.min, info.max, shape, one, endpoint=True)
+    return rng.integers(info.min, info.max, shape, one, endpoint=True).astype(one)
 
 
 def order_of(rows: np.ndarray, pivots: np.ndarray) -> np.ndarray:
@@ -56,6 +56,21 @@ def test_rows_keep_their_order(module: Any, rng: np.random.Generator, dtype: str
             np.testing.assert_array_equal(places, order)
             assert module.part(x, pivots, parted, False)
             assert parted.tobytes() == np.take_along_axis(x, order, -1).tobytes()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", ["whole", "few"])
+def test_first_places(module: Any, rng: np.random.Generator, dtype: str, kind: str) -> None:
+    for n in (1, 9, 70, 2003):
+        x = drawn(rng, dtype, (n,), kind)
+        for k in {1, n // 3 + 1, n}:
+            for behind in (False, True):
+                pivot = np.sort(x)[n - k : n - k + 1] if behind else np.sort(x)[k - 1 : k]
+                places = np.empty(k, np.int64)
+                count = module.firsts(x, pivot, behind, places)
+                beyond = np.flatnonzero(x > pivot if behind else x < pivot)
+                assert count == len(beyond)
+                np.testing.assert_array_equal(places, np.concatenate([beyond, np.flatnonzero(x == pivot)])[:k])
 
 
 @pytest.mark.parametrize("dtype", ["f", "d"])
@@ -87,6 +102,10 @@ def test_the_module_takes_nothing_else(module: Any) -> None:
     for one in wrong:
         with pytest.raises(TypeError):
             module.part(*one)
+    places = np.empty(3, np.int64)
+    for one in ((x, x[:2], True, places), (x, x[:1], True, to), (x, x[8:], True, places), (x, x[:1], True, places[:0])):
+        with pytest.raises(TypeError):
+            module.firsts(*one)
 
 
 @pytest.mark.parametrize("name", ["partition", "argpartition"])
