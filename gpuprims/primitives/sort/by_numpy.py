@@ -28,7 +28,10 @@ _INDEX_BITS, _KEY_BITS = 16, 47
 _ZERO = np.float32(0)
 _MAGNITUDE, _INFINITY = np.int32(0x7FFFFFFF), 0x7F800000
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
-_KEYS = Few(near=2**15, woken=2**16)  # rows: by_numpy
+# NumPy sorts keys of 4 and 8 bytes by vectors, those of 2 by digits; in short rows it takes narrow ones as int32.
+_WIDE, _SHORT, _SHORT_NARROW = np.dtype(np.int32), 2**14, {1: 2**8, 2: 2**10}  # rows: by_numpy-keys
+_KEYS_OF_SHORT, _KEYS = Few(near=2**24, woken=2**24), Few(near=2**20, woken=2**20)  # rows: by_numpy-keys
+_NARROW = {1: Few(near=2**15, woken=2**16), 2: Few(near=2**18, woken=2**18)}  # rows: by_numpy, by_numpy-keys
 _INDICES = Few(near=2**13, woken=2**15)  # rows: by_numpy
 _STABLE_INDICES = Few(near=2**10, woken=2**11)  # rows: by_numpy
 _FEW_FIRSTS, _FEW_STABLE_FIRSTS = Few(near=0, woken=2**13), Few(near=0, woken=2**10)  # rows: by_numpy-firsts
@@ -47,10 +50,11 @@ def sorts_by_numpy(
     form, flat = forms[0], len(forms[0].shape) == 1
     if not form.shape or not _is_ordered(form):
         return None
-    if wanted == "keys":
-        sorts = _sorted_floats if form.dtype.kind == "f" else _sorted
-        return ByNumPy(partial(sorts, axis=axis, descending=descending), _KEYS)
     length = math.prod(form.shape) if axis is None else form.shape[axis]
+    if wanted == "keys":
+        sorts, size = _sorted_floats if form.dtype.kind == "f" else _sorted, form.dtype.itemsize
+        few = _KEYS_OF_SHORT if length <= _SHORT_NARROW.get(size, _SHORT) else _NARROW.get(size, _KEYS)
+        return ByNumPy(partial(sorts, axis=axis, descending=descending), few)
     in_c = orders_in_c(device, form.dtype) is not None
     if length > 1 << _INDEX_BITS or not (flat or (in_c and wanted == "indices")):
         return None
@@ -131,9 +135,15 @@ def _sorted_complex(x: np.ndarray, *, axis: int | None, places: bool) -> np.ndar
 
 
 def _sorted(x: np.ndarray, *, axis: int | None, descending: bool) -> np.ndarray:
-    """Return sorted integers; NumPy's stable sort takes narrow ones by digits, which is faster."""
-    ordered, along = (x.flatten(), -1) if axis is None else (x.copy(), axis)
-    ordered.sort(along, "stable" if x.itemsize <= 2 else None)
+    """Return sorted keys; NumPy's stable sort takes narrow ones by digits, which is faster for long rows."""
+    given, along = (x.ravel(), -1) if axis is None else (x, axis)
+    if given.shape[along] <= _SHORT_NARROW.get(x.itemsize, 0):
+        wide = given.astype(_WIDE, order="C")
+        wide.sort(along)
+        ordered = wide.astype(x.dtype)
+    else:
+        ordered = given.copy()
+        ordered.sort(along, "stable" if x.itemsize in _SHORT_NARROW else None)
     return _turned(ordered, along) if descending else ordered
 
 
