@@ -22,6 +22,7 @@ _FEW, _FEW_INTEGERS = Few(near=2**13, woken=2**14), Few(near=2**14, woken=2**14)
 _FEW_PARTED, _FEW_PARTED_INTEGERS = Few(near=2**16, woken=2**16), Few(near=2**20, woken=2**20)  # rows: by_numpy-parts
 # Elements of a row up to which NumPy's masks partition by one rank faster than a kernel, and C all rows.
 _MASKED, _IN_C = Few(near=2**22, woken=2**22), Few(near=2**25, woken=2**25)  # rows: by_numpy-masks, parts-in-c
+_FEW_NARROW = Few(near=2**22, woken=2**22)  # rows: by_numpy-rows
 # Most ranks to select one after the other, and elements up to which NumPy then is faster than a kernel.
 _MOST_ALONE, _ALONE = 16, Few(near=2**22, woken=2**22)  # rows: by_numpy-alone
 
@@ -42,17 +43,19 @@ def select(rows: np.ndarray, ranks: np.ndarray) -> None:
 
 
 def quantiles_by_numpy(
-    form: Form, folded: int, way: Way, number: int, shape: tuple[int, ...], function: Callable[..., Any]
+    form: Form, axes: tuple[int, ...], way: Way, number: int, shape: tuple[int, ...], function: Callable[..., Any]
 ) -> ByNumPy | None:
-    """Return how NumPy finds ``number`` quantiles of a whole array; None if it does not, or over some axes only.
+    """Return how NumPy finds ``number`` quantiles along axes; None if it does not.
 
     ``function`` takes what the ``way`` needs: the lower elements, the higher ones, and the fractions between them. It
     takes numbers instead of arrays if the result has no axes.
     """
-    if folded != len(form.shape) or not folded or not number or form.dtype.itemsize < _NARROWEST:
+    if not axes or not number or (form.dtype.kind == "f" and form.dtype.itemsize < _NARROWEST):
         return None
     ends = 1 if way == "element" else 2
-    compute = partial(_quantiles, number=number, ends=ends, shape=shape, function=function)
+    compute = partial(_quantiles, axes=axes, number=number, ends=ends, shape=shape, function=function)
+    if form.dtype.itemsize < _NARROWEST:
+        return ByNumPy(compute, _FEW_NARROW) if ends * number <= _MOST_ALONE else None
     if ends * number <= _MOST_ALONE:
         return ByNumPy(compute, _ALONE)
     return ByNumPy(compute, _FEW if form.dtype.kind == "f" else _FEW_INTEGERS)
@@ -62,24 +65,32 @@ def _quantiles(
     x: np.ndarray,
     ranks: np.ndarray,
     *parts: np.ndarray,
+    axes: tuple[int, ...],
     number: int,
     ends: int,
     shape: tuple[int, ...],
     function: Callable[..., Any],
 ) -> Any:
     """Return quantiles; NotImplemented with NaN, or if one may be a zero of either sign."""
-    ordered = x.flatten()
-    select(ordered, ranks)
-    found = ordered.take(ranks)
-    if x.dtype.kind == "f" and (
-        has_nan(ordered[ranks.min() :]) or (0 in found.tolist() and np.signbit(x[x == 0]).any())
-    ):
+    rows = _rows_along(x, axes)
+    select(rows, ranks)
+    found = np.moveaxis(rows.take(ranks, -1), -1, 0).astype(x.dtype, copy=False)
+    if x.dtype.kind == "f" and (has_nan(rows[..., ranks.min() :]) or (not found.all() and np.signbit(x[x == 0]).any())):
         return NotImplemented
     given: Any = (found[0], found[-1])[:ends] if not shape else [found[:number], found[-number:]][:ends]
     with np.errstate(all="ignore"):  # such as the difference of infinities
         if not shape:
             return function(*given, *[part[()] for part in parts])
         return function(*[end.reshape(shape) for end in given], *parts)
+
+
+def _rows_along(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+    """Return a copy whose last axis has the elements along axes, as int32 if they are narrow."""
+    dtype = x.dtype if x.itemsize >= _NARROWEST else np.dtype(np.int32)
+    if len(axes) == x.ndim:
+        return x.astype(dtype, order="C").reshape(-1)
+    moved = np.moveaxis(x, axes, range(-len(axes), 0))
+    return moved.astype(dtype, order="C").reshape(*moved.shape[: -len(axes)], -1)
 
 
 def parts_by_numpy(device: Device, form: Form, axis: int | None, number: int, *, places: bool) -> ByNumPy | None:

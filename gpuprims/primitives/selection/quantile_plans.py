@@ -75,7 +75,7 @@ def plan_call(
     if not request.shape and request.way != "element":
         numbers = {"mean": _mean_of_numbers, "between": _between_numbers}
         function = numbers[request.way](own, request.dtype)
-    plan.by_numpy = quantiles_by_numpy(forms[0], len(request.axes), request.way, count, request.shape, function)
+    plan.by_numpy = quantiles_by_numpy(forms[0], request.axes, request.way, count, request.shape, function)
     return plan
 
 

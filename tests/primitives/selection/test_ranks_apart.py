@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from kernel_cases import assert_equal, need, random_values
@@ -35,6 +37,27 @@ def test_many_elements(device: gpuprims.Device, rng: np.random.Generator, dtype:
     if x.dtype.kind == "f":
         x[5], x[7::3] = np.nan, -0.0
         assert np.isnan(gpuprims.median(x, device=device))
+
+
+@pytest.mark.usefixtures("numpy_computes")
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int64", "float32", "float64"])
+@pytest.mark.parametrize("axis", [0, 1, -1, (0, 2), (1, 2), None])
+def test_quantiles_along_axes(device: gpuprims.Device, rng: np.random.Generator, dtype: str, axis: Any) -> None:
+    for n in (6, 7):
+        x = (rng.standard_normal((5, 9, n)) * 50).astype(dtype)
+        for given in (x, x[:, ::-2], np.asfortranarray(x)):
+            for keepdims in (False, True):
+                how: dict[str, Any] = {"axis": axis, "keepdims": keepdims}
+                found, expected = gpuprims.median(given, **how, device=device), np.median(given, **how)
+                np.testing.assert_allclose(found, expected, rtol=1e-6)
+                for q in (0.3, [0.9, 0, 0.5], [[0.2, 1]]):
+                    found, expected = gpuprims.quantile(given, q, **how, device=device), np.quantile(given, q, **how)
+                    assert found.shape == expected.shape
+                    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+        if x.dtype.kind == "f":
+            x[2, 3, 1] = np.nan
+            found, expected = gpuprims.median(x, axis, device=device), np.median(x, axis)
+            np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
 
 
 @pytest.mark.usefixtures("numpy_computes")
