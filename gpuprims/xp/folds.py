@@ -62,13 +62,18 @@ def mean(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
 @refusing_keywords
 def std(x: Any, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     """Return standard deviations; ``correction`` is NumPy's ``ddof``."""
-    return reduce(x, op="std", axis=axis, ddof=correction, keepdims=keepdims)
+    return reduce(x, op="std", axis=axis, ddof=_ddof(correction), keepdims=keepdims)
 
 
 @refusing_keywords
 def var(x: Any, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     """Return variances; ``correction`` is NumPy's ``ddof``."""
-    return reduce(x, op="var", axis=axis, ddof=correction, keepdims=keepdims)
+    return reduce(x, op="var", axis=axis, ddof=_ddof(correction), keepdims=keepdims)
+
+
+def _ddof(correction: float) -> float:
+    """Return whole corrections as integers, by which calls find their plans."""
+    return int(correction) if type(correction) is float and correction.is_integer() else correction
 
 
 @refusing_keywords

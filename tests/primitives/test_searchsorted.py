@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_cases import COMPLEX, DTYPES, LAYOUTS, Kernel, assert_equal, on_device, on_host, poison
+from kernel_cases import COMPLEX, DTYPES, LAYOUTS, Kernel, assert_equal, need, on_device, on_host, poison
 from sorted_cases import in_order, numbers
 from tricky_data import tricky
 
@@ -184,6 +184,22 @@ def test_isin_of_elements_that_are_hard(device: gpuprims.Device, rng: np.random.
     x = np.concatenate([*arrays.values()])
     for name, among in arrays.items():
         np.testing.assert_array_equal(gpuprims.isin(x, among, device=device), np.isin(x, among), err_msg=name)
+
+
+@pytest.mark.usefixtures("numpy_computes")
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "int64", "float32", "float64"])
+@pytest.mark.parametrize("count", [8, 9, 24, 25])
+def test_isin_of_many_keys_among_few(device: gpuprims.Device, rng: np.random.Generator, dtype: str, count: int) -> None:
+    need(device, dtype)
+    for size in (4095, 4096, 20_000):
+        x = (rng.standard_normal(size) * 1000).astype(dtype)
+        among = rng.choice(x, count)
+        if x.dtype.kind == "f":
+            x[::5], among[3], x[7], among[4] = np.nan, np.nan, -0.0, 0.0
+        for given in (x, x[::-2], x[: size // 4 * 4].reshape(4, -1).T):
+            for invert in (False, True):
+                expected = np.isin(given, among, invert=invert)
+                assert_equal(gpuprims.isin(given, among, invert=invert, device=device), expected)
 
 
 def test_isin_takes_nothing_to_the_host(

@@ -15,15 +15,15 @@ from gpuprims.core.warm_calls import Key, Run, WarmCalls, computing
 from gpuprims.primitives.grouping.indices import index_dtype
 from gpuprims.primitives.sort.by_numpy import sorts_by_numpy
 
-_FEW = Few(near=2**14, woken=2**16)  # rows: by_numpy
+_FEW, DISTINCT = Few(near=2**14, woken=2**16), Few(near=2**16, woken=2**16)  # rows: by_numpy, by_numpy-distinct
 _MOST_REPEATED = 2**18  # most elements that NumPy repeats; row by_numpy-runs
 
 
-def takes_few(operands: Operands) -> bool:
+def takes_few(operands: Operands, few: Few = _FEW) -> bool:
     """Return True if NumPy computes a call on arrays as small as these."""
     if not operands.in_place:
         return False
-    most = _FEW.most(operands.driver)
+    most = few.most(operands.driver)
     return all(bool(x.shape) and 0 < x.size <= most for x in operands.natives)
 
 

@@ -15,7 +15,7 @@ from gpuprims.core.outputs import Out, as_out
 from gpuprims.core.warm_calls import Key, WarmCalls
 from gpuprims.errors import AxisError, quoted
 from gpuprims.expressions import trace
-from gpuprims.primitives.grouping.by_numpy import computed_by_numpy, distinct_by_numpy, takes_few
+from gpuprims.primitives.grouping.by_numpy import DISTINCT, computed_by_numpy, distinct_by_numpy, takes_few
 from gpuprims.primitives.grouping.consecutive import returned
 from gpuprims.primitives.grouping.direct import direct_distinct
 from gpuprims.primitives.grouping.distinct import plan_distinct, takes_one_plan
@@ -147,7 +147,7 @@ def distinct(
     """Return the distinct elements and further results, and keep the function for later calls with the key."""
     wanted = return_index, return_inverse, return_counts
     kernels = partial(_by_kernels, *wanted, equal_nan)
-    if takes_few(operands):
+    if takes_few(operands, DISTINCT):
         compute = distinct_by_numpy(operands, index=return_index, inverse=return_inverse, counts=return_counts)
         kept = key if out is None else None
         if (found := computed_by_numpy(operands, compute, kernels, _WARM, kept)) is not NotImplemented:

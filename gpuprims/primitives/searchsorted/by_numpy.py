@@ -22,6 +22,10 @@ _FEW_IN_C = Few(near=2**12, woken=2**12)  # rows: by_numpy-places
 _IN_C = frozenset(map(np.dtype, ("float32", "float64", "int32", "int64")))
 # Keys compared with each of some elements, and those looked up in a table; how many these elements are at most.
 _COMPARED, _IN_TABLE, _FEW_COMPARED = Few(near=2**15, woken=2**16), Few(near=2**15, woken=2**16), 8  # rows: members
+# NumPy compares many keys, at most so many floats or integers, with each of up to so many elements of two bytes or more
+# in less time than it takes to search for them (row members-compared).
+_LEAST_COMPARED, _COMPARED_BY_NUMPY = 2**12, 24
+_FLOATS_COMPARED, _INTEGERS_COMPARED = Few(near=2**20, woken=2**20), Few(near=2**18, woken=2**18)
 # Places of a table for each element and each key up to which one is made, as NumPy does.
 _MOST_EACH = 6
 
@@ -61,10 +65,19 @@ def members_by_numpy(elements: Form, keys: Dtype, *, member: bool) -> ByNumPy | 
         return None
     if elements.shape[0] <= _FEW_COMPARED:
         return ByNumPy(partial(_compared, member=member), _COMPARED)
+    compute, few = _sought, _FEW_IN_SHORT if elements.shape[0] <= _SHORT else _FEW
     if common.kind in "iu":
-        return ByNumPy(partial(_in_table, member=member), _IN_TABLE)
-    few = _FEW_IN_SHORT if elements.shape[0] <= _SHORT else _FEW
-    return ByNumPy(partial(_sought, member=member), few)
+        compute, few = _in_table, _IN_TABLE
+    if elements.shape[0] <= _COMPARED_BY_NUMPY and common.itemsize > 1:
+        many = _FLOATS_COMPARED if common.kind == "f" else _INTEGERS_COMPARED
+        return ByNumPy(partial(_compared_if_many, compute, member=member), many)
+    return ByNumPy(partial(compute, member=member), few)
+
+
+def _compared_if_many(few: Callable[..., Any], elements: np.ndarray, keys: np.ndarray, *, member: bool) -> Any:
+    """Compare keys with each element if they are many; ``few`` answers for others."""
+    answer = _compared if keys.size >= _LEAST_COMPARED else few
+    return answer(elements, keys, member=member)
 
 
 def _compared(elements: np.ndarray, keys: np.ndarray, *, member: bool) -> np.ndarray:
