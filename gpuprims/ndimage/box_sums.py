@@ -37,7 +37,7 @@ from gpuprims.primitives.stencil.rounding import mean_of_whole
 _DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 # Most neighbours of narrow and of wide elements that one stencil adds in less time, and the fewest additions in all for
 # which several launches pay (stencil's rows: cpu_long_rows-sums).
-_ADDED, _ADDED_WIDE, _FEWEST = 31, 15, 2**20
+_ADDED, _ADDED_WIDE, _FEWEST = 31, 15, 2**21
 _SAME = trace(lambda element: element, 1)
 
 

@@ -35,7 +35,7 @@ _SAME = trace(lambda element: element, 1)
 _FEW = Few(near=0, woken=2**15)  # rows: by_numpy-diff
 DIFFERENCES = CModule(Path(__file__).with_name("differences.c"))
 _IN_C = frozenset(map(np.dtype, ("b", "B", "h", "H", "i", "I", "l", "L", "q", "Q", "f", "d")))
-_FEW_BYTES_IN_C = 2**18  # rows: differences-in-c
+_FEW_BYTES_IN_C = 2**24  # rows: differences-in-c
 
 
 @overload

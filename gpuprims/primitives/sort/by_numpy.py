@@ -31,7 +31,9 @@ _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 # NumPy sorts keys of 4 and 8 bytes by vectors, those of 2 by digits; in short rows it takes narrow ones as int32.
 _WIDE, _SHORT, _SHORT_NARROW = np.dtype(np.int32), 2**14, {1: 2**8, 2: 2**10}  # rows: by_numpy-keys
 _KEYS_OF_SHORT, _KEYS = Few(near=2**24, woken=2**24), Few(near=2**20, woken=2**20)  # rows: by_numpy-keys
-_NARROW = {1: Few(near=2**15, woken=2**16), 2: Few(near=2**18, woken=2**18)}  # rows: by_numpy, by_numpy-keys
+_KEYS_OF_BYTES = {  # rows: by_numpy, by_numpy-keys
+    1: Few(near=2**15, woken=2**16), 2: Few(near=2**18, woken=2**18), 4: Few(near=2**21, woken=2**21),
+}  # fmt: skip
 _INDICES = Few(near=2**13, woken=2**15)  # rows: by_numpy
 _STABLE_INDICES = Few(near=2**10, woken=2**11)  # rows: by_numpy
 _FEW_FIRSTS, _FEW_STABLE_FIRSTS = Few(near=0, woken=2**13), Few(near=0, woken=2**10)  # rows: by_numpy-firsts
@@ -53,7 +55,7 @@ def sorts_by_numpy(
     length = math.prod(form.shape) if axis is None else form.shape[axis]
     if wanted == "keys":
         sorts, size = _sorted_floats if form.dtype.kind == "f" else _sorted, form.dtype.itemsize
-        few = _KEYS_OF_SHORT if length <= _SHORT_NARROW.get(size, _SHORT) else _NARROW.get(size, _KEYS)
+        few = _KEYS_OF_SHORT if length <= _SHORT_NARROW.get(size, _SHORT) else _KEYS_OF_BYTES.get(size, _KEYS)
         return ByNumPy(partial(sorts, axis=axis, descending=descending), few)
     in_c = orders_in_c(device, form.dtype) is not None
     if length > 1 << _INDEX_BITS or not (flat or (in_c and wanted == "indices")):
