@@ -72,11 +72,17 @@ def _quantiles(
     function: Callable[..., Any],
 ) -> Any:
     """Return quantiles; NotImplemented with NaN, or if one may be a zero of either sign."""
-    rows = _rows_along(x, axes)
+    rows = x.flatten() if len(axes) == x.ndim and x.itemsize >= _NARROWEST else _rows_along(x, axes)
     select(rows, ranks)
-    found = np.moveaxis(rows.take(ranks, -1), -1, 0).astype(x.dtype, copy=False)
-    if x.dtype.kind == "f" and (has_nan(rows[..., ranks.min() :]) or (not found.all() and np.signbit(x[x == 0]).any())):
-        return NotImplemented
+    found = rows.take(ranks, -1)
+    if rows.ndim > 1:
+        found = np.moveaxis(found, -1, 0)
+    if x.dtype.kind == "f":
+        zeros = not np.logical_and.reduce(found, None)
+        if has_nan(rows[..., ranks.min() :]) or (zeros and np.signbit(x[x == 0]).any()):
+            return NotImplemented
+    elif rows.dtype != x.dtype:
+        found = found.astype(x.dtype)
     given: Any = (found[0], found[-1])[:ends] if not shape else [found[:number], found[-number:]][:ends]
     with np.errstate(all="ignore"):  # such as the difference of infinities
         if not shape:
@@ -87,8 +93,6 @@ def _quantiles(
 def _rows_along(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
     """Return a copy whose last axis has the elements along axes, as int32 if they are narrow."""
     dtype = x.dtype if x.itemsize >= _NARROWEST else np.dtype(np.int32)
-    if len(axes) == x.ndim:
-        return x.astype(dtype, order="C").reshape(-1)
     moved = np.moveaxis(x, axes, range(-len(axes), 0))
     return moved.astype(dtype, order="C").reshape(*moved.shape[: -len(axes)], -1)
 
@@ -122,7 +126,7 @@ def _parts_in_c(
     """Return the partition: NumPy selects the pivots, and a function in C orders the elements."""
     rows = rows_last(x, axis)
     if by_one is not None and (found := by_one(rows, int(ranks[0]))) is not NotImplemented:
-        return rows_back(found, axis)
+        return found if rows.ndim == 1 else rows_back(found, axis)
     ordered = rows.copy()
     select(ordered, ranks)
     order = parts(rows, ordered.take(ranks, -1))
