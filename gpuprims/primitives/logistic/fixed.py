@@ -30,6 +30,7 @@ def launch_fixed(chosen: LogisticVariant, layout: Layout, inputs: int, device: D
     rows = max(min(power_of_two(_MOST_WORDS // held + 1) // 2, _MOST_ROWS), 1)
     vector = tree.vector if chosen.vectors and vector_of(layout.forms[0]) == tree.vector else 1
     shared = {"vector": vector, "lanes": tree.lanes, "rows": rows, "tree": tree, "by_columns": by_columns}
+    shared["loops"] = chosen.block == 1
     spec = FixedLogisticSpec.of(layout, inputs, _portable_loss(dtype), others=int(by_columns), **shared)
     kernel, packed = device.kernel(chosen, spec), layout.pack(0)
     groups = chosen.groups(tree.parts, able), chosen.groups(spec.sums, able)

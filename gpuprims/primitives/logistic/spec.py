@@ -89,6 +89,7 @@ class LogisticSpec(SamplesSpec):
     holds: bool = False  # lanes hold rows from their scores to the gradient
     whole: bool = True  # rows begin at whole vectors
     runs: bool = False  # a CPU's threads take runs of rows
+    loops: bool = False  # compilers are to make vectors of loops over rows, which fabs would prevent
 
     own_headers: ClassVar[tuple[Path, ...]] = (_KERNELS / "logistic.h",)
 
@@ -121,5 +122,6 @@ class LogisticSpec(SamplesSpec):
             lambda *found: f"*loss = {found[0]}; *residual = {found[1]};",
         )
         in_vectors = function.replace(f"{number} ", "rows_t ").replace("b8 ", "mask_t ")
-        in_vectors = in_vectors.replace(f"gp_absolute_{number}(", "fabs(")
+        if not self.loops:
+            in_vectors = in_vectors.replace(f"gp_absolute_{number}(", "fabs(")
         return [*super().text(), f"typedef {mask} mask_t;", in_vectors]

@@ -3,62 +3,96 @@
  *
  * in      INPUTS: x0 n rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 sample weights
  * out     OUTPUTS: y0 the loss, y1 the gradient
- * scratch partials: for each of SUMS, a number for each part
- * launch  two, by `step`: groups of one work-item add the rows of each part, then one adds the parts
- * host    LANES, CHUNKS and TREE_VECTOR; PRODUCT_OF, gp_settled, LOSS_AND_RESIDUAL(z, y, s, loss, residual), STORE_SUM
- *         (logistic.h)
+ * scratch partials: for each part, SUMS numbers
+ * launch  two, by `step`: groups of one work-item add the rows of each part, then groups add the parts of some sums
+ * host    LANES, CHUNKS and TREE_VECTOR; gp_settled, LOSS_AND_RESIDUAL(z, y, s, loss, residual), STORE_SUM (logistic.h)
  * order   that of logistic/fixed, whose work-items are the lanes and slots here
  */
 #define SLOTS (TREE_BLOCK / LANES)
-#define BATCH 64 /* rows whose losses are computed together */
-#define WIDTH (CHUNKS * LANES * TREE_VECTOR)
+/* Vectors of four lanes, of TREE_VECTOR features each, and as many rows at once as a lane has features. */
 #if TREE_VECTOR == 4
 #define TAKEN 16
+#define FIRST_LANE ((VECTOR_OF(INDEX, 4))(0, 1, 2, 3))
+#define SECOND_LANE (TOGETHER(4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7))
+#define UPPER_HALF (TOGETHER(8, 9, 10, 11, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15))
+/* Of each four elements of two vectors: the lower two in turn, the upper two, the lower two of each, the upper two. */
+#define LOWER_MIXED TOGETHER(0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29)
+#define UPPER_MIXED TOGETHER(2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31)
+#define LOWER_PAIRS TOGETHER(0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29)
+#define UPPER_PAIRS TOGETHER(2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31)
 #else
 #define TAKEN 8
+#define FIRST_LANE ((VECTOR_OF(INDEX, 2))(0, 1))
+#define LOWER_MIXED TOGETHER(0, 8, 2, 10, 4, 12, 6, 14)
+#define UPPER_MIXED TOGETHER(1, 9, 3, 11, 5, 13, 7, 15)
+#define SECOND_LANE (TOGETHER(2, 3, 2, 3, 2, 3, 2, 3))
+#define UPPER_HALF (TOGETHER(4, 5, 6, 7, 4, 5, 6, 7))
 #endif
-typedef WIDE(TAKEN) vectors_t;
-#define LOAD_VECTORS GP_JOINED(vload, TAKEN)
-#define STORE_VECTORS GP_JOINED(vstore, TAKEN)
-/* Element `item` of four lanes; by shuffle(), because Oclgrind reports .s048c as uninitialised. */
-#define OF_LANES(given, item)                                                                                          \
-    shuffle(given, (VECTOR_OF(INDEX, 4))(item, (item) + TREE_VECTOR, (item) + 2 * TREE_VECTOR, (item) + 3 * TREE_VECTOR))
-typedef WIDE(4) four_t;
-#define PARTIAL(sum, part) ((GLOBAL value_t *)partials)[(i64)(sum)*parts + (part)]
+#define TOGETHER (VECTOR_OF(INDEX, TAKEN))
+typedef WIDE(TAKEN) vector_t;
+#define LOAD_VECTOR(from) GP_JOINED(vload, TAKEN)(0, from)
+#define STORE_VECTOR(vector, to) GP_JOINED(vstore, TAKEN)(vector, 0, to)
+#define VECTORS ((FEATURES + TAKEN - 1) / TAKEN)
+#define ENDS (FEATURES % TAKEN) /* features of a row's last vector, 0 if that is whole */
+#define QUARTERS (LANES > 4 ? LANES / 4 : 1)
+/* Rows whose losses are computed together, which stay in the first level of cache. */
+#define BATCH (VECTORS <= 16 ? 64 : 16)
+#define SIDE 8 /* slots whose sums stay in registers */
+#define PARTIAL(part, sum) ((GLOBAL value_t *)partials)[(i64)(part)*SUMS + (sum)]
 
-/* Fold `count` rows of `width` sums by halves. */
-DEVICE void fold_halves(value_t *sums, const int count, const int width)
+/* Load a vector of a row, with zeros past the end. */
+DEVICE vector_t load_some(GLOBAL const NUMBER *from, const int some)
 {
-    for (int stride = count / 2; stride > 0; stride /= 2)
-        for (int k = 0; k < stride * width; k++) sums[k] += sums[stride * width + k];
+    value_t held[TAKEN];
+#pragma unroll
+    for (int k = 0; k < TAKEN; k++) held[k] = k < some ? from[k] : 0;
+    return LOAD_VECTOR(held);
+}
+#define LOAD_FEATURES(from, vector)                                                                                    \
+    (ENDS && (vector) == VECTORS - 1 ? load_some((from) + (vector)*TAKEN, ENDS) : LOAD_VECTOR((from) + (vector)*TAKEN))
+
+/* Add to four lanes of TREE_VECTOR rows their products, by the first features and so on: lanes[k * TREE_VECTOR + r] is
+ * lane k of row r. */
+DEVICE vector_t add_products(const vector_t lanes, const vector_t *products)
+{
+#if TREE_VECTOR == 4
+    const vector_t a = shuffle2(products[0], products[1], LOWER_MIXED);
+    const vector_t b = shuffle2(products[2], products[3], LOWER_MIXED);
+    const vector_t c = shuffle2(products[0], products[1], UPPER_MIXED);
+    const vector_t d = shuffle2(products[2], products[3], UPPER_MIXED);
+    vector_t sum = lanes + shuffle2(a, b, LOWER_PAIRS);
+    sum += shuffle2(a, b, UPPER_PAIRS);
+    sum += shuffle2(c, d, LOWER_PAIRS);
+    return sum + shuffle2(c, d, UPPER_PAIRS);
+#else
+    const vector_t sum = lanes + shuffle2(products[0], products[1], LOWER_MIXED);
+    return sum + shuffle2(products[0], products[1], UPPER_MIXED);
+#endif
 }
 
-/* The score of a row, without the intercept. */
-DEVICE value_t score_of(const value_t *products)
+/* Compute the scores of TREE_VECTOR rows, of which `last` is the last. */
+DEVICE void compute_scores(GLOBAL const NUMBER *from, const int last, const value_t *weights, const value_t start,
+                           value_t *scores)
 {
-#if LANES < 4
-    value_t lanes[LANES];
-    for (int lane = 0; lane < LANES; lane++) lanes[lane] = 0;
-    for (int k = 0; k < WIDTH; k++) lanes[k / TREE_VECTOR % LANES] += products[k];
-    return LANES == 1 ? lanes[0] : lanes[0] + lanes[LANES - 1];
-#else
-    /* Four lanes at a time, by their first elements and so on. */
-    four_t lanes[LANES / 4];
+    vector_t lanes[QUARTERS];
 #pragma unroll
-    for (int four = 0; four < LANES / 4; four++) lanes[four] = 0;
-    for (int chunk = 0; chunk < CHUNKS; chunk++)
+    for (int quarter = 0; quarter < QUARTERS; quarter++) lanes[quarter] = 0;
 #pragma unroll
-        for (int four = 0; four < LANES / 4; four++) {
-            const vectors_t given = LOAD_VECTORS(chunk * (LANES / 4) + four, products);
+    for (int vector = 0; vector < VECTORS; vector++) {
+        const vector_t factors = LOAD_VECTOR(weights + vector * TAKEN);
+        vector_t products[TREE_VECTOR];
 #pragma unroll
-            for (int item = 0; item < TREE_VECTOR; item++) lanes[four] += OF_LANES(given, item);
-        }
+        for (int r = 0; r < TREE_VECTOR; r++) products[r] = LOAD_FEATURES(from + min(r, last) * FEATURES, vector) * factors;
+        lanes[vector % QUARTERS] = add_products(lanes[vector % QUARTERS], products);
+    }
 #pragma unroll
-    for (int stride = LANES / 8; stride > 0; stride /= 2)
+    for (int stride = QUARTERS / 2; stride > 0; stride /= 2)
 #pragma unroll
-        for (int four = 0; four < stride; four++) lanes[four] += lanes[four + stride];
-    return (lanes[0].s0 + lanes[0].s2) + (lanes[0].s1 + lanes[0].s3);
-#endif
+        for (int quarter = 0; quarter < stride; quarter++) lanes[quarter] += lanes[quarter + stride];
+    vector_t folded = lanes[0];
+    if (LANES > 2) folded += shuffle(folded, UPPER_HALF);
+    if (LANES > 1) folded += shuffle(folded, SECOND_LANE);
+    GP_JOINED(vstore, TREE_VECTOR)(shuffle(folded, FIRST_LANE) + start, 0, scores);
 }
 
 /* Compute the losses and residuals of some rows. Within the loops over rows, compilers would make no vectors of them. */
@@ -68,63 +102,94 @@ __attribute__((noinline)) static void compute_losses(const value_t *scores, cons
     for (int k = 0; k < some; k++) LOSS_AND_RESIDUAL(scores[k], labels[k], counts[k], lost + k, residuals + k);
 }
 
+/* Add a vector of features of some rows to the sums of their slots, SIDE slots at a time. */
+#define ADD_ROW(k, vector, LOAD) held[k] += LOAD(from + (row + (k)) * FEATURES + (vector)*TAKEN) * residuals[row + (k)]
+#define ADD_ROWS(vector, LOAD)                                                                                         \
+    for (int slot = 0; slot < min(SLOTS, BATCH); slot += SIDE) {                                                       \
+        vector_t held[SIDE];                                                                                           \
+        for (int k = 0; k < SIDE; k++) held[k] = LOAD_VECTOR(sums + ((slot + k) * VECTORS + (vector)) * TAKEN);        \
+        int row = slot;                                                                                                \
+        for (; row + SIDE <= some; row += SLOTS)                                                                       \
+            for (int k = 0; k < SIDE; k++) ADD_ROW(k, vector, LOAD);                                                   \
+        for (int k = 0; k < SIDE; k++)                                                                                 \
+            if (row + k < some) ADD_ROW(k, vector, LOAD);                                                              \
+        for (int k = 0; k < SIDE; k++) STORE_VECTOR(held[k], sums + ((slot + k) * VECTORS + (vector)) * TAKEN);        \
+    }
+#define LOAD_ENDS(from) load_some(from, ENDS)
+DEVICE void add_rows(GLOBAL const NUMBER *from, const int some, const value_t *residuals, value_t *sums)
+{
+    for (int vector = 0; vector < FEATURES / TAKEN; vector++) ADD_ROWS(vector, LOAD_VECTOR)
+#if ENDS
+    ADD_ROWS(VECTORS - 1, LOAD_ENDS)
+#endif
+}
+
+/* Fold `count` rows of `width` sums by halves. */
+DEVICE void fold_halves(value_t *sums, const int count, const int width)
+{
+    for (int stride = count / 2; stride > 0; stride /= 2)
+        for (int k = 0; k < stride * width; k++) sums[k] += sums[stride * width + k];
+}
+
+/* Add the parts of TAKEN sums, from `first` on. */
+DEVICE void add_parts(OUTPUTS, GLOBAL u32 *partials, const layout_t layout, const i64 parts, const int first)
+{
+    const int some = min(TAKEN, SUMS - first);
+    int width = TREE_BLOCK;
+    while (width / 2 >= parts) width /= 2; /* the others are zero, and no sum is the zero with a sign */
+    value_t folded[TREE_BLOCK * TAKEN];
+    for (int k = 0; k < width * TAKEN; k++) folded[k] = 0;
+    for (i64 part = 0; part < parts; part++)
+        for (int k = 0; k < some; k++) folded[part % TREE_BLOCK * TAKEN + k] += PARTIAL(part, first + k);
+    fold_halves(folded, width, TAKEN);
+    for (int k = 0; k < some; k++) STORE_SUM(first + k, gp_settled(folded[k]));
+}
+
 __kernel WORK_GROUP(1)
 void logistic_cpu_fixed(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 n,
                         const i64 parts, const i64 rows, const i64 step)
 {
     if (step == 1) {
         /* 4. Add the parts of each sum. */
-        for (int sum = get_group_id(0); sum < SUMS; sum += get_num_groups(0)) {
-            value_t folded[TREE_BLOCK];
-            for (int k = 0; k < TREE_BLOCK; k++) folded[k] = 0;
-            for (i64 part = 0; part < parts; part++) folded[part % TREE_BLOCK] += PARTIAL(sum, part);
-            fold_halves(folded, TREE_BLOCK, 1);
-            STORE_SUM(sum, gp_settled(folded[0]));
-        }
+        for (int first = TAKEN * get_group_id(0); first < SUMS; first += TAKEN * get_num_groups(0))
+            add_parts(OUTPUT_NAMES, partials, layout, parts, first);
         return;
     }
     const value_t start = INITIAL_SCORE;
-    value_t products[WIDTH], weights[FEATURES];
-    for (int k = 0; k < FEATURES; k++) weights[k] = WEIGHT(k);
-    for (int k = FEATURES; k < WIDTH; k++) products[k] = 0;
+    value_t weights[VECTORS * TAKEN];
+    for (int k = 0; k < VECTORS * TAKEN; k++) weights[k] = k < FEATURES ? WEIGHT(k) : 0;
 
     for (i64 part = get_group_id(0); part < parts; part += get_num_groups(0)) {
         const i64 first = part * rows, end = min(first + rows, n);
-        value_t gradients[SLOTS * SUMS];
-        for (int k = 0; k < SLOTS * SUMS; k++) gradients[k] = 0;
+        value_t gradients[SLOTS * VECTORS * TAKEN], biases[SLOTS], losses[SLOTS];
+        for (int k = 0; k < SLOTS * VECTORS * TAKEN; k++) gradients[k] = 0;
+        for (int k = 0; k < SLOTS; k++) biases[k] = losses[k] = 0;
 
         for (i64 base = first; base < end; base += BATCH) {
             /* 1. Compute the scores of some rows, and then their losses and residuals, in vectors. */
-            const int some = (int)min((i64)BATCH, end - base);
+            const int some = (int)min((i64)BATCH, end - base), slot = (int)((base - first) % SLOTS);
             value_t scores[BATCH], labels[BATCH], counts[BATCH], lost[BATCH], residuals[BATCH];
-            for (int k = 0; k < some; k++) {
-                GLOBAL const NUMBER *from = SAMPLES(base + k);
-                int feature = 0;
-                for (; feature + TAKEN <= FEATURES; feature += TAKEN)
-                    STORE_VECTORS(LOAD_VECTORS(0, from + feature) * LOAD_VECTORS(0, weights + feature), 0, products + feature);
-                for (; feature < FEATURES; feature++) products[feature] = PRODUCT_OF(from[feature], weights[feature]);
-                scores[k] = score_of(products) + start;
-            }
+            for (int k = 0; k < some; k += TREE_VECTOR)
+                compute_scores(SAMPLES(base + k), some - 1 - k, weights, start, scores + k);
             for (int k = 0; k < some; k++) labels[k] = LABEL(base + k);
             for (int k = 0; k < some; k++) counts[k] = SAMPLE_WEIGHT(base + k);
             compute_losses(scores, labels, counts, lost, residuals, some);
 
             /* 2. Add the rows to the sums of their slots. */
-            for (int k = 0; k < some; k++) {
-                GLOBAL const NUMBER *from = SAMPLES(base + k);
-                value_t *sums = gradients + (base + k - first) % SLOTS * SUMS;
-                const value_t residual = residuals[k];
-                int feature = 0;
-                for (; feature + TAKEN <= FEATURES; feature += TAKEN)
-                    STORE_VECTORS(LOAD_VECTORS(0, sums + feature) + LOAD_VECTORS(0, from + feature) * residual, 0, sums + feature);
-                for (; feature < FEATURES; feature++) sums[feature] += PRODUCT_OF(from[feature], residual);
-                sums[BIAS] += residual;
-                sums[LOSS] += lost[k];
+            add_rows(SAMPLES(base), some, residuals, gradients + slot * VECTORS * TAKEN);
+            for (int row = 0; row < some; row += SLOTS) {
+                const int live = min(SLOTS, some - row);
+                for (int k = 0; k < live; k++) biases[slot + k] += residuals[row + k];
+                for (int k = 0; k < live; k++) losses[slot + k] += lost[row + k];
             }
         }
 
         /* 3. Fold the slots, and leave the sums of the part. */
-        fold_halves(gradients, SLOTS, SUMS);
-        for (int sum = 0; sum < SUMS; sum++) PARTIAL(sum, part) = gradients[sum];
+        fold_halves(gradients, SLOTS, VECTORS * TAKEN);
+        fold_halves(biases, SLOTS, 1);
+        fold_halves(losses, SLOTS, 1);
+        for (int k = 0; k < FEATURES; k++) PARTIAL(part, k) = gradients[k];
+        PARTIAL(part, BIAS) = biases[0];
+        PARTIAL(part, LOSS) = losses[0];
     }
 }
