@@ -36,6 +36,27 @@ def may_be_direct(size: int, dtype: np.dtype[Any], device: Device) -> bool:
     return size > 0 and dtype.kind in "iu" and able.fp64 and size >= _FEWEST.get(able.kind, 0)
 
 
+class Limits(NamedTuple):
+    """The smallest and the largest of integers that lie along one axis of a device."""
+
+    keys: Operands
+    low: int
+    high: int
+
+    @classmethod
+    def of(cls, keys: Any, device: Device) -> Limits | None:
+        """Find the limits of keys; return None if these are no integers, or too few.
+
+        Those of keys of 8 bits are known. For wider ones, the host waits.
+        """
+        if not may_be_direct(int(keys.shape[0]), keys.dtype, device):
+            return None
+        operands = as_operands("histogram", (keys,), device)
+        if keys.dtype.itemsize == 1:
+            return cls(operands, int(np.iinfo(keys.dtype).min), int(np.iinfo(keys.dtype).max))
+        return cls(operands, *map(int, start_limits(operands)()))
+
+
 class Range(NamedTuple):
     """The range of the keys of a one-dimensional array, and its bins."""
 
@@ -45,18 +66,10 @@ class Range(NamedTuple):
 
     @classmethod
     def of(cls, keys: Any, device: Device) -> Range | None:
-        """Find the range of keys; return None unless they are integers, enough of them, and in a small range.
-
-        For 8-bit keys the range is known. For wider ones, the host waits for the smallest and the largest key.
-        """
-        if not may_be_direct(int(keys.shape[0]), keys.dtype, device):
+        """Find the range of keys; return None unless they are integers, enough of them, and in a small range."""
+        if (limits := Limits.of(keys, device)) is None:
             return None
-        size = int(keys.shape[0])
-        operands = as_operands("histogram", (keys,), device)
-        if keys.dtype.itemsize == 1:
-            low, high = int(np.iinfo(keys.dtype).min), int(np.iinfo(keys.dtype).max)
-        else:
-            low, high = map(int, start_limits(operands)())
+        (operands, low, high), size = limits, int(keys.shape[0])
         bins = high - low + 1
         if bins > min(max(size // _ELEMENTS_EACH, _FEW), _MOST) or max(-low, high) >= _EXACT:
             return None
@@ -109,3 +122,29 @@ def direct_distinct(elements: Any, device: Device, *, counted: bool) -> tuple[An
     places = compact(numbers(found.table.bins, counts, device), occurs, device=device)
     distinct = map_arrays(lambda place: (place.astype(np.int64) + low).astype(dtype), places, device=device)
     return (distinct, compact(counts, occurs, device=device)) if counted else (distinct,)
+
+
+class Bytes(NamedTuple):
+    """Integers less their smallest, as bytes, which CPUs sort in one pass."""
+
+    codes: Any
+    low: np.generic  # the smallest, of the integers' dtype
+    device: Device
+
+    @classmethod
+    def of(cls, keys: Any, device: Device) -> Bytes | None:
+        """Return the bytes of wider integers; None if bytes do not hold them, and on other devices than CPUs.
+
+        CPUs find the limits of keys in a small part of the time of a sort.
+        """
+        if device.capabilities.kind != "cpu" or keys.dtype.itemsize == 1:  # rows: bytes
+            return None
+        if (limits := Limits.of(keys, device)) is None or limits.high - limits.low > np.iinfo(np.uint8).max:
+            return None
+        low = keys.dtype.type(limits.low)
+        return cls(map_arrays(lambda key: (key - low).astype(np.uint8), keys, device=device), low, device)
+
+    def integers(self, codes: Any) -> Any:
+        """Return the integers of some codes."""
+        low = self.low
+        return map_arrays(lambda code: code.astype(low.dtype) + low, codes, device=self.device)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -75,13 +76,20 @@ class Groups:
         return None if groups is None else groups(self.given_keys)
 
     @cached_property
+    def _bytes(self) -> Any:
+        """The keys as bytes; None if the sort takes the keys themselves."""
+        by_bins = import_module("gpuprims.primitives.grouping.direct")  # found by name: its limits are found by reduce
+        return by_bins.Bytes.of(self.given_keys, self.device)
+
+    @cached_property
     def _sorted(self) -> tuple[Any, Any]:
-        """The sorted keys, and with them the array of values if the sort can move it, or else the indices."""
+        """The sorted keys, or their bytes, and with them the array of values if the sort can move it, or else the indices."""
+        keys = self.given_keys if self._bytes is None else self._bytes.codes
         if takes_one_scan(self.size, self.device) and not self.operands.in_place:
-            compile_runs_ahead(self.device, self.given_keys.dtype, self.size, self._wanted)
+            compile_runs_ahead(self.device, keys.dtype, self.size, self._wanted)
         beside = self.given[0] if self._carries else numbers(self.size, self.given_keys, self.device)
-        keys, values = in_order(self._label, "pairs", (self.given_keys, beside), self.device)
-        return keys, values
+        ordered, values = in_order(self._label, "pairs", (keys, beside), self.device)
+        return ordered, values
 
     @cached_property
     def _runs(self) -> Runs:
@@ -103,7 +111,10 @@ class Groups:
     @property
     def keys(self) -> Any:
         """The key of each group."""
-        return self._runs.values
+        values = self._runs.values
+        if not self.size or self._few is not None or self._bytes is None:
+            return values
+        return self._bytes.integers(values)
 
     @property
     def offsets(self) -> Any:

@@ -7,8 +7,8 @@
 /* Eight elements at once: one by one, stores wait for each other, in twice the time (rows: cpu_chunks). */
 #define UNROLLED _Pragma("unroll 8")
 #define KEY_BITS (8 * (int)sizeof(element_t))
-/* Bytes alone are counted and written, and not moved. */
-#define BYTES_ALONE (KEY_BITS == 8 && !CARRIES)
+/* Keys of one byte are counted and written; what they carry moves at once to its place in the result. */
+#define BYTES (KEY_BITS == 8)
 
 /* The buckets of a row. Part `f` of its range begins with key `base + (f << shift)`. If `direct`, each part is a bucket; else
  * `of` has the bucket of each part. Keys outside are in the first and the last part. A key that many elements have is `often`,
@@ -58,7 +58,7 @@ DEVICE i64 gp_find_often(GLOBAL const element_t *from, const i64 sampled, const 
 /* Cut the range of a sample into parts, and again those without an eighth of the sample at each end, while these are few. */
 DEVICE void gp_plan_chunks(GLOBAL const element_t *from, const i64 n, GLOBAL plan_t *plan)
 {
-    if (KEY_BITS == 8) {
+    if (BYTES) {
         plan->base = plan->often = plan->shift = plan->alone = 0;
         plan->buckets = BUCKETS;
         plan->direct = 1;
@@ -190,7 +190,7 @@ DEVICE void gp_move_chunk(GLOBAL const plan_t *plan, GLOBAL const element_t *fro
         }
         for (; j < count; j++) places[0][TOP_BITS(from[j])]++;
         gp_begin_buckets(places, begins);
-        if (BYTES_ALONE) return;
+        if (BYTES) return;
         UNROLLED
         for (j = 0; j < count; j++) {
             const element_t element = from[j];

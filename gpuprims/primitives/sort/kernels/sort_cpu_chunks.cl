@@ -1,5 +1,6 @@
 /* sort/cpu_chunks: a launch samples each row, the next moves the elements of each chunk to buckets of near keys, and the
- * last sorts each bucket by digits, lowest first, in a CPU's caches; for devices whose work-items are CPU threads.
+ * last sorts each bucket by digits, lowest first, in a CPU's caches; keys of one byte are counted and move once; for
+ * devices whose work-items are CPU threads.
  *
  * in      keys: `rows` rows of n elements, side by side; values: one for each, if CARRIES and not INDICES
  * out     sorted: the elements in order, if KEEPS_KEYS; kept: the values, or each element's index in its row, if CARRIES
@@ -140,6 +141,27 @@ DEVICE void gp_merge_ends(GLOBAL const u32 *begins, GLOBAL const element_t *keys
     }
 }
 
+/* Move to their places what keys of one byte carry: every `groups`-th chunk from chunk `own` on (rows: cpu_chunks-bytes). */
+DEVICE void gp_place_carried(GLOBAL const u32 *begins, GLOBAL const element_t *keys, GLOBAL const carried_t *with,
+                             const i64 n, const i64 parts, const i64 own, const i64 groups, const place_t *firsts,
+                             GLOBAL kept_t *kept)
+{
+    const i64 chunk = (n + parts - 1) / parts;
+    place_t places[BUCKETS];
+    for (int b = 0; b < BUCKETS; b++) places[b] = firsts[b];
+    for (i64 part = 0; part < parts; part++) {
+        const i64 first = min(part * chunk, n), end = min(first + chunk, n);
+        if (part % groups == own) {
+            UNROLLED
+            for (i64 j = first; j < end; j++)
+                kept[places[TOP_BITS(keys[j])]++] = INDICES ? (kept_t)j : (kept_t)with[j];
+        } else {
+            GLOBAL const u32 *begin = begins + part * (BUCKETS + 1);
+            for (int b = 0; b < BUCKETS; b++) places[b] += begin[b + 1] - begin[b];
+        }
+    }
+}
+
 __kernel WORK_GROUP(1)
 void sort_cpu_chunks(GLOBAL const element_t *keys, GLOBAL const carried_t *values, GLOBAL element_t *sorted,
                      GLOBAL kept_t *kept, GLOBAL u8 *between, GLOBAL u64 *plans, const layout_t layout, const i64 rows,
@@ -185,14 +207,17 @@ void sort_cpu_chunks(GLOBAL const element_t *keys, GLOBAL const carried_t *value
     if (plan->alone)
         gp_copy_bucket(begins + plan->alone, chunk_keys, chunk_values, parts, chunk, own, groups,
                        sorted + sorted_at + row * n + firsts[plan->alone], kept + kept_at + row * n + firsts[plan->alone]);
+    if (BYTES && CARRIES)
+        gp_place_carried(begins, from, values + values_at + row * n, n, parts, own, groups, firsts,
+                         kept + kept_at + row * n);
     const int buckets = (int)plan->buckets;
     for (int b = (int)own; b < buckets; b += (int)groups) {
         const i64 first = row * n + firsts[b], size = firsts[b + 1] - firsts[b];
         if (!size || plan->alone && b == (int)plan->alone) continue;
-        if (BYTES_ALONE) {
+        if (BYTES) {
             GLOBAL element_t *to = sorted + sorted_at + first;
             const element_t element = (element_t)b ^ FLIPPED((element_t)b);
-            for (i64 j = 0; j < size; j++) to[j] = element;
+            for (i64 j = 0; j < size && KEEPS_KEYS; j++) to[j] = element;
             continue;
         }
 
