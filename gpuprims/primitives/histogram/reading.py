@@ -87,10 +87,10 @@ class Reading(NamedTuple):
 
 
 def fits_exactly(device: Device, weights: Dtype, result: Dtype, outputs: int, bins: int, guide: int) -> bool:
-    """Return True if a group has room for all bits that sums of float weights can have."""
+    """Return True if a group has room for all bits of sums of float weights: in local memory, or in global on CPUs."""
     sums, able = (bins + 2) * digits_of("exact", weight_dtype(weights)), device.capabilities
-    fits = sums * TOTAL + guide * ENTRY_BYTES <= able.asked_local_memory and outputs * sums <= _MOST_MERGED
-    return result in STORED and able.int64_atomics and fits
+    fits = able.kind == "cpu" or sums * TOTAL + guide * ENTRY_BYTES <= able.asked_local_memory
+    return result in STORED and able.int64_atomics and fits and outputs * sums <= _MOST_MERGED
 
 
 class _Work(NamedTuple):
@@ -209,7 +209,7 @@ class Reader(NamedTuple):
         stores = chosen.histograms in ("local", "bytes", "digits") and target.dtype in STORED
         final, reports = stores and sums not in ("floats", "relative"), reports and outputs == 1 and not words
         merged = final and (work.parts > 1 or reports or words) and able.int64_atomics and totals <= _MOST_MERGED
-        if merged and planes > 1:
+        if merged and planes > 1 and not words:
             merged = totals // outputs * TOTAL <= able.asked_local_memory
         final = final and (merged or work.parts == 1)
         widened = sums == "counts" and outputs == work.rows == 1 and not chosen.shares_histograms

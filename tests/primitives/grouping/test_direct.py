@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -125,6 +126,27 @@ def test_other_elements_are_sorted(device: gpuprims.Device) -> None:
     for x in (wide, floats, floats > 1):
         assert direct.direct_distinct(x, device, counted=True) is None
         np.testing.assert_array_equal(gpuprims.unique(x, device=device), np.unique(x))
+
+
+def test_exact_sums_of_more_bins_than_local_memory_holds(
+    device: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need(device, "float64")
+    if device.capabilities.kind != "cpu":
+        pytest.skip("GPUs have a group's sums in local memory")
+    keys = np.concatenate([np.arange(5900), rng.integers(0, 5900, 60_000)]).astype(np.int32)
+    x = (rng.standard_normal(keys.size) * 2.0 ** rng.integers(-60, 60, keys.size)).astype(np.float32)
+    with gpuprims.use_determinism("order"):
+        found = direct.exact_sums(Groups("reduce", (x,), keys, device), OPERATORS["sum"], None)
+        counted = gpuprims.bincount(keys, weights=x, device=device)
+        monkeypatch.setattr(direct, "direct_sums", lambda *_: None)
+        by_sort = gpuprims.reduce(x, by=keys, device=device)
+    assert found is not None
+    assert found.tobytes() == by_sort.tobytes()
+    order = np.argsort(keys, kind="stable")
+    parts = np.split(x[order].astype(np.float64), np.flatnonzero(np.diff(keys[order])) + 1)
+    exact = np.array([math.fsum(part) for part in parts])
+    assert counted.tobytes() == exact.tobytes()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
