@@ -179,6 +179,13 @@ def test_a_fixed_tree_of_few_elements(kernel: Kernel, rng: np.random.Generator) 
         assert_equal(kernel.reduce(x, **how), gpuprims.reduce(x, device="reference", **how))
 
 
+@each([variant for variant in FIXED if variant.name == "cpu_fixed"])
+@pytest.mark.parametrize("size", [8, 16, 32, 64])
+def test_a_fixed_tree_of_rows_side_by_side(kernel: Kernel, rng: np.random.Generator, size: int) -> None:
+    x, how = rng.standard_normal((40, size)).astype(np.float32), {"determinism": "device", "axis": 1}
+    assert_equal(kernel.reduce(x, **how), gpuprims.reduce(x, device="reference", **how))
+
+
 @each(EXACT)
 def test_exact_sums_in_one_part_and_in_two(kernel: Kernel, rng: np.random.Generator) -> None:
     for dtype, size in (("float64", 300), ("float32", 9000)):

@@ -53,6 +53,49 @@ DEVICE void gp_fold_few(INPUTS, OUTPUTS, const layout_t layout, const i64 o, con
                       OP(VALUE(few, [(lane - half_of) * ABREAST + k]), VALUE(few, [lane * ABREAST + k])));
     EACH_ABREAST STORE(o + k, 0, n ? VALUE(few, [k]) : IDENTITY);
 }
+
+/* True for a number of neighbours that gp_fold_rows folds. */
+#define IS_ROW(n) ((n) == 8 || (n) == 16 || (n) == 32 || (n) == 64)
+#define FOLD_ROWS(to, half)                                                                                            \
+    for (int k = 0; k < ABREAST; k++) {                                                                                \
+        const row_t row = ROW(o + k, 0);                                                                               \
+        EACH_LANE(0, half)                                                                                             \
+            SET_VALUE(to, [k * (half) + lane], OP(MAP_ROW(row, lane), MAP_ROW(row, (half) + lane)));                   \
+    }
+#define FOLD_HALVES(to, from, half)                                                                                    \
+    for (int k = 0; k < ABREAST; k++)                                                                                  \
+        EACH_LANE(0, half)                                                                                             \
+            SET_VALUE(to, [k * (half) + lane],                                                                         \
+                      OP(VALUE(from, [2 * k * (half) + lane]), VALUE(from, [(2 * k + 1) * (half) + lane])));
+#define OF_EIGHT(lane) OP(VALUE(eight, [8 * k + (lane)]), VALUE(eight, [8 * k + (lane) + 4]))
+
+/* Fold ABREAST outputs of neighbours, and store: lanes by halves in vectors of neighbours, of constant lengths, until eight
+ * are left of each output; then in vectors of outputs (rows: cpu_fixed-short). */
+DEVICE void gp_fold_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 o, const int n)
+{
+    VALUES(many, [32 * ABREAST]);
+    VALUES(some, [16 * ABREAST]);
+    VALUES(eight, [8 * ABREAST]);
+    if (n == 64) {
+        FOLD_ROWS(many, 32)
+        FOLD_HALVES(some, many, 16)
+        FOLD_HALVES(eight, some, 8)
+    } else if (n == 32) {
+        FOLD_ROWS(some, 16)
+        FOLD_HALVES(eight, some, 8)
+    } else if (n == 16) {
+        FOLD_ROWS(eight, 8)
+    } else {
+        for (int k = 0; k < ABREAST; k++) {
+            const row_t row = ROW(o + k, 0);
+            EACH_LANE(0, 8) SET_VALUE(eight, [8 * k + lane], MAP_ROW(row, lane));
+        }
+    }
+    for (int k = 0; k < ABREAST; k++) {
+        const value_t a = OF_EIGHT(0), b = OF_EIGHT(1), c = OF_EIGHT(2), d = OF_EIGHT(3), e = OP(a, c), f = OP(b, d);
+        STORE(o + k, 0, OP(e, f));
+    }
+}
 #endif
 
 __kernel WORK_GROUP(1)
@@ -68,6 +111,8 @@ void reduce_cpu_fixed(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counter
         const i64 share = (outputs + get_num_groups(0) - 1) / get_num_groups(0);
         const i64 end = min((i64)(get_group_id(0) + 1) * share, outputs);
         i64 o = get_group_id(0) * share;
+        if (IS_ROW(n) && ROW_END(0, n) >= n)
+            for (; o + ABREAST <= end; o += ABREAST) gp_fold_rows(INPUT_NAMES, OUTPUT_NAMES, layout, o, (int)n);
         for (; o + ABREAST <= end; o += ABREAST) gp_fold_few(INPUT_NAMES, OUTPUT_NAMES, layout, o, (int)n, ABREAST);
         if (o < end) gp_fold_few(INPUT_NAMES, OUTPUT_NAMES, layout, o, (int)n, (int)(end - o));
         return;
