@@ -1,4 +1,4 @@
-"""reduce/cpu_fixed: rows of few neighbours, several at a time, with the bits of the reference."""
+"""reduce/cpu_fixed and cpu_fixed_columns: rows of few neighbours, and columns, with the bits of the reference."""
 
 from __future__ import annotations
 
@@ -40,3 +40,14 @@ def test_rows_in_other_layouts(device: gpuprims.Device, rng: np.random.Generator
     _check(device, x[:, :size].reshape(300, size), axis=1, map="x*x", where=x[:, size:] > 0)
     # Rows of several pieces: the elements of an output do not lie at one stride.
     _check(device, np.ascontiguousarray(x).reshape(4, 150, size // 4, 2, 2)[..., 0], axis=(0, 2))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("size", [1, 2, 3, 511, 512, 513, 1024, 1025, 5000, 16_385])
+def test_columns(device: gpuprims.Device, rng: np.random.Generator, dtype: str, size: int) -> None:
+    need(device, dtype)
+    for outputs in (65, 300) if size < 5000 else (70,):
+        x = rng.standard_normal((size, outputs)).astype(dtype)
+        x[-1, -1], x[0, 0] = np.nan, -0.0
+        for op in ("sum", "var"):
+            _check(device, x, axis=0, op=op)

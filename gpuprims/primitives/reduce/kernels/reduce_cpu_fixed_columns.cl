@@ -10,21 +10,22 @@
  *         IDENTITY, VALUES, VALUE, SET_VALUE, COMMUTATIVE, TREE_LANES, TREE_RUN
  * order   of fixed_trees.py, whatever `parts` is
  *
- * Nodes wait in a slot for each level, until the neighbour that they fold with is there. Lanes i and i + lanes / 2 fold first, so
- * lanes come in the order of their reversed bits: few slots suffice, and all stay in the cache. Of 8 lanes:
- *
- *     lanes        0 4   2 6   1 5   3 7
- *     slot 0       0+4         1+5
- *     slot 1           0+4+2+6
+ * Lane i folds with lane i + lanes / 2 first. Lanes come in their order, so memory is read in its own; the folds of all pairs of
+ * lanes stay in the cache, and then fold by halves, side by side. Strips are narrower where there are more lanes. In order, and
+ * of blocks, nodes wait in a slot for each level, until the neighbour that they fold with is there.
  */
 #define WIDTH 256 /* outputs_per_group */
 #define LINE 64   /* outputs that share a cache line at least */
+#if COMMUTATIVE
+#define ROOM (TREE_LANES / 2 * (WORDS == 1 ? 256 : 128)) /* for the folds of pairs of lanes (rows: cpu_fixed_columns) */
+#else
+#define ROOM 0
+#endif
 #define EACH_COLUMN _Pragma("clang loop unroll(disable)") for (int column = 0; column < live; column++)
-/* Slots of nodes inside of a block, of pairs of lanes and of what is above, and of blocks. */
-#define INSIDE 10
-#define SLOTS (INSIDE + 30)
-#define SLOT(slot) VALUE(nodes, [(slot)*WIDTH + column])
-#define SET_SLOT(slot, value) SET_VALUE(nodes, [(slot)*WIDTH + column], value)
+/* Slots of nodes, which are blocks or, in order, runs. */
+#define SLOTS 40
+#define SLOT(slot) VALUE(nodes, [ROOM + (slot)*WIDTH + column])
+#define SET_SLOT(slot, value) SET_VALUE(nodes, [ROOM + (slot)*WIDTH + column], value)
 #define ELEMENT(k) MAP_BESIDE(row##k, o + column)
 
 /* Fold elements of a lane, `apart` rows from each other, by fours, which come to another slot before they fold with earlier ones. */
@@ -46,12 +47,12 @@
         if (into == four) EACH_COLUMN SET_SLOT(to, OP(SLOT(to), SLOT(four)));                                          \
     }
 
-/* Fold the node in slot `from`, number `count` of its level, with those that wait from slot `base` on; slot `from` lies elsewhere. */
-#define PUSH(from, base, count)                                                                                        \
+/* Fold the node in slot `own`, number `count` of its level, with those that wait. */
+#define PUSH(count)                                                                                                    \
     do {                                                                                                               \
         int level = 0;                                                                                                 \
-        for (; (count) >> level & 1; level++) EACH_COLUMN SET_SLOT(from, OP(SLOT((base) + level), SLOT(from)));        \
-        EACH_COLUMN SET_SLOT((base) + level, SLOT(from));                                                              \
+        for (; (count) >> level & 1; level++) EACH_COLUMN SET_SLOT(own, OP(SLOT(level), SLOT(own)));                   \
+        EACH_COLUMN SET_SLOT(level, SLOT(own));                                                                        \
     } while (0)
 
 __kernel WORK_GROUP(1)
@@ -60,10 +61,17 @@ void reduce_cpu_fixed_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 
 {
     const i64 length = BESIDE_LENGTH(outputs), groups = get_num_groups(0), most = (length + WIDTH - 1) / WIDTH;
     const i64 even = parts == 1 ? (most + groups - 1) / groups * groups : most; /* as many strips for each group */
-    const i64 width = min(((length + even - 1) / even + LINE - 1) / LINE * LINE, (i64)WIDTH);
+#if COMMUTATIVE
+    int pairs = TREE_LANES / 2;
+    while (pairs > 1 && pairs >= n) pairs /= 2;
+    const i64 widest = min(ROOM / pairs, WIDTH);
+#else
+    const i64 widest = WIDTH;
+#endif
+    const i64 width = min(((length + even - 1) / even + LINE - 1) / LINE * LINE, widest);
     const i64 across = (length + width - 1) / width, strips = outputs / length * across;
     const int own = SLOTS, other = SLOTS + 1, four = SLOTS + 2;
-    VALUES(nodes, [(SLOTS + 3) * WIDTH]);
+    VALUES(nodes, [ROOM + (SLOTS + 3) * WIDTH]);
 
     for (i64 task = get_group_id(0); task < strips * parts; task += groups) {
         const i64 strip = task / parts, part = task % parts, o = strip / across * length + strip % across * width;
@@ -76,20 +84,24 @@ void reduce_cpu_fixed_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 
             /* 1. Fold lanes, and each with the one half of them further on. The last ones may lack it. */
             const i64 stop = min(base + FIXED_BLOCK, end);
             const int have = (int)min(stop - base, (i64)TREE_LANES);
-            int bits = 0;
-            while (1 << bits < have) bits++;
-            const int half_of = (1 << bits) / 2, pairs = max(half_of, 1);
-            for (int pair = 0; pair < pairs; pair++) {
-                const int lane = gp_reversed(pair, bits - 1), both = half_of && lane + half_of < have;
-                for (int k = 0; k <= both; k++) FOLD_LANE(own + k, base + lane + k * half_of, stop, TREE_LANES)
-                if (both) EACH_COLUMN SET_SLOT(own, OP(SLOT(own), SLOT(other)));
-                PUSH(own, 0, pair);
+            int half_of = pairs;
+            while (half_of >= have && half_of > 1) half_of /= 2;
+            for (int pair = 0; pair < min(half_of, have); pair++) {
+                FOLD_LANE(own, base + pair, stop, TREE_LANES)
+                if (pair + half_of < have) {
+                    FOLD_LANE(other, base + pair + half_of, stop, TREE_LANES)
+                    EACH_COLUMN SET_VALUE(nodes, [pair * live + column], OP(SLOT(own), SLOT(other)));
+                } else {
+                    EACH_COLUMN SET_VALUE(nodes, [pair * live + column], SLOT(own));
+                }
             }
 
-            /* 2. Fold neighbouring blocks. */
-            const int top = max(bits - 1, 0);
-            EACH_COLUMN SET_SLOT(own, SLOT(top));
-            PUSH(own, INSIDE, count);
+            /* 2. Fold these by halves, and then neighbouring blocks. */
+            for (int left = half_of / 2 * live; left >= live; left = left / live / 2 * live)
+                _Pragma("clang loop unroll(disable)") for (int k = 0; k < left; k++)
+                    SET_VALUE(nodes, [k], OP(VALUE(nodes, [k]), VALUE(nodes, [left + k])));
+            EACH_COLUMN SET_SLOT(own, VALUE(nodes, [column]));
+            PUSH(count);
             count++;
         }
 #else
@@ -97,19 +109,18 @@ void reduce_cpu_fixed_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 
         for (i64 base = first; base < end; base += TREE_RUN) {
             const i64 stop = min(base + TREE_RUN, end);
             FOLD_LANE(own, base, stop, 1)
-            PUSH(own, 0, count);
+            PUSH(count);
             count++;
         }
 #endif
 
         /* 3. Fold the nodes that still wait, the last ones first. */
-        const int bottom = COMMUTATIVE ? INSIDE : 0;
         if (count) {
             int level = 0;
             while (!(count >> level & 1)) level++;
-            EACH_COLUMN SET_SLOT(own, SLOT(bottom + level));
+            EACH_COLUMN SET_SLOT(own, SLOT(level));
             for (level++; count >> level; level++)
-                if (count >> level & 1) EACH_COLUMN SET_SLOT(own, OP(SLOT(bottom + level), SLOT(own)));
+                if (count >> level & 1) EACH_COLUMN SET_SLOT(own, OP(SLOT(level), SLOT(own)));
         } else {
             EACH_COLUMN SET_SLOT(own, IDENTITY);
         }
