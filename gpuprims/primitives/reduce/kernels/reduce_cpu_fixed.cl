@@ -54,7 +54,7 @@ DEVICE void gp_fold_few(INPUTS, OUTPUTS, const layout_t layout, const i64 o, con
     EACH_ABREAST STORE(o + k, 0, n ? VALUE(few, [k]) : IDENTITY);
 }
 
-/* True for a number of neighbours that gp_fold_rows folds. */
+/* True for a number of neighbours that gp_fold_short_rows folds. */
 #define IS_ROW(n) ((n) == 8 || (n) == 16 || (n) == 32 || (n) == 64)
 #define FOLD_ROWS(to, half)                                                                                            \
     for (int k = 0; k < ABREAST; k++) {                                                                                \
@@ -71,7 +71,7 @@ DEVICE void gp_fold_few(INPUTS, OUTPUTS, const layout_t layout, const i64 o, con
 
 /* Fold ABREAST outputs of neighbours, and store: lanes by halves in vectors of neighbours, of constant lengths, until eight
  * are left of each output; then in vectors of outputs (rows: cpu_fixed-short). */
-DEVICE void gp_fold_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 o, const int n)
+DEVICE void gp_fold_short_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 o, const int n)
 {
     VALUES(many, [32 * ABREAST]);
     VALUES(some, [16 * ABREAST]);
@@ -112,7 +112,7 @@ void reduce_cpu_fixed(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counter
         const i64 end = min((i64)(get_group_id(0) + 1) * share, outputs);
         i64 o = get_group_id(0) * share;
         if (IS_ROW(n) && ROW_END(0, n) >= n)
-            for (; o + ABREAST <= end; o += ABREAST) gp_fold_rows(INPUT_NAMES, OUTPUT_NAMES, layout, o, (int)n);
+            for (; o + ABREAST <= end; o += ABREAST) gp_fold_short_rows(INPUT_NAMES, OUTPUT_NAMES, layout, o, (int)n);
         for (; o + ABREAST <= end; o += ABREAST) gp_fold_few(INPUT_NAMES, OUTPUT_NAMES, layout, o, (int)n, ABREAST);
         if (o < end) gp_fold_few(INPUT_NAMES, OUTPUT_NAMES, layout, o, (int)n, (int)(end - o));
         return;
