@@ -83,7 +83,7 @@ def test_scans(numbers: Callable[..., Any], op: Any, reverse: bool) -> None:
 def test_checkpoints_compute_the_forward_pass_again(numbers: Callable[..., Any]) -> None:
     for function in (lambda x: operators.scan(x, op="prod"), lambda x: operators.linear_recurrence(x, x)):
         x = numbers(7)
-        (expected,) = torch.autograd.grad(function(x).sum(), x)
+        (expected,) = torch.autograd.grad(function(x).sum(), x)  # type: ignore[no-untyped-call]
         torch.utils.checkpoint.checkpoint(function, x, use_reentrant=False).sum().backward()
         assert torch.equal(x.grad, expected)
 

@@ -91,10 +91,7 @@ DEVICE u16 gp_half_bits(const f32 value)
 {
     u16 bits;
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
-#if PORTABLE
-    if (bits == 0x7fff) return 0x7e00; /* NaN, with NumPy's bits */
-#endif
-    return bits;
+    return bits == 0x7fff ? 0x7e00 : bits; /* NaN, with NumPy's bits */
 }
 
 /* Neighbours in memory, in one load or store of a word of their size. The store is CUDA's own function, because the compiler may split

@@ -156,10 +156,7 @@ DEVICE u16 gp_half_bits(const f32 value)
 {
     u16 bits;
     vstore_half_rte(value, 0, (half *)&bits);
-#if PORTABLE
-    if (bits == 0x7fff) return 0x7e00; /* the NaN of NVIDIA's GPUs becomes NumPy's */
-#endif
-    return bits;
+    return bits == 0x7fff ? 0x7e00 : bits; /* the NaN of NVIDIA's GPUs becomes NumPy's */
 }
 #endif
 

@@ -26,6 +26,8 @@ _FEW, _ELEMENTS_EACH, _MOST = 1024, 8, 1 << 22  # rows: direct
 # Fewest elements: for fewer, a sort is faster than the launches and waits here.
 # rows: direct-few, direct-unique, direct-gpu
 _FEWEST = {"cpu": 1 << 14, "gpu": 1 << 19}
+# Fewest keys that are sorted as bytes: a GPU's host waits for their limits (rows: bytes).
+_FEWEST_AS_BYTES = {"gpu": 1 << 22}
 # Edges of bins are float64, which is exact for integers up to this one.
 _EXACT = 2**53
 
@@ -125,7 +127,7 @@ def direct_distinct(elements: Any, device: Device, *, counted: bool) -> tuple[An
 
 
 class Bytes(NamedTuple):
-    """Integers less their smallest, as bytes, which CPUs sort in one pass."""
+    """Integers less their smallest, as bytes, which a sort moves once."""
 
     codes: Any
     low: np.generic  # the smallest, of the integers' dtype
@@ -133,11 +135,12 @@ class Bytes(NamedTuple):
 
     @classmethod
     def of(cls, keys: Any, device: Device) -> Bytes | None:
-        """Return the bytes of wider integers; None if bytes do not hold them, and on other devices than CPUs.
+        """Return the bytes of wider integers; None if bytes do not hold them, or if the keys are few.
 
-        CPUs find the limits of keys in a small part of the time of a sort.
+        To find the limits of many keys takes a small part of the time of a sort.
         """
-        if device.capabilities.kind != "cpu" or keys.dtype.itemsize == 1:  # rows: bytes
+        fewest = _FEWEST_AS_BYTES.get(device.capabilities.kind, 0)
+        if keys.dtype.itemsize == 1 or keys.shape[0] < fewest:
             return None
         if (limits := Limits.of(keys, device)) is None or limits.high - limits.low > np.iinfo(np.uint8).max:
             return None
