@@ -40,7 +40,7 @@ def maps_by_numpy(
     operations = [node for node in function.nodes if node.name not in ("argument", "constant")]
     floats = any(node.dtype.kind == "f" for node in operations)
     few = _FEW_OF_MANY if floats or len(operations) > _MOST else _FEW
-    return ByNumPy(partial(_applied, prepared(function), shape), few)
+    return ByNumPy(partial(_applied, prepared(function), shape, computed), few)
 
 
 def _program(function: TypedExpr, arrays: int) -> tuple[bytes, bytes] | None:
@@ -65,14 +65,19 @@ def _program(function: TypedExpr, arrays: int) -> tuple[bytes, bytes] | None:
     return bytes(np.array(program, np.uint8)), values.tobytes()
 
 
-def _applied(apply: Callable[..., tuple[Any, ...]], shape: tuple[int, ...] | None, *arrays: np.ndarray) -> Any:
+def _applied(
+    apply: Callable[..., tuple[Any, ...]], shape: tuple[int, ...] | None, computed: bool, *arrays: np.ndarray
+) -> Any:
     """Return results; NotImplemented with NaN, whose bits may differ.
 
-    ``shape`` is given if a result may be smaller, or may be one of the arrays.
+    ``shape`` is given if a result may be smaller, or may be one of the arrays, as it may be unless it is ``computed``.
     """
     results = apply(*arrays)
     if shape is not None:
-        results = tuple([np.array(np.broadcast_to(result, shape)) for result in results])
+        own = [computed and result.shape == shape for result in results]
+        results = tuple(
+            [one if new else np.array(np.broadcast_to(one, shape)) for one, new in zip(results, own, strict=True)]
+        )
     for result in results:
         if result.dtype.kind == "f" and has_nan(result):
             return NotImplemented
