@@ -40,7 +40,33 @@ def maps_by_numpy(
     operations = [node for node in function.nodes if node.name not in ("argument", "constant")]
     floats = any(node.dtype.kind == "f" for node in operations)
     few = _FEW_OF_MANY if floats or len(operations) > _MOST else _FEW
+    if (places := _bounds(function)) is not None:
+        return ByNumPy(partial(_clipped, places, results[0].shape), few)
     return ByNumPy(partial(_applied, prepared(function), shape, computed), few)
+
+
+def _bounds(function: TypedExpr) -> tuple[int, int, int] | None:
+    """Return the places of integers and of their bounds among the arrays, if a function does no more than clip them."""
+    nodes, places = function.nodes, list[int]()
+    (result, *others), given = function.results, [node.name for node in function.nodes]
+    least = nodes[result]
+    if others or least.dtype.kind not in "iu" or least.name != "minimum" or given.count("argument") != len(given) - 2:
+        return None
+    most, high = least.operands
+    if nodes[most].name != "maximum" or nodes[high].name != "argument":
+        return None
+    for k in (*nodes[most].operands, high):
+        if nodes[k].name != "argument" or nodes[k].dtype != least.dtype:
+            return None
+        places.append(int(nodes[k].value))
+    return places[0], places[1], places[2]
+
+
+def _clipped(places: tuple[int, int, int], shape: tuple[int, ...], *arrays: np.ndarray) -> np.ndarray:
+    """Clip integers in one pass; NumPy compares them with a number in several times as long (row by_numpy-clip)."""
+    x, low, high = [arrays[place] for place in places]
+    found: np.ndarray = x.clip(low, high)
+    return found if found.shape == shape else np.array(np.broadcast_to(found, shape))
 
 
 def _program(function: TypedExpr, arrays: int) -> tuple[bytes, bytes] | None:
