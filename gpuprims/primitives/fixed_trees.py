@@ -47,9 +47,9 @@ _IN_FLIGHT, _MOST_ROWS, _ALONE = 16, 4, 32
 # Bytes of neighbouring outputs that a group takes at least, and elements of an output that a work-item takes before
 # others share it (rows: fixed_columns).
 _LINE, _FEWEST = 128, 32
-# Elements that such a work-item loads at once, for values of up to a few words; of values of more words, which take
-# registers, lanes (rows: fixed_columns).
-_FEW_WORDS, _BATCHES = 2, ((2, 16), (6, 4), (math.inf, 1))
+# Elements that such a work-item loads at once, by the words of a value. If these are many, a group has half of the
+# work-items, for which a multiprocessor has more registers each (rows: fixed_columns).
+_FEW_WORDS, _BATCHES = 2, ((2, 16), (math.inf, 4))
 
 Values = list[np.ndarray]
 Fold = Callable[..., Sequence[np.ndarray]]
@@ -173,14 +173,11 @@ def _launch_columns(
 ) -> Launch:
     """Return the launch of a fold of outputs side by side: few a group, if many groups would have nothing to do."""
     nbytes, words = value_bytes(folding.values), value_words(folding.values)
+    chosen = chosen if words <= _FEW_WORDS else chosen.resized(block=chosen.block // 2)
     lanes, most = lanes_of(nbytes), (chosen.groups_per_unit or 1) * device.capabilities.compute_units
-    blocks, width = max(-(-count // (lanes * RUN)), 1), chosen.outputs_per_group
-    item = max(form.item for form in layout.forms[: len(layout.forms) - len(folding.outputs)])
-    least = min(max(_LINE // item, 1), _power(layout.kept[-1]))
-    while width > least and -(-outputs // width) * blocks < most and count * width >= _FEWEST * chosen.block:
-        width //= 2
+    width = _width(chosen, layout, len(folding.outputs), outputs, count, most)
     lane_loads = 1 if commutative and count <= lanes else 4
-    batch = next(taken for held, taken in _BATCHES if words <= held) // (lane_loads if words <= _FEW_WORDS else 1)
+    batch = max(next(taken for held, taken in _BATCHES if words <= held) // lane_loads, 1)
     levels = max((lanes * width // (chosen.block * batch)).bit_length() - 1, 1)
     how = {"commutative": commutative, "batch": batch, "lane_loads": lane_loads, "levels": levels}
     spec = ColumnsSpec.of(folding, layout, width=width, **how)
@@ -194,6 +191,16 @@ def _launch_columns(
     launch = device.kernel(chosen, spec).prepare(groups, layout.pack(counted), outputs, count, parts, shift, split)
     counters, scratch = (strips, outputs * each * nbytes) if each > 1 else (1, 0)
     return with_counters(device, launch, counters, scratch, unread=0 if count else len(spec.inputs), one_kernel=True)
+
+
+def _width(chosen: FoldVariant, layout: Layout, written: int, outputs: int, count: int, most: int) -> int:
+    """Return how many outputs a group takes, if ``most`` groups fill the device."""
+    item = max(form.item for form in layout.forms[: len(layout.forms) - written])
+    width, least = chosen.block, min(max(_LINE // item, 1), _power(layout.kept[-1]))
+    blocks = max(-(-count // (_LANES * RUN)), 1)
+    while width > least and -(-outputs // width) * blocks < most and count * width >= _FEWEST * chosen.block:
+        width //= 2
+    return width
 
 
 def _power(number: int) -> int:

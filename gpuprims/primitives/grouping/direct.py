@@ -27,7 +27,7 @@ _FEW, _ELEMENTS_EACH, _MOST = 1024, 8, 1 << 22  # rows: direct
 # rows: direct-few, direct-unique, direct-gpu
 _FEWEST = {"cpu": 1 << 14, "gpu": 1 << 19}
 # Fewest keys that are sorted as bytes: a GPU's host waits for their limits (rows: bytes).
-_FEWEST_AS_BYTES = {"gpu": 1 << 22}
+_FEWEST_AS_BYTES = {"gpu": 1 << 23}
 # Edges of bins are float64, which is exact for integers up to this one.
 _EXACT = 2**53
 

@@ -83,7 +83,7 @@ class Groups:
 
     @cached_property
     def _sorted(self) -> tuple[Any, Any]:
-        """The sorted keys or their bytes; and the array of values in order, if the sort can move it, else the indices."""
+        """The sorted keys or their bytes; and the values in order if the sort can move them, else the indices."""
         keys = self.given_keys if self._bytes is None else self._bytes.codes
         if takes_one_scan(self.size, self.device) and not self.operands.in_place:
             compile_runs_ahead(self.device, keys.dtype, self.size, self._wanted)

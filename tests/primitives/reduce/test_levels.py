@@ -92,7 +92,6 @@ def test_narrow_floats_and_complex_numbers(device: gpuprims.Device, rng: np.rand
     assert_same_bits(device, y)
     if dtype == "float16":
         assert_same_bits(device, y, op="mean")
-        assert_same_bits(device, np.append(y, np.float16(np.nan)))
         exact = (
             gpuprims.reduce(y, device=device, determinism="order") if device.capabilities.fp64 else y.sum(dtype="f8")
         )

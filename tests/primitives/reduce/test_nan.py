@@ -245,3 +245,15 @@ def test_the_first_of_complex_nans_remains(
             got, expected = gpuprims.reduce(x, op=op, axis=axis, device=device), getattr(np, op)(x, axis=axis)
             assert_equal(np.asarray(got).real, np.asarray(expected).real)
             assert_equal(np.asarray(got).imag, np.asarray(expected).imag)
+
+
+@pytest.mark.parametrize("op", ["sum", "mean", "max"])
+def test_nan_of_float16_has_the_same_bits_everywhere(
+    device: gpuprims.Device, rng: np.random.Generator, op: str
+) -> None:
+    x = random_values(rng, np.float16, (3, 5000))
+    x[1, 4000] = np.nan
+    got, wanted = (
+        gpuprims.reduce(x, op=op, axis=1, device=where, determinism="device") for where in (device, "reference")
+    )
+    assert got.tobytes() == wanted.tobytes()

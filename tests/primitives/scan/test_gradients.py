@@ -214,12 +214,13 @@ def test_arrays_of_a_device(device: gpuprims.Device, rng: np.random.Generator) -
 def test_a_call_like_an_earlier_one_is_not_described_again(
     device: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given = [[one.astype("f4") for one in some] for some in _given(rng, "linear", (500,), 0, False)]
+    arrays = [[one.astype("f4") for one in some] for some in _given(rng, "linear", (500,), 0, False)]
+    given = [[on_device(device, one) for one in some] for some in arrays]
     first = scan_gradients(_step("linear"), *given, 0, reverse=False, device=device)
     monkeypatch.setattr("gpuprims.primitives.scan.gradients.as_operands", None)
     again = scan_gradients(_step("linear"), *given, 0, reverse=False, device=device)
     for one, other in zip(first, again, strict=True):
-        np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(on_host(device, one), on_host(device, other))
 
 
 def test_two_launches_read_each_array_once(device: gpuprims.Device, rng: np.random.Generator) -> None:

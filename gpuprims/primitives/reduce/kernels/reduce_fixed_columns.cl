@@ -23,6 +23,12 @@
 #define SHARERS (BLOCK / STRIP_WIDTH)
 #define AHEAD 4 /* values of other groups that are read at once */
 #define EACH_NODE _Pragma("unroll") for (int k = 0; k < BATCH; k++)
+/* Nodes that wait stay in registers if values have few words. */
+#if WORDS <= 2
+#define EACH_LEVEL _Pragma("unroll") for (int level = 0; level < BATCH_LEVELS; level++)
+#else
+#define EACH_LEVEL for (int level = 0; level < BATCH_LEVELS && carries; level++)
+#endif
 #if COMMUTATIVE
 #define LANE_STEP TREE_LANES /* from an element of a lane to the next */
 #define LANES_OF(most) min(most, TREE_LANES)
@@ -108,8 +114,8 @@ DEVICE void fold_lanes(INPUTS, const layout_t layout, const i64 o, const i64 bas
 DEVICE value_t carry_node(value_t *waiting, u32 *held, const int count, value_t node, u32 exists)
 {
     int carries = 1;
-#pragma unroll
-    for (int level = 0; level < BATCH_LEVELS; level++) {
+    EACH_LEVEL
+    {
         const value_t before = waiting[level];
         const u32 bit = (u32)1 << level;
         if (carries && !(count & bit)) {
@@ -158,7 +164,7 @@ DEVICE value_t fold_nodes(const value_t node, LOCAL value_t *partial, const int 
         const int stride = commutes ? SHARERS / 2 / level : level;
         const int folds = commutes ? sharer < stride : sharer % (2 * stride) == 0;
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (folds && (sharer + stride << bits) + from < lanes)
+        if (folds && ((sharer + stride) << bits) + from < lanes)
             partial[tid] = OP(partial[tid], partial[tid + stride * STRIP_WIDTH]);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -184,7 +190,7 @@ DEVICE value_t fold_shares(GLOBAL u32 *partials, const i64 at, const int have, c
     return node;
 }
 
-__kernel WORK_GROUP_RESIDENT(BLOCK, WORDS <= 2 ? 2 : 1)
+__kernel WORK_GROUP_RESIDENT(BLOCK, WORDS <= 2 ? 2 : 2)
 void reduce_fixed_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout,
                           const i64 outputs, const i64 n, const i64 parts, const i64 shift, const i64 split)
 {
