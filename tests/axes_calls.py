@@ -66,7 +66,7 @@ FEW_OF_MANY: dict[str, Callable[..., Any]] = {
     "variance of rows of float64": lambda **where: gpuprims.reduce(
         resident(1024, 21, dtype="f8"), op="var", axis=1, **where
     ),
-    "sum of short columns": lambda **where: gpuprims.reduce(resident(15, 5000), axis=0, **where),
+    "sum of short columns": lambda **where: gpuprims.reduce(resident(17, 5000), axis=0, **where),
     "prod of rows of complex64 in reverse": lambda **where: gpuprims.reduce(
         resident(3000, 9, dtype="c8")[:, ::-1], op="prod", axis=1, **where
     ),

@@ -47,9 +47,9 @@ _IN_FLIGHT, _MOST_ROWS, _ALONE = 16, 4, 32
 # Bytes of neighbouring outputs that a group takes at least, and elements of an output that a work-item takes before
 # others share it (rows: fixed_columns).
 _LINE, _FEWEST = 128, 32
-# Elements that such a work-item loads at once, by the words of a value. If these are many, a group has half of the
-# work-items, for which a multiprocessor has more registers each (rows: fixed_columns).
-_FEW_WORDS, _BATCHES = 2, ((2, 16), (math.inf, 4))
+# Lanes that such a work-item folds at once, if each has one element, or several; by the most words of a value. If these
+# are many, a group has half of the work-items, for which there are more registers each (rows: fixed_columns).
+_FEW_WORDS, _BATCHES = 2, ((2, (16, 4)), (6, (16, 2)), (math.inf, (4, 2)))
 
 Values = list[np.ndarray]
 Fold = Callable[..., Sequence[np.ndarray]]
@@ -177,7 +177,7 @@ def _launch_columns(
     lanes, most = lanes_of(nbytes), (chosen.groups_per_unit or 1) * device.capabilities.compute_units
     width = _width(chosen, layout, len(folding.outputs), outputs, count, most)
     lane_loads = 1 if commutative and count <= lanes else 4
-    batch = max(next(taken for held, taken in _BATCHES if words <= held) // lane_loads, 1)
+    batch = next(taken[lane_loads > 1] for held, taken in _BATCHES if words <= held)
     levels = max((lanes * width // (chosen.block * batch)).bit_length() - 1, 1)
     how = {"commutative": commutative, "batch": batch, "lane_loads": lane_loads, "levels": levels}
     spec = ColumnsSpec.of(folding, layout, width=width, **how)

@@ -90,7 +90,7 @@ def one_atomic(capabilities: Capabilities, call: CallTraits) -> str | None:
 
 # Bytes of an output's values that a lane holds, and some lanes together; the most elements of an output; outputs that
 # fill a device. rows: fixed_few
-_HELD, _HELD_BY_LANES, _BLOCK, _MANY = 64, 12288, 8192, 1024
+_HELD, _HELD_BY_LANES, _BLOCK, _MANY = 128, 12288, 8192, 1024
 _REDUCE = Catalogue(FoldVariant, "reduce", Path(__file__).parent)
 # An output has a part for each group; a part has at least ``items`` elements.
 _THREADS = Tunable(geometries((1,), tuple(2**k for k in range(10, 19)), THREAD_GROUPS), work_item_fits)

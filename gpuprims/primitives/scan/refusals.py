@@ -121,3 +121,10 @@ def too_short(capabilities: Capabilities, call: CallTraits) -> str | None:
     if call.size >= _LONG:
         return None
     return f"is for outputs of {_LONG} or more elements; this call's have {call.size}"
+
+
+def not_two_long(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Yield two long outputs side by side, which fixed_round_robin moves fewer times (row fixed_columns)."""
+    if call.outputs > 2 or call.size < _LONG:
+        return None
+    return f"takes longer than fixed_round_robin for two outputs of {_LONG} or more elements"

@@ -30,6 +30,7 @@ from gpuprims.primitives.scan.reference import scan_numpy
 from gpuprims.primitives.scan.refusals import (
     LOOKED_UP,
     many_short_rows,
+    not_two_long,
     ordered_queue_pays,
     queue_pays,
     runs_turn,
@@ -212,7 +213,7 @@ VARIANTS = (
         refuse=lambda at: first_refusal(
             columns(FEWEST_COLUMNS), double_precision, group_fits(at.block), values_fit(2 * at.block)
         ),
-        yields=not_for_cpus,
+        yields=first_refusal(not_for_cpus, not_two_long),
     ),
     _SCAN.cpu(
         "cpu_fixed_columns",

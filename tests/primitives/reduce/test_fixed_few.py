@@ -31,10 +31,10 @@ def chosen(shape: tuple[int, ...], axis: int, dtype: str = "float32", **how: Any
         ((1023, 8192), 1, "float32", "fixed"),
         ((1024, 8193), 1, "float32", "fixed"),
         ((1024, 8192), 1, "float64", "fixed_few"),
-        ((16, 1024), 0, "float32", "fixed_few"),
-        ((17, 1024), 0, "float32", "fixed_columns"),
-        ((8, 1024), 0, "float64", "fixed_few"),
-        ((9, 1024), 0, "float64", "fixed_columns"),
+        ((32, 1024), 0, "float32", "fixed_few"),
+        ((33, 1024), 0, "float32", "fixed_columns"),
+        ((16, 1024), 0, "float64", "fixed_few"),
+        ((17, 1024), 0, "float64", "fixed_columns"),
     ],
 )
 def test_many_outputs_of_few_elements_take_it(shape: tuple[int, ...], axis: int, dtype: str, name: str) -> None:
@@ -81,7 +81,7 @@ def test_rows_have_the_bits_of_the_reference(
         assert_same_bits(able, x, able.asarray(x), 1, op="var")
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 13, 16])
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 13, 16, 17, 31, 32])
 def test_columns_have_the_bits_of_the_reference(able: gpuprims.Device, rng: np.random.Generator, size: int) -> None:
     x = rng.standard_normal((size, 4_099)).astype(np.float32)
     assert_same_bits(able, x, able.asarray(x), 0)

@@ -37,6 +37,8 @@ def asked(shape: tuple[int, ...], axis: int, dtype: str = "float32", **how: Any)
         ((1023, TILE), 1, "float32", "fixed"),
         ((2000, 100), 1, "complex128", "fixed_rows"),
         ((5, 2), 0, "float32", "fixed_columns"),
+        ((2**20, 2), 0, "float32", "fixed_round_robin"),
+        ((2**20, 3), 0, "float32", "fixed_columns"),
         ((5, 1), 0, "float32", "fixed"),
         ((TILE * TILE + 1, 8), 0, "float32", "fixed_columns"),
         ((9, 4000, 50), 1, "float64", "fixed_columns"),
