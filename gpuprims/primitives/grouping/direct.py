@@ -13,12 +13,14 @@ from gpuprims.operators import OPERATORS, Op
 from gpuprims.primitives.compact import compact
 from gpuprims.primitives.grouping.groups import Groups
 from gpuprims.primitives.grouping.indices import numbers
+from gpuprims.primitives.grouping.runs import Runs
 from gpuprims.primitives.histogram.binning import Table
 from gpuprims.primitives.histogram.bins import start_limits, table_between
 from gpuprims.primitives.histogram.calls import as_weighing
 from gpuprims.primitives.histogram.exact_weights import exactly_at_once
 from gpuprims.primitives.histogram.plan import count
 from gpuprims.primitives.map import map as map_arrays
+from gpuprims.primitives.searchsorted import searchsorted
 
 _OCCURS = trace(lambda count: count != 0, 1)
 # A range is small up to _FEW keys, or with _ELEMENTS_EACH elements for each key; it has at most _MOST keys.
@@ -27,7 +29,7 @@ _FEW, _ELEMENTS_EACH, _MOST = 1024, 8, 1 << 22  # rows: direct
 # rows: direct-few, direct-unique, direct-gpu
 _FEWEST = {"cpu": 1 << 14, "gpu": 1 << 19}
 # Fewest keys that are sorted as bytes: a GPU's host waits for their limits (rows: bytes).
-_FEWEST_AS_BYTES = {"gpu": 1 << 23}
+_FEWEST_AS_BYTES = {"cpu": 0, "gpu": 1 << 23}
 # Edges of bins are float64, which is exact for integers up to this one.
 _EXACT = 2**53
 
@@ -139,13 +141,27 @@ class Bytes(NamedTuple):
 
         To find the limits of many keys takes a small part of the time of a sort.
         """
-        fewest = _FEWEST_AS_BYTES.get(device.capabilities.kind, 0)
-        if keys.dtype.itemsize == 1 or keys.shape[0] < fewest:
+        fewest = _FEWEST_AS_BYTES.get(device.capabilities.kind)
+        if fewest is None or keys.dtype.itemsize == 1 or keys.shape[0] < fewest:
             return None
         if (limits := Limits.of(keys, device)) is None or limits.high - limits.low > np.iinfo(np.uint8).max:
             return None
         low = keys.dtype.type(limits.low)
         return cls(map_arrays(lambda key: (key - low).astype(np.uint8), keys, device=device), low, device)
+
+    def runs(self, ordered: Any, operands: Operands) -> Runs:
+        """Return the runs of the sorted bytes: a search finds where each begins, and the host waits (rows: bytes)."""
+        every = np.arange(np.iinfo(np.uint8).max + 1, dtype=np.uint8)
+        if operands.in_place:
+            begins = np.searchsorted(ordered, every)
+        else:
+            driver = operands.driver
+            begins = driver.to_host(searchsorted(ordered, driver.asarray(every), device=self.device))
+        occurs = begins < np.append(begins[1:], ordered.shape[0])
+        values, offsets = every[occurs], np.append(begins[occurs], ordered.shape[0]).astype(np.int64)
+        if operands.in_place:
+            return Runs(values, offsets, None)
+        return Runs(driver.asarray(values), driver.asarray(offsets), None)
 
     def integers(self, codes: Any) -> Any:
         """Return the integers of some codes."""

@@ -85,7 +85,7 @@ class Groups:
     def _sorted(self) -> tuple[Any, Any]:
         """The sorted keys or their bytes; and the values in order if the sort can move them, else the indices."""
         keys = self.given_keys if self._bytes is None else self._bytes.codes
-        if takes_one_scan(self.size, self.device) and not self.operands.in_place:
+        if self._bytes is None and takes_one_scan(self.size, self.device) and not self.operands.in_place:
             compile_runs_ahead(self.device, keys.dtype, self.size, self._wanted)
         beside = self.given[0] if self._carries else numbers(self.size, self.given_keys, self.device)
         ordered, values = in_order(self._label, "pairs", (keys, beside), self.device)
@@ -99,7 +99,11 @@ class Groups:
             order, offsets = self._few
             MADE.add(offsets)
             return Runs(self.given_keys.take(order.take(offsets[:-1])), offsets, None)
-        runs = find_runs(self.operands, self._sorted[0], self._wanted)
+        ordered = self._sorted[0]
+        if self._bytes is None:
+            runs = find_runs(self.operands, ordered, self._wanted)
+        else:
+            runs = self._bytes.runs(ordered, self.operands)
         MADE.add(runs.offsets)
         return runs
 
