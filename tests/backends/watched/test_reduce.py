@@ -186,6 +186,14 @@ def test_a_fixed_tree_of_rows_side_by_side(kernel: Kernel, rng: np.random.Genera
     assert_equal(kernel.reduce(x, **how), gpuprims.reduce(x, device="reference", **how))
 
 
+@each([variant for variant in FIXED if variant.name == "fixed_columns"])
+def test_a_fixed_tree_of_columns(kernel: Kernel, rng: np.random.Generator) -> None:
+    """Lanes of one element and of several, some of which lack elements, and groups that share a block."""
+    for shape, op in (((100, 70), "sum"), ((1030, 5), "sum"), ((4100, 2), "var")):
+        x, how = rng.standard_normal(shape).astype(np.float32), {"determinism": "device", "axis": 0, "op": op}
+        assert_equal(kernel.reduce(x, **how), gpuprims.reduce(x, device="reference", **how))
+
+
 @each(EXACT)
 def test_exact_sums_in_one_part_and_in_two(kernel: Kernel, rng: np.random.Generator) -> None:
     for dtype, size in (("float64", 300), ("float32", 9000)):
