@@ -29,6 +29,7 @@ from gpuprims.core.private_folder import private_folder
 from gpuprims.core.program_cache import prepare_anew
 
 FAILURES: dict[Path, str] = {}  # why a module is not used, by C file
+COMPILING = "gpuprims: compiling C"  # the name of threads that wait for the compiler
 _OPTIONS = ("-O2", "-shared", "-fPIC")
 _HEADER = Path(sysconfig.get_path("include")) / "Python.h"
 
@@ -56,7 +57,7 @@ def use_module(source: Path, use: Callable[[ModuleType], None]) -> None:
         _use(source, binary, use)
 
     try:
-        threading.Thread(target=build, daemon=True).start()
+        threading.Thread(target=build, name=COMPILING, daemon=True).start()
     except RuntimeError as error:  # no more threads, or the program ends
         FAILURES[source] = str(error)
 
