@@ -23,6 +23,8 @@ from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.searchsorted import searchsorted
 
 _OCCURS = trace(lambda count: count != 0, 1)
+_CODE = trace(lambda key, low: (key - low).astype(np.uint8), 2)
+_INTEGER = trace(lambda code, low: code + low, 2)
 # A range is small up to _FEW keys, or with _ELEMENTS_EACH elements for each key; it has at most _MOST keys.
 _FEW, _ELEMENTS_EACH, _MOST = 1024, 8, 1 << 22  # rows: direct
 # Fewest elements: for fewer, a sort is faster than the launches and waits here.
@@ -147,7 +149,7 @@ class Bytes(NamedTuple):
         if (limits := Limits.of(keys, device)) is None or limits.high - limits.low > np.iinfo(np.uint8).max:
             return None
         low = keys.dtype.type(limits.low)
-        return cls(map_arrays(lambda key: (key - low).astype(np.uint8), keys, device=device), low, device)
+        return cls(map_arrays(_CODE, keys, low, device=device), low, device)
 
     def runs(self, ordered: Any, operands: Operands) -> Runs:
         """Return the runs of the sorted bytes: a search finds where each begins, and the host waits (rows: bytes)."""
@@ -165,5 +167,4 @@ class Bytes(NamedTuple):
 
     def integers(self, codes: Any) -> Any:
         """Return the integers of some codes."""
-        low = self.low
-        return map_arrays(lambda code: code.astype(low.dtype) + low, codes, device=self.device)
+        return map_arrays(_INTEGER, codes, self.low, device=self.device)
