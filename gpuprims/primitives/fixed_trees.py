@@ -134,9 +134,7 @@ def launch_fixed(
     launch = device.kernel(chosen, spec).prepare(
         min(groups, outputs * parts), layout.pack(counted), outputs, count, parts, shift
     )
-    counters, scratch = (outputs, outputs * parts * value_bytes(folding.values)) if parts > 1 else (1, 0)
-    unread = 0 if count else len(spec.inputs)
-    return with_counters(device, launch, counters, scratch, unread=unread, one_kernel=True)
+    return _with_parts(device, launch, spec, outputs, outputs * parts if parts > 1 else 0, read=count > 0)
 
 
 def _launch_few(
@@ -146,9 +144,9 @@ def _launch_few(
     words = value_words(folding.values)
     alone = layout.side_by_side(len(layout.forms) - len(folding.outputs)) and count * words <= _ALONE
     vector = 1 if alone else min(layout.vector_width(), MOST_LOADED)
-    if count > lanes_of(value_bytes(folding.values)) and count % vector:
-        vector = 1  # the kernel has no part of a vector there
     held = min(count, lanes_of(value_bytes(folding.values)))  # lanes of the tree that have elements
+    if count > held and count % vector:
+        vector = 1  # the kernel has no part of a vector there
     vectors = -(-held // vector)
     lanes = 1 if alone else min(_power(vectors), device.capabilities.warp)
     pieces = _power(-(-vectors // lanes))
@@ -172,9 +170,12 @@ def _launch_columns(
     commutative: bool,
 ) -> Launch:
     """Return the launch of a fold of outputs side by side: few a group, if many groups would have nothing to do."""
-    nbytes, words = value_bytes(folding.values), value_words(folding.values)
+    words = value_words(folding.values)
     chosen = chosen if words <= _FEW_WORDS else chosen.resized(block=chosen.block // 2)
-    lanes, most = lanes_of(nbytes), (chosen.groups_per_unit or 1) * device.capabilities.compute_units
+    lanes, most = (
+        lanes_of(value_bytes(folding.values)),
+        (chosen.groups_per_unit or 1) * device.capabilities.compute_units,
+    )
     width = _width(chosen, layout, len(folding.outputs), outputs, count, most)
     lane_loads = 1 if commutative and count <= lanes else 4
     batch = next(taken[lane_loads > 1] for held, taken in _BATCHES if words <= held)
@@ -189,15 +190,21 @@ def _launch_columns(
     each = parts << split
     groups = chosen.groups(strips * each, device.capabilities)
     launch = device.kernel(chosen, spec).prepare(groups, layout.pack(counted), outputs, count, parts, shift, split)
-    counters, scratch = (strips, outputs * each * nbytes) if each > 1 else (1, 0)
-    return with_counters(device, launch, counters, scratch, unread=0 if count else len(spec.inputs), one_kernel=True)
+    return _with_parts(device, launch, spec, strips, outputs * each if each > 1 else 0, read=count > 0)
+
+
+def _with_parts(device: Device, launch: Launch, spec: FixedSpec, counters: int, values: int, *, read: bool) -> Launch:
+    """Return the launch with memory for the ``values`` of parts and their counters; 0 if outputs have one part each."""
+    unread = 0 if read else len(spec.inputs)
+    scratch = values * value_bytes(spec.values)
+    return with_counters(device, launch, counters if values else 1, scratch, unread=unread, one_kernel=True)
 
 
 def _width(chosen: FoldVariant, layout: Layout, written: int, outputs: int, count: int, most: int) -> int:
     """Return how many outputs a group takes, if ``most`` groups fill the device."""
     item = max(form.item for form in layout.forms[: len(layout.forms) - written])
     width, least = chosen.block, min(max(_LINE // item, 1), _power(layout.kept[-1]))
-    blocks = max(-(-count // (_LANES * RUN)), 1)
+    blocks = _blocks(count, _LANES)
     while width > least and -(-outputs // width) * blocks < most and count * width >= _FEWEST * chosen.block:
         width //= 2
     return width
@@ -208,9 +215,14 @@ def _power(number: int) -> int:
     return 1 << (number - 1).bit_length()
 
 
+def _blocks(size: int, lanes: int) -> int:
+    """Return the blocks of ``size`` elements of an output."""
+    return max(-(-size // (lanes * RUN)), 1)
+
+
 def shares(size: int, most: int, lanes: int) -> tuple[int, int]:
     """Return how many parts an output of ``size`` elements has, ``most`` at most, and k, if each has 2^k blocks."""
-    blocks = max(-(-size // (lanes * RUN)), 1)
+    blocks = _blocks(size, lanes)
     shift = max(-(-blocks // max(most, 1)) - 1, 0).bit_length()
     return -(-blocks // (1 << shift)), shift
 

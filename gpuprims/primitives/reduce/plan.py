@@ -169,22 +169,22 @@ def plan_call(
     plan = plan_fold(device, forms, targets, folding, shape, axes, variant, commutative=operator.commutative)
     if request == ReduceRequest(request.op, axis=request.axis, keepdims=keepdims, dtype=request.dtype):
         plan.by_numpy = folds_by_numpy(device, _FEW, request.op, forms[0], axes, keepdims, folding.outputs[0])
-    if variant is None and plan.traits.size < _few_exact(device, plain, plan.traits):
+    if variant is None and _pays_in_window(device, plain, plan.traits):
         how = forms, written, alignment, device, variant, generation
         return in_window(plan, plain, forms, plan_call, request, *how, axes=axes)
     return plan
 
 
-def _few_exact(device: Device, folding: Folding, call: CallTraits) -> int:
-    """Return how many elements of each result are too few for kernels of exact sums."""
+def _pays_in_window(device: Device, folding: Folding, call: CallTraits) -> bool:
+    """Return True if kernels of exact sums take longer than a search for the window of all elements."""
     wide = folding.values == (FLOAT64,)
     if device.capabilities.kind == "cpu":
-        return _FEW_WIDE_EXACT if wide else _FEW_EXACT
-    if call.side_by_side:  # which these kernels read one after the other
-        return call.size + 1
+        return call.size < (_FEW_WIDE_EXACT if wide else _FEW_EXACT)
+    if call.side_by_side:  # such kernels read these one after the other
+        return True
     if call.outputs < _MANY:
-        return _FEW_EXACT
-    return _FEW_WIDE_OF_MANY if wide else _FEW_OF_MANY
+        return call.size < _FEW_EXACT
+    return call.size < (_FEW_WIDE_OF_MANY if wide else _FEW_OF_MANY)
 
 
 def sample(call: Sample) -> LaunchPlan:
