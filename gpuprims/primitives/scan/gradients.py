@@ -1,8 +1,8 @@
 """Gradients through a scan, in one pass over the elements.
 
 A scan has the states ``h[i] = step(h[i - 1], x[i])``. Let ``g[i]`` be the gradient of a result by ``h[i]`` through all
-states, of which ``above[i]`` is what does not pass through later ones, and ``w[i]`` what passes to ``h[i - 1]``. With
-the derivatives ``T`` of the step by the state, transposed, and ``E`` by the element:
+states. The part ``above[i]`` does not pass through later states, and ``w[i]`` is the part that passes on to
+``h[i - 1]``. With the derivatives ``T`` of the step by the state, transposed, and ``E`` by the element:
 
     g[i] = above[i] + w[i + 1]     w[i] = T[i] g[i] = T[i] w[i + 1] + T[i] above[i]     gradient of x[i] = E[i] g[i]
 

@@ -70,7 +70,7 @@ DEVICE vector_t add_products(const vector_t lanes, const vector_t *products)
 #endif
 }
 
-/* Compute the scores of TREE_VECTOR rows, of which `last` is the last. */
+/* Compute the scores of TREE_VECTOR rows, up to row `last`. */
 DEVICE void compute_scores(GLOBAL const NUMBER *from, const int last, const value_t *weights, const value_t start,
                            value_t *scores)
 {

@@ -110,7 +110,8 @@ DEVICE void fold_lanes(INPUTS, const layout_t layout, const i64 o, const i64 bas
     }
 }
 
-/* Fold number `count` of the nodes of a binary counter, of which `held` tells which exist; those that do not come last. */
+/* Add node number `count` to a binary counter. Bit k of `held` is set if the node that waits at level k exists; missing nodes
+ * come last. */
 DEVICE value_t carry_node(value_t *waiting, u32 *held, const int count, value_t node, u32 exists)
 {
     int carries = 1;
