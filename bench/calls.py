@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -50,8 +51,9 @@ def descend(X: Any, y: Any, weights: Any, **keywords: Any) -> Any:
     return logistic_descent(X, y, weights, **keywords)
 
 
-def gradient(X: Any, y: Any, weights: Any, **keywords: Any) -> Any:
-    return logistic_gradient(X, y, weights, **keywords)
+def gradient(X: Any, y: Any, weights: Any, *, determinism: str | None = None, **keywords: Any) -> Any:
+    with gpuprims.use_determinism(determinism) if determinism else nullcontext():
+        return logistic_gradient(X, y, weights, **keywords)
 
 
 def descend_by_logreg(X: Any, y: Any, _: Any, *, rate: float, steps: int, device: Any = None) -> np.ndarray:

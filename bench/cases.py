@@ -79,24 +79,27 @@ def _descent() -> Work:
 
 def _at_level(work: Work, level: str) -> Work:
     """Return a work at a level of determinism."""
-    return replace(work, name=f"{work.name}, {level}", primitive="levels", call=partial(work.call, determinism=level))
+    call = partial(work.call, determinism=level)
+    sizes = "levels" if work.sizes == "sweep" else work.sizes
+    return replace(work, name=f"{work.name}, {level}", primitive="levels", call=call, sizes=sizes)
 
 
-_SUMS, _SCANS = _reduce("reduce sum"), _scan("scan sum")
-_EXP = Work("map exp", "map", 8, partial(gpuprims.map, "exp(x)"), np.exp, oracles.near_map)
+_SUMS, _SCANS = (build(name, sizes="sweep") for build, name in ((_reduce, "reduce sum"), (_scan, "scan sum")))
+_EXP = Work("map exp", "map", 8, partial(gpuprims.map, "exp(x)"), np.exp, oracles.near_map, sizes="levels")
 _WEIGHTS = Work(
     *("bincount weights", "bincount", 8, gpuprims.bincount, np.bincount, oracles.near_sum),
     inputs=Elements("int32", beside="elements"),
     limit="read",
+    sizes="levels",
 )
 _DOUBLES = replace(_SUMS, name="reduce sum of float64", nbytes=8, inputs=Elements("float64"), sizes="more")
+_GRADIENTS = _logistic(100, "gradient 100")
 _EVERY_32 = Elements(spread="steps", beside="segments")
 _HALF, _BYTES = Elements(beside="mask"), Elements("uint8", shape="pixels")
 
 WORKS = (
     Work("map 2*x+1", "map", 8, calls.double, lambda x: 2 * x + 1, expect=oracles.doubled, sizes="sweep"),
-    _reduce("reduce sum", sizes="sweep"),
-    *(_at_level(_SUMS, level) for level in ("device", "order")),
+    *(_SUMS, *(_at_level(_SUMS, level) for level in ("device", "order"))),
     *(_DOUBLES, _at_level(_DOUBLES, "order")),
     *(_EXP, _at_level(_EXP, "device")),
     _reduce("reduce max", "max"),
@@ -104,8 +107,7 @@ WORKS = (
     _reduce("reduce columns", shape="square", axis=0),
     _reduce("reduce rows of 16", shape=16, axis=1),
     _reduce("reduce rows of 256", shape=256, axis=1),
-    _scan("scan sum", sizes="sweep"),
-    *(_at_level(_SCANS, level) for level in ("device", "order")),
+    *(_SCANS, *(_at_level(_SCANS, level) for level in ("device", "order"))),
     _scan("scan sum, exclusive", oracles.before, None, inclusive=False),
     _scan("scan max", np.maximum.accumulate, None, op="max", inputs=Elements()),
     _scan("scan sum of float64", inputs=Elements("float64", "steps")),
@@ -135,7 +137,7 @@ WORKS = (
     _blur("blur cross, twice", oracles.cross_twice, kind="cross", iterations=2),
     _blur("blur cross of bytes", oracles.cross, _BYTES, kind="cross"),
     _descent(),
-    _logistic(100, "gradient 100"),
+    *(_GRADIENTS, _at_level(_GRADIENTS, "device")),
     _logistic(1024, "gradient 1024"),
     *FITS,
     *MODELS,
@@ -148,6 +150,7 @@ SIZES = {
         powers(10, 14, 18, 22, 24), powers(*range(10, 27, 2)), powers(10, 14, 20, 24, 26), powers(*range(10, 31, 2))
     ),
     "main": Sizes(powers(22), powers(24, 26), powers(26), powers(28, 30)),
+    "levels": Sizes((), powers(24), (), powers(28, 30)),
     "square": Sizes(powers(22), powers(24), powers(26), powers(28)),
     "more": Sizes((), powers(24), (), powers(28)),
     "descent": Sizes((2048,), (2048,), (2048,), (2048,)),

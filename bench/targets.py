@@ -60,6 +60,16 @@ def _ordered() -> Iterator[Target]:
         yield Target(on, "sort segments of 100", 2**26, "Gkeys/s", 8)
 
 
+def _levels() -> Iterator[Target]:
+    """Yield the targets of levels of determinism."""
+    speeds = {
+        ("reduce sum, device", 2**30): 4.3, ("reduce sum, order", 2**30): 4.0,
+        ("reduce sum of float64, order", 2**28): 3.8, ("scan sum, device", 2**30): 3.6, ("scan sum, order", 2**30): 3.0,
+        ("bincount weights, order", 2**30): 2.5, ("map exp, device", 2**30): 4.1,
+    }  # fmt: skip
+    yield from (Target(_H200, case, size, "TB/s", bound) for (case, size), bound in speeds.items())
+
+
 TARGETS = (
     Target(_H200, "map 2*x+1", 2**28, "TB/s", 4.2),
     Target(_H200, "reduce sum", 2**30, "TB/s", 4.5),
@@ -94,6 +104,7 @@ TARGETS = (
     Target(_CPU, "logistic gradient, 100 features", _MILLION, "x NumPy", 3, _HOST),
     Target(_CPU, "fit by lbfgs", _MILLION, "x scikit-learn", 3, _HOST),
     *_ordered(),
+    *_levels(),
     Target(_CPU, "sort uint32", 2**24, "x NumPy", 3, _HOST),
     Target(_CPU, "argsort float32", 2**24, "x NumPy", 5, _HOST),
     Target(_CPU, "top_k 10", 2**24, "x NumPy", 3, _HOST),
