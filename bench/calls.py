@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 import gpuprims
+from gpuprims.core.determinism import Level
 from gpuprims.models import LogReg
 from gpuprims.primitives.descent import logistic_descent
 from gpuprims.primitives.logistic import logistic_gradient
@@ -51,7 +52,7 @@ def descend(X: Any, y: Any, weights: Any, **keywords: Any) -> Any:
     return logistic_descent(X, y, weights, **keywords)
 
 
-def gradient(X: Any, y: Any, weights: Any, *, determinism: str | None = None, **keywords: Any) -> Any:
+def gradient(X: Any, y: Any, weights: Any, *, determinism: Level | None = None, **keywords: Any) -> Any:
     with gpuprims.use_determinism(determinism) if determinism else nullcontext():
         return logistic_gradient(X, y, weights, **keywords)
 

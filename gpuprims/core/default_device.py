@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from gpuprims.core.pickling import OfThisProcess
 
+T = TypeVar("T")
 # Seconds that other threads wait for an open choice. Before a `with` it is open for two steps of the interpreter; it
 # stays open for long only if the caller keeps the object.
 _PATIENCE = 1.0
@@ -122,12 +122,11 @@ class Default:
             after = next((k for k in range(begun[-1] + 1, len(here)) if here[k].block), len(here))
             self.here.set(here[: begun[-1]] + here[after:])
 
-    @contextmanager
-    def within(self, value: Any) -> Iterator[None]:
-        """Choose for one call."""
+    def during(self, value: Any, call: Callable[..., T], *args: Any, **keywords: Any) -> T:
+        """Return the result of a call for which the choice is made."""
         token = self.here.set((*self.here.get(), _Entry(None, value, block=True)))
         try:
-            yield
+            return call(*args, **keywords)
         finally:
             self.here.reset(token)
 

@@ -59,14 +59,12 @@ def at_level(label: str, level: Any, call: Callable[..., T], *arrays: Any, **key
     if level is None:
         return call(*arrays, **keywords)
     level, Asked.ever = as_level(label, level), True
-    with CHOSEN.within(level):
-        return call(*arrays, **keywords)
+    return CHOSEN.during(level, call, *arrays, **keywords)
 
 
 def without_level(call: Callable[[], T]) -> T:
     """Return the result of a call that promises nothing beyond the default, such as a trial of a device."""
-    with CHOSEN.within(None):
-        return call()
+    return CHOSEN.during(None, call)
 
 
 def cached_by_level(most: int) -> Callable[[Callable[P, T]], Callable[P, T]]:

@@ -28,7 +28,7 @@ from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import MOST_GROUPS
 from gpuprims.expressions import c_type
 from gpuprims.operators import Folding
-from gpuprims.primitives.fixed_trees import MOST_LOADED
+from gpuprims.primitives.fixed_launches import MOST_LOADED
 from gpuprims.primitives.fold_spec import FoldSpec
 from gpuprims.primitives.fold_variants import FoldVariant
 

@@ -16,7 +16,7 @@ from gpuprims.core.variant import MOST_GROUPS, Variant
 from gpuprims.operators import Folding
 from gpuprims.primitives.by_rows import FEWEST_FOLDED, by_rows
 from gpuprims.primitives.exact_sums import launch_exact
-from gpuprims.primitives.fixed_trees import launch_fixed
+from gpuprims.primitives.fixed_launches import launch_fixed
 from gpuprims.primitives.fold_spec import FoldSpec, peeled_width
 from gpuprims.primitives.fold_variants import FoldVariant
 from gpuprims.primitives.joined import lanes_joined, large_apart, scalar_in_loops

@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from gpuprims.core.capture import captured_now
+from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.layout import Form, contiguous
@@ -27,8 +28,9 @@ from gpuprims.primitives.fold import plan_fold
 from gpuprims.primitives.levels import adds_words
 
 _UINT64 = np.dtype(np.uint64)
-# Fewer elements take less time by all words than the launch that finds their window.
-_LEAST = 1 << 13
+# Fewer elements take less time by all words than the launch that finds their window (decision 0041): of float32 and
+# float64 on CPUs; on GPUs; and of one output on GPUs.
+_LEAST_ON_CPUS, _LEAST, _LEAST_OF_ONE = ((1 << bits[0], 1 << bits[1]) for bits in ((10, 8), (11, 6), (15, 6)))
 
 
 class WindowedPlan(LaunchPlan):
@@ -145,23 +147,25 @@ def in_window(
     other arguments.
     """
     device, shape = whole.device, broadcast_shapes(whole.primitive, [form.shape for form in forms])
-    if (
-        request.window is not None
-        or not adds_words()
-        or math.prod(shape) < _LEAST
-        or not device.capabilities.fp64
-        or plain.map.takes(len(forms))
-    ):
+    if request.window is not None or not adds_words() or not device.capabilities.fp64 or plain.map.takes(len(forms)):
         return whole
     if (found := plan_extent(whole, plain, forms, shape)) is None:
         return whole
     finding, dtype = found
-    count = math.prod(shape if axes is None else [shape[axis] for axis in axes])
+    size, count = math.prod(shape), math.prod(shape if axes is None else [shape[axis] for axis in axes])
+    if size < _least(device, dtype, alone=size == count):
+        return whole
 
     def inside(window: Window) -> LaunchPlan:
         return plan_call(request._replace(window=window), *how)
 
     return WindowedPlan.of(whole, finding, inside, count, dtype)
+
+
+def _least(device: Device, dtype: Dtype, *, alone: bool) -> int:
+    """Return the elements from which a call looks for their window; it has one output if ``alone``."""
+    on_gpus = _LEAST_OF_ONE if alone else _LEAST
+    return (_LEAST_ON_CPUS if device.capabilities.kind == "cpu" else on_gpus)[dtype.itemsize == 8]
 
 
 def plan_extent(

@@ -74,7 +74,7 @@ def data(rng: np.random.Generator, dtype: Any) -> Iterator[np.ndarray]:
 def least(monkeypatch: pytest.MonkeyPatch, elements: int) -> Iterator[None]:
     """Let calls on so many elements look for the window."""
     with monkeypatch.context() as patch:
-        patch.setattr(windowed, "_LEAST", elements)
+        patch.setattr(windowed, "_least", lambda *call, **how: elements)
         forget_calls()
         yield
     forget_calls()
@@ -91,6 +91,14 @@ def windows(monkeypatch: pytest.MonkeyPatch) -> list[Window | None]:
 
     monkeypatch.setattr(windowed, "window_of", noted)
     return found
+
+
+def test_few_elements_take_words(device: gpuprims.Device, rng: np.random.Generator, windows: list[Any]) -> None:
+    """More float32 than float64 do: fewer words add up in shorter time."""
+    for dtype, size, looks in (("f8", 50, False), ("f8", 300, True), ("f4", 300, False), ("f4", 40_000, True)):
+        windows.clear()
+        gpuprims.scan(rng.standard_normal(size).astype(dtype), device=device, determinism="order")
+        assert len(windows) == looks, (dtype, size)
 
 
 @pytest.mark.parametrize("name", SOME)

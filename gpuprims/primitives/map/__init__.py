@@ -189,7 +189,7 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
     """
     if determinism is not None:
         how = {"out": out, "vector_axis": vector_axis, "index": index, "device": device, "variant": variant, **named}
-        return at_level("map", determinism, map, fn, *arrays, **how)
+        return at_level("map", determinism, lambda: map(fn, *arrays, **how))
     key = None
     if arrays and not named and vector_axis is None and (index is None or type(index) in (str, tuple)):
         if type(fn) is not str:

@@ -179,9 +179,12 @@ def reduce(
     if unknown:
         refuse_keywords("reduce", keywords_of(reduce), unknown)
     if determinism is not None:
-        how = {"op": op, "map": map, "axis": axis, "keepdims": keepdims, "dtype": dtype, "out": out, "ddof": ddof}
-        how |= {"compensated": compensated, "where": where, "initial": initial, "segments": segments, "by": by}
-        return at_level("reduce", determinism, reduce, *arrays, device=device, variant=variant, **how)
+        call = lambda: reduce(  # noqa: E731 - without a dict, which a call of few elements would notice
+            *arrays, op=op,  # type: ignore[arg-type]  # any name, which this call checks
+            map=map, axis=axis, keepdims=keepdims, dtype=dtype, out=out, ddof=ddof, where=where,
+            compensated=compensated, initial=initial, segments=segments, by=by, device=device, variant=variant
+        )  # fmt: skip
+        return at_level("reduce", determinism, call)
     if by is not None:
         from gpuprims.primitives.grouping.by_key import reduce_by  # it imports what imports reduce
 

@@ -231,7 +231,7 @@ VARIANTS = (
         rank=3,
         level="device",
         folds="fixed tree",
-        geometry=Geometry(128, 128, 8),
+        geometry=Geometry(128, 128, 8),  # rows: fixed
         vectors=True,
         refuse=lambda at: first_refusal(double_precision, group_fits(at.block), lanes_fit),
     ),

@@ -161,9 +161,12 @@ def scan(
     if unknown:
         refuse_keywords("scan", keywords_of(scan), unknown)
     if determinism is not None:
-        how = {"op": op, "map": map, "inclusive": inclusive, "axis": axis, "dtype": dtype, "out": out}
-        how |= {"initial": initial, "reverse": reverse, "segments": segments, "by": by}
-        return at_level("scan", determinism, scan, *arrays, device=device, variant=variant, **how)
+        call = lambda: scan(  # noqa: E731 - without a dict, which a call of few elements would notice
+            *arrays, op=op,  # type: ignore[arg-type]  # any name, which this call checks
+            map=map, inclusive=inclusive, axis=axis, dtype=dtype, out=out, initial=initial,
+            reverse=reverse, segments=segments, by=by, device=device, variant=variant
+        )  # fmt: skip
+        return at_level("scan", determinism, call)
     if by is not None:
         from gpuprims.primitives.grouping.by_key import scan_by  # it imports what imports scan
 

@@ -79,7 +79,8 @@ def test_axes_and_layouts(device: gpuprims.Device, rng: np.random.Generator, axi
 )
 def test_outputs_side_by_side(device: gpuprims.Device, rng: np.random.Generator, op: Any) -> None:
     """One, some and all lanes of a block, neighbouring blocks, and one strip of outputs or several."""
-    for shape in ((1, 9), (2, 70), (5, 65), (513, 300), (1023, 8), (1025, 9), (4097, 33), (BLOCK + 7, 8), (50_001, 7)):
+    few, many = ((1, 9), (2, 70), (5, 65), (513, 300), (1023, 8)), ((1025, 9), (2047, 33), (4097, 33), (50_001, 7))
+    for shape in (*few, *many, (BLOCK + 7, 8)):
         x = (1 + rng.standard_normal(shape) / 100).astype(np.float32)
         for one in (x,) if op == "sum" else (x, x[::-1, ::-1]):  # each layout takes a kernel
             assert_same_bits(device, *[one] * (2 if op is AFFINE else 1), op=op, axis=0)

@@ -14,9 +14,11 @@
 #if COMMUTATIVE
 #define LANE_FIRST(lane) (lane)
 #define LANE_STEP TREE_LANES
+#define ROWS_OF(most) (((most) + TREE_LANES - 1) / TREE_LANES)
 #else
 #define LANE_FIRST(lane) ((lane)*TREE_RUN)
 #define LANE_STEP 1
+#define ROWS_OF(most) TREE_RUN
 #endif
 
 __kernel WORK_GROUP(BLOCK)
@@ -55,19 +57,23 @@ void reduce_fixed(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, c
                     continue;
                 }
 #endif
-                for (int item = 0; item < VECTOR; item++) {
-                    const int first_at = LANE_FIRST(lane + item);
-                    for (int row = 0; row < TREE_RUN; row += 4) {
-                        const int at = first_at + row * LANE_STEP;
-                        if (at >= most) break;
-                        value_t four = MAP(o, base + at);
-                        if (at + LANE_STEP < most) four = OP(four, MAP(o, base + at + LANE_STEP));
-                        if (at + 2 * LANE_STEP < most) {
-                            value_t later = MAP(o, base + at + 2 * LANE_STEP);
-                            if (at + 3 * LANE_STEP < most) later = OP(later, MAP(o, base + at + 3 * LANE_STEP));
-                            four = OP(four, later);
-                        }
-                        partial[lane + item] = row ? OP(partial[lane + item], four) : four;
+                /* What a lane of a smaller block lacks is loaded again from the last place, without a branch, and not folded. */
+                for (int row = 0; row < ROWS_OF(most); row += 4) {
+                    value_t values[4][VECTOR];
+#pragma unroll
+                    for (int k = 0; k < 4; k++) {
+#pragma unroll
+                        for (int item = 0; item < VECTOR; item++)
+                            values[k][item] = MAP(o, base + min(LANE_FIRST(lane + item) + (row + k) * LANE_STEP, most - 1));
+                    }
+#pragma unroll
+                    for (int item = 0; item < VECTOR; item++) {
+                        const int at = LANE_FIRST(lane + item) + row * LANE_STEP;
+                        value_t four = values[0][item], later = values[2][item];
+                        if (at + LANE_STEP < most) four = OP(four, values[1][item]);
+                        if (at + 3 * LANE_STEP < most) later = OP(later, values[3][item]);
+                        if (at + 2 * LANE_STEP < most) four = OP(four, later);
+                        if (at < most) partial[lane + item] = row ? OP(partial[lane + item], four) : four;
                     }
                 }
             }

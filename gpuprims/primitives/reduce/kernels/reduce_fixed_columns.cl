@@ -7,7 +7,7 @@
  * launch  any number of groups of BLOCK; each takes STRIP_WIDTH outputs and one of 2^split shares of a part of 2^shift blocks
  *         of their elements, until none are left. Only operators that commute are split, in parts of one block
  * host    MAP(o, j), OP(a, b), IDENTITY, STORE(o, j, value), COMMUTATIVE, TREE_LANES, TREE_RUN; STRIP_WIDTH,
- *         BATCH = 2^BATCH_BITS and LANE_LOADS (powers of two; LANE_LOADS is 1 if no lane has more than one element, else 4);
+ *         BATCH = 2^BATCH_BITS and LANE_LOADS (powers of two; no lane has more elements than LANE_LOADS, or it is 4);
  *         BATCH_LEVELS, of the nodes of batches
  * order   of fixed_trees.py, whatever BLOCK, STRIP_WIDTH, `parts` and `split` are
  *
@@ -20,7 +20,8 @@
  *     work-item   0           0           1            1
  *     lanes       0 8  4 12   1 9  5 13   2 10  6 14   3 11  7 15
  */
-#define SHARERS (BLOCK / STRIP_WIDTH)
+#define SHARERS (BLOCK / STRIP_WIDTH) /* a power of two */
+#define GROUPS_AT_ONCE ((WORDS <= 2 ? 1024 : 512) / BLOCK)
 #define AHEAD 4 /* values of other groups that are read at once */
 #define EACH_NODE _Pragma("unroll") for (int k = 0; k < BATCH; k++)
 /* Nodes that wait stay in registers if values have few words. */
@@ -56,11 +57,14 @@ DEVICE int lane_of(const taken_t taken, const int at)
 #endif
 }
 
+/* The BATCH_BITS bits of a constant, four at most, the last one first: a loop would stay between the loads of two lanes. */
+#define REVERSED_BITS(k) ((((k)&1) << 3 | ((k)&2) << 1 | ((k)&4) >> 1 | ((k)&8) >> 3) >> (4 - BATCH_BITS))
+
 /* Lane k of a batch whose first one is `first`. */
 DEVICE int lane_in(const taken_t taken, const int first, const int k)
 {
 #if COMMUTATIVE
-    return first + (taken.apart << (taken.bits - BATCH_BITS)) * gp_reversed(k, BATCH_BITS);
+    return first + (taken.apart << (taken.bits - BATCH_BITS)) * REVERSED_BITS(k);
 #else
     return first + k;
 #endif
@@ -77,10 +81,8 @@ DEVICE void fold_rows(INPUTS, const layout_t layout, const i64 o, const i64 base
     {
         const int at = FIRST_AT(lane_in(taken, first, k)) + row * LANE_STEP;
 #pragma unroll
-        for (int one = 0; one < LANE_LOADS; one++) {
-            if (!whole && (row + one) * LANE_STEP >= most) continue;
+        for (int one = 0; one < LANE_LOADS; one++)
             values[k][one] = MAP(o, base + (whole ? at + one * LANE_STEP : min(at + one * LANE_STEP, most - 1)));
-        }
     }
     EACH_NODE
     {
@@ -191,7 +193,7 @@ DEVICE value_t fold_shares(GLOBAL u32 *partials, const i64 at, const int have, c
     return node;
 }
 
-__kernel WORK_GROUP_RESIDENT(BLOCK, WORDS <= 2 ? 2 : 2)
+__kernel WORK_GROUP_RESIDENT(BLOCK, GROUPS_AT_ONCE)
 void reduce_fixed_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout,
                           const i64 outputs, const i64 n, const i64 parts, const i64 shift, const i64 split)
 {

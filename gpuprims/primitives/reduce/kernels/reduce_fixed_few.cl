@@ -6,8 +6,8 @@
  * launch  any number of groups of BLOCK (whole warps); each takes ROWS x BLOCK / ROW_LANES outputs until none are left
  * host    MAP(o, j), MAP_VECTOR(o, j, values), OP(a, b), IDENTITY, STORE(o, j, value), gp_shuffle_down(value, stride),
  *         gp_shuffle_from(value, lane);
- *         ROW_LANES, PIECES and VECTOR (powers of two), ROWS, TREE_LANES; SEVERAL_EACH if lanes of the tree have more than
- *         one element
+ *         ROW_LANES, PIECES and VECTOR (powers of two), ROWS, TREE_LANES; LANE_LOADS (no lane of the tree has more elements, or
+ *         it is 4); if lanes have several, outputs end with a whole vector
  * order   of fixed_trees.py for commutative operators: elements that lie TREE_LANES apart fold by fours, then lanes i and
  *         i + stride of the tree, for strides from the largest power of two down. Work-items hold all lanes of the tree
  *
@@ -20,32 +20,45 @@
  */
 #define HELD (PIECES * VECTOR)            /* elements of a lane */
 #define ACROSS_LANES (ROW_LANES * VECTOR) /* elements of a piece */
+/* Pieces that are loaded before others, if lanes of the tree have several elements. */
+#define LOADED_PIECES (16 > LANE_LOADS * VECTOR * PIECES ? PIECES : 16 > LANE_LOADS * VECTOR ? 16 / (LANE_LOADS * VECTOR) : 1)
+/* With fewer registers for such lanes, CUDA's compiler folds each two elements before it loads others (rows: fixed_few-odd). */
+#define GROUPS_AT_ONCE (LANE_LOADS > 1 || HELD * WORDS >= 32 ? 2 : 4)
 
-/* Load elements of four vectors TREE_LANES apart, and fold them with the fours before. Outputs end with a whole vector. */
-DEVICE void fold_four(INPUTS, const layout_t layout, const i64 o, const int j, const int n, value_t *values)
+/* Fold LANE_LOADS loaded vectors of elements that lie TREE_LANES apart, from place j on, with those before. */
+DEVICE void fold_loaded(const int j, const int n, value_t loaded[LANE_LOADS][VECTOR], value_t *values)
 {
-    value_t loaded[4][VECTOR];
-#pragma unroll
-    for (int k = 0; k < 4; k++)
-        if (j + k * TREE_LANES < n) MAP_VECTOR(o, j + k * TREE_LANES, loaded[k]);
 #pragma unroll
     for (int item = 0; item < VECTOR; item++) {
-        value_t four = loaded[0][item], later = loaded[2][item];
-        if (j + TREE_LANES < n) four = OP(four, loaded[1][item]);
-        if (j + 3 * TREE_LANES < n) later = OP(later, loaded[3][item]);
-        if (j + 2 * TREE_LANES < n) four = OP(four, later);
-        if (j < n) values[item] = j < TREE_LANES ? four : OP(values[item], four);
+#pragma unroll
+        for (int apart = 1; apart < LANE_LOADS; apart *= 2) {
+#pragma unroll
+            for (int k = 0; k < LANE_LOADS; k += 2 * apart)
+                if (j + (k + apart) * TREE_LANES < n) loaded[k][item] = OP(loaded[k][item], loaded[k + apart][item]);
+        }
+        if (j < n) values[item] = j < TREE_LANES ? loaded[0][item] : OP(values[item], loaded[0][item]);
     }
 }
 
-/* Load the elements of a lane's pieces of an output. */
+/* Load the elements of a lane's pieces of an output. If lanes of the tree have several, what a lane lacks is loaded again from the
+ * output's last vector, without a branch, and not folded. */
 DEVICE void load_pieces(INPUTS, const layout_t layout, const i64 o, const int n, const int lane, value_t *values)
 {
-#if SEVERAL_EACH
-    for (int first = 0; first < n; first += 4 * TREE_LANES) {
+#if LANE_LOADS > 1
+    for (int first = 0; first < n; first += LANE_LOADS * TREE_LANES) {
 #pragma unroll
-        for (int piece = 0; piece < PIECES; piece++)
-            fold_four(INPUT_NAMES, layout, o, first + piece * ACROSS_LANES + lane * VECTOR, n, values + piece * VECTOR);
+        for (int piece = 0; piece < PIECES; piece += LOADED_PIECES) {
+            const int j = first + piece * ACROSS_LANES + lane * VECTOR;
+            value_t loaded[LOADED_PIECES][LANE_LOADS][VECTOR];
+#pragma unroll
+            for (int k = 0; k < LOADED_PIECES * LANE_LOADS; k++) {
+                const int at = j + k / LANE_LOADS * ACROSS_LANES + k % LANE_LOADS * TREE_LANES;
+                MAP_VECTOR(o, min(at, n - VECTOR), loaded[k / LANE_LOADS][k % LANE_LOADS]);
+            }
+#pragma unroll
+            for (int k = 0; k < LOADED_PIECES; k++)
+                fold_loaded(j + k * ACROSS_LANES, n, loaded[k], values + (piece + k) * VECTOR);
+        }
     }
 #else
 #pragma unroll
@@ -110,7 +123,7 @@ DEVICE value_t fold_pieces(value_t *values, const int n, const int at)
     return values[0];
 }
 
-__kernel WORK_GROUP(BLOCK) WHOLE_WARPS
+__kernel WORK_GROUP_RESIDENT(BLOCK, GROUPS_AT_ONCE) WHOLE_WARPS
 void reduce_fixed_few(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout,
                       const i64 outputs, const i64 size)
 {
@@ -123,8 +136,8 @@ void reduce_fixed_few(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counter
 
         /* 1. Load ROWS independent rows. */
 #pragma unroll
-        for (int row = 0; row < ROWS; row++)
-            load_pieces(INPUT_NAMES, layout, o + row * step, o + row * step < outputs ? n : 0, lane, values[row]);
+        for (int row = 0; row < ROWS; row++) /* past the last output, the last one */
+            load_pieces(INPUT_NAMES, layout, min(o + row * step, outputs - 1), n, lane, values[row]);
 
         /* 2. Fold each, and store. All lanes of a warp take part in shuffles. */
 #pragma unroll

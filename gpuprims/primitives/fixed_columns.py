@@ -1,0 +1,102 @@
+"""Launches of folds by the fixed tree of outputs that lie side by side."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from gpuprims.core.device import Device
+from gpuprims.core.driver import Launch
+from gpuprims.core.kernel_spec import value_bytes, value_words
+from gpuprims.core.layout import Layout
+from gpuprims.operators import Folding
+from gpuprims.primitives.fixed_parts import FixedSpec, blocks_of, loads_of, power_from, shares, with_parts
+from gpuprims.primitives.fixed_trees import lanes_of
+from gpuprims.primitives.fold_variants import FoldVariant
+
+# Bytes of neighbouring outputs that a group takes at least, and elements of an output that a work-item takes before
+# others share it (rows: fixed_columns). The part of a group's work-items, at most, that may have no output.
+_LINE, _FEWEST, _IDLE = 128, 32, 1 / 16
+# Lanes that such a work-item folds at once, if each has one element, two, or more; by the most words of a value. If
+# these are many, a group has half of the work-items, for which there are more registers each (rows: fixed_columns).
+_FEW_WORDS, _BATCHES = 2, ((2, {1: 16, 2: 8, 4: 4}), (6, {1: 16, 2: 4, 4: 2}), (math.inf, {1: 4, 2: 2, 4: 2}))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ColumnsSpec(FixedSpec):
+    """The macros of a fold by the fixed tree of outputs side by side."""
+
+    width: int  # outputs of a group
+    batch: int  # lanes of the tree that a work-item folds at once
+    lane_loads: int  # elements of such a lane that it loads at once
+    levels: int  # of the binary counter of a work-item's batches
+
+    def macros(self) -> dict[str, int | str]:
+        """See :class:`KernelSpec`."""
+        batch = {"BATCH": self.batch, "BATCH_BITS": self.batch.bit_length() - 1, "BATCH_LEVELS": self.levels}
+        return super().macros() | batch | {"STRIP_WIDTH": self.width, "LANE_LOADS": self.lane_loads}
+
+
+def launch_columns(
+    device: Device,
+    chosen: FoldVariant,
+    folding: Folding,
+    layout: Layout,
+    outputs: int,
+    count: int,
+    counted: int,
+    commutative: bool,
+) -> Launch:
+    """Return the launch of a fold of outputs side by side: few a group, if many groups would have nothing to do."""
+    words, lanes = value_words(folding.values), lanes_of(value_bytes(folding.values))
+    chosen = chosen if words <= _FEW_WORDS else chosen.resized(block=chosen.block // 2)
+    width = _width(chosen, device, layout, len(folding.outputs), outputs, count, lanes)
+    chosen, sharers = _sized(chosen, width)
+    lane_loads = loads_of(count, lanes) if commutative else 4
+    batch = next(taken[lane_loads] for held, taken in _BATCHES if words <= held)
+    levels = max((lanes // (sharers * batch)).bit_length() - 1, 1)
+    how = {"commutative": commutative, "batch": batch, "lane_loads": lane_loads, "levels": levels}
+    spec = ColumnsSpec.of(folding, layout, width=width, **how)
+    most, strips, split = _groups(chosen, device), -(-outputs // width), 0
+    parts, shift = shares(blocks_of(count, lanes), most // strips)
+    taken = sharers * batch  # lanes that a group takes at once
+    while commutative and not shift and strips * parts << split + 1 <= most and taken << split + 1 <= min(count, lanes):
+        split += 1
+    each, packed = parts << split, layout.pack(counted)
+    groups = chosen.groups(strips * each, device.capabilities)
+    launch = device.kernel(chosen, spec).prepare(groups, packed, outputs, count, parts, shift, split)
+    return with_parts(device, launch, spec, strips, outputs * each if each > 1 else 0, read=count > 0)
+
+
+def _sized(chosen: FoldVariant, width: int) -> tuple[FoldVariant, int]:
+    """Return the variant with groups of a power of two of sharers for each output, and how many these are."""
+    block, units = chosen.block, chosen.groups_per_unit or 1
+    most = 1 << (block // width).bit_length() - 1
+    sharers = max((most, max(most // 2, 1)), key=lambda several: units * block // (several * width) * several)
+    own = sharers * width
+    return chosen.resized(block=own, groups_per_unit=units * block // own), sharers
+
+
+def _groups(chosen: FoldVariant, device: Device) -> int:
+    """Return how many groups fill the device."""
+    return (chosen.groups_per_unit or 1) * device.capabilities.compute_units
+
+
+def _width(
+    chosen: FoldVariant, device: Device, layout: Layout, written: int, outputs: int, count: int, lanes: int
+) -> int:
+    """Return how many outputs a group takes: all of few neighbours, or a power of two."""
+    item = max(form.item for form in layout.forms[: len(layout.forms) - written])
+    line, neighbours = max(_LINE // item, 1), layout.kept[-1]
+    if neighbours == outputs and outputs < 2 * line and power_from(outputs) * (1 - _IDLE) > outputs:
+        return outputs
+    width, least = min(chosen.block, power_from(outputs)), min(line, power_from(neighbours))
+    blocks, most = blocks_of(count, lanes), _groups(chosen, device)
+
+    def narrows() -> bool:
+        fit = -(-outputs // (width // 2)) * blocks <= most
+        return fit or -(-outputs // width) * width * (1 - _IDLE) > outputs
+
+    while width > least and narrows() and count * width >= _FEWEST * chosen.block:
+        width //= 2
+    return width

@@ -1,0 +1,94 @@
+"""Launches of folds by the fixed tree of :mod:`gpuprims.primitives.fixed_trees`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpuprims.core.counters import with_counters
+from gpuprims.core.device import Device
+from gpuprims.core.driver import Launch
+from gpuprims.core.kernel_spec import value_bytes, value_words
+from gpuprims.core.layout import Layout
+from gpuprims.core.variant import MOST_GROUPS
+from gpuprims.operators import Folding
+from gpuprims.primitives.fixed_columns import launch_columns
+from gpuprims.primitives.fixed_parts import FixedSpec, blocks_of, loads_of, power_from, shares, with_parts
+from gpuprims.primitives.fixed_trees import lanes_of
+from gpuprims.primitives.fold_variants import FoldVariant
+from gpuprims.primitives.near import groups_near
+
+# Elements that one instruction of a GPU loads at most.
+MOST_LOADED = 4
+
+# 32-bit words of the elements of outputs that a lane loads at once, the most of these outputs, and words of an output
+# that a lane holds alone if outputs lie side by side.
+_IN_FLIGHT, _MOST_ROWS, _ALONE = 16, 4, 32
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FewSpec(FixedSpec):
+    """The macros of such a fold of outputs of few elements, which a few lanes share."""
+
+    row_lanes: int  # that share an output
+    pieces: int  # vectors of a lane
+    rows: int  # outputs that a lane takes at once
+    lane_loads: int  # elements of a lane of the tree that are loaded at once
+
+    def macros(self) -> dict[str, int | str]:
+        """See :class:`KernelSpec`."""
+        taken = {"ROW_LANES": self.row_lanes, "PIECES": self.pieces, "ROWS": self.rows}
+        return super().macros() | taken | {"LANE_LOADS": self.lane_loads}
+
+
+def launch_fixed(
+    device: Device,
+    chosen: FoldVariant,
+    folding: Folding,
+    layout: Layout,
+    outputs: int,
+    count: int,
+    counted: int,
+    *,
+    commutative: bool,
+) -> Launch:
+    """Return the launch of a fold by the fixed tree; ``layout`` has the elements of an output in index order."""
+    able = device.capabilities
+    if not chosen.shares_outputs:
+        return _launch_few(device, chosen, folding, layout, outputs, count, counted)
+    if chosen.narrows:
+        return launch_columns(device, chosen, folding, layout, outputs, count, counted, commutative)
+    lanes = lanes_of(value_bytes(folding.values))
+    vector = min(layout.vector_width(), MOST_LOADED, lanes // chosen.block) if chosen.vectors and commutative else 1
+    tiles = max(-(-count // (chosen.block * chosen.items)), 1)
+    groups = chosen.groups(min(outputs * tiles, MOST_GROUPS), able)
+    if chosen.by_rows and len(folding.values) == 1:
+        read = sum([form.item for form in layout.forms[: len(layout.forms) - len(folding.outputs)]]) * outputs * count
+        groups = groups_near(groups, read, folding.map, folding.op)
+    strips = -(-outputs // chosen.outputs_per_group)
+    parts, shift = shares(blocks_of(count, lanes), groups // strips)
+    spec = FixedSpec.of(folding, layout, commutative=commutative, vector=vector)
+    kernel, packed = device.kernel(chosen, spec), layout.pack(counted)
+    launch = kernel.prepare(min(groups, outputs * parts), packed, outputs, count, parts, shift)
+    return with_parts(device, launch, spec, outputs, outputs * parts if parts > 1 else 0, read=count > 0)
+
+
+def _launch_few(
+    device: Device, chosen: FoldVariant, folding: Folding, layout: Layout, outputs: int, count: int, counted: int
+) -> Launch:
+    """Return the launch of a fold of outputs of few elements: by as many lanes as each has vectors, or by one."""
+    words = value_words(folding.values)
+    alone = layout.side_by_side(len(layout.forms) - len(folding.outputs)) and count * words <= _ALONE
+    vector = 1 if alone else min(layout.vector_width(), MOST_LOADED)
+    held = min(count, lanes_of(value_bytes(folding.values)))  # lanes of the tree that have elements
+    if count > held and count % vector:
+        vector = 1  # the kernel has no part of a vector there
+    vectors = -(-held // vector)
+    lanes = 1 if alone else min(power_from(vectors), device.capabilities.warp)
+    pieces = power_from(-(-vectors // lanes))
+    rows = min(max(_IN_FLIGHT // (pieces * vector * words), 1), _MOST_ROWS)
+    how = {"commutative": True, "vector": vector, "lane_loads": loads_of(count, held)}
+    spec = FewSpec.of(folding, layout, row_lanes=lanes, pieces=pieces, rows=rows, **how)
+    tiles = -(-outputs * lanes // (spec.rows * chosen.block))
+    groups = chosen.groups(min(tiles, MOST_GROUPS), device.capabilities)
+    launch = device.kernel(chosen, spec).prepare(groups, layout.pack(counted), outputs, count)
+    return with_counters(device, launch, 1, 0, unread=0, one_kernel=True)
