@@ -97,7 +97,7 @@ def _in_c(found: tuple[Device, ...]) -> list[Any]:
     if any(device.backend == "opencl" and device.driver.shares_host_memory for device in found):
         from gpuprims.backends.opencl.quick import HOST_CALLS
         from gpuprims.primitives.extremes_in_c import EXTREMES
-        from gpuprims.primitives.few_orders import ORDERS
+        from gpuprims.primitives.few_orders import ORDERS, PACKS
         from gpuprims.primitives.floats_by_numpy import FLOATS
         from gpuprims.primitives.parts_in_c import PARTS
         from gpuprims.primitives.searchsorted.by_numpy import PLACES
@@ -109,5 +109,6 @@ def _in_c(found: tuple[Device, ...]) -> list[Any]:
         rows += [("searches for few keys", PLACES.said())]
         rows += [("extremes and differences", EXTREMES.said())]
         rows += [("sorts and partitions of small arrays", ORDERS.said())]
+        rows += [("places of sorted elements", PACKS.said())]
         rows += [("partitions by one rank", PARTS.said())]
     return ["", table(("host code", "runs in"), rows, fold=("runs in",))] if rows else []

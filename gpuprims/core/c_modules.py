@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shlex
 import shutil
 import subprocess
@@ -42,7 +43,7 @@ def use_module(source: Path, use: Callable[[ModuleType], None]) -> None:
     if why_not() is not None:
         return
     made_with = (sys.version, np.__version__, platform.machine(), *compiler(), *_OPTIONS)
-    key = compile_cache.key_of("c", *made_with, source.read_text())
+    key = compile_cache.key_of("c", *made_with, *texts(source))
     if (binary := compile_cache.fetch(key)) is not None:
         _use(source, binary, use)
         return
@@ -138,6 +139,12 @@ def compiler() -> tuple[str, ...]:
         if words and shutil.which(words[0]):
             return tuple(words)
     return ()
+
+
+def texts(source: Path) -> list[str]:
+    """Return the text of a C file, and those of the headers beside it that it includes."""
+    text = source.read_text()
+    return [text, *(source.with_name(name).read_text() for name in re.findall(r'^#include "(.+)"', text, re.MULTILINE))]
 
 
 def compiled(source: Path) -> bytes:

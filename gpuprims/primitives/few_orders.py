@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,8 @@ import numpy as np
 from gpuprims.core.c_modules import CModule
 from gpuprims.core.device import Device
 
-ORDERS = CModule(Path(__file__).with_name("orders.c"))
+ORDERS, PACKS = (CModule(Path(__file__).with_name(name)) for name in ("orders.c", "packs.c"))
+_PACKED = 4  # bytes of the least keys that are packed with their indices; narrower ones have few digits
 MOST_PIVOTS = 16  # as in orders.c
 _DTYPES = frozenset(map(np.dtype, ("?", "b", "B", "h", "H", "i", "I", "l", "L", "q", "Q", "f", "d")))
 
@@ -18,6 +21,28 @@ _DTYPES = frozenset(map(np.dtype, ("?", "b", "B", "h", "H", "i", "I", "l", "L", 
 def orders_in_c(device: Device, dtype: np.dtype[Any]) -> Any:
     """Return the module for few elements of a device's calls; None if it has no such dtype, or is not there yet."""
     return ORDERS.serves(device.driver) if dtype in _DTYPES else None
+
+
+def packs_in_c(device: Device, dtype: np.dtype[Any]) -> bool:
+    """Return True if the indices of a device's rows are found by sorts of integers of a key and its index."""
+    if orders_in_c(device, dtype) is None or dtype.itemsize < _PACKED:
+        return False
+    return PACKS.serves(device.driver) is not None
+
+
+def indices_in_c(device: Device, dtype: np.dtype[Any]) -> Callable[[np.ndarray, bool], np.ndarray] | None:
+    """Return what finds the indices of stable sorts, from rows and True for descending order; None without C."""
+    orders = orders_in_c(device, dtype)
+    if orders is None or not packs_in_c(device, dtype):
+        return None if orders is None else orders.indices
+    return partial(_packed_or_by_digits, PACKS.calls.indices, orders.indices)
+
+
+def _packed_or_by_digits(
+    packed: Callable[..., Any], by_digits: Callable[..., np.ndarray], rows: np.ndarray, descending: bool
+) -> np.ndarray:
+    found = packed(rows, descending)
+    return by_digits(rows, descending) if found is NotImplemented else found
 
 
 def rows_last(x: np.ndarray, axis: int | None) -> np.ndarray:

@@ -13,7 +13,7 @@ from gpuprims.core import c_modules
 from gpuprims.core.by_numpy import Switch
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.program_cache import forget_calls
-from gpuprims.primitives.few_orders import ORDERS
+from gpuprims.primitives.few_orders import ORDERS, PACKS, indices_in_c
 
 DTYPES = "?bBhHiIqQfd"
 SPECIAL = (-0.0, 0.0, 1.0, -1.0, 2.5, np.inf, -np.inf, np.nan)
@@ -25,6 +25,12 @@ def module() -> Any:
     if c_modules.why_not() is not None:
         pytest.skip(str(c_modules.why_not()))
     return c_modules.loaded("orders", c_modules.compiled(ORDERS.source))
+
+
+@pytest.fixture(scope="module")
+def packs(module: Any) -> Any:
+    """The module in C that packs elements and their indices."""
+    return c_modules.loaded("packs", c_modules.compiled(PACKS.source))
 
 
 def drawn(rng: np.random.Generator, dtype: str, shape: Any, kind: str) -> np.ndarray:
@@ -59,6 +65,47 @@ def test_indices_are_those_of_stable_sorts(module: Any, rng: np.random.Generator
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+def test_packed_indices_are_those_of_stable_sorts(packs: Any, rng: np.random.Generator, dtype: str) -> None:
+    for kind in ("whole", "few", "far"):
+        for shape in ((0,), (1,), (2,), (49,), (5000,), (70_000,), (7, 60), (3, 0), (2, 3, 500)):
+            x = drawn(rng, dtype, shape, kind)
+            for descending, keys in ((False, x), (True, -ranks(x))):
+                found = packs.indices(x, descending)
+                assert found is NotImplemented or found.dtype == np.int64
+                if found is not NotImplemented:
+                    np.testing.assert_array_equal(found, np.argsort(keys, kind="stable"))
+                else:  # keys of 64 bits that are alike in the high ones
+                    assert (x.itemsize, kind) == (8, "far")
+
+
+def near_one(rng: np.random.Generator, far: float, n: int) -> np.ndarray:
+    """Return numbers that differ in their last bits alone, but for one."""
+    return np.append(1 + rng.integers(0, 30, n) * np.finfo(float).eps, far)
+
+
+def test_elements_that_lose_bits_are_sorted_by_all_of_them(packs: Any, rng: np.random.Generator) -> None:
+    x = near_one(rng, -1e300, 12)
+    np.testing.assert_array_equal(packs.indices(x, False), np.argsort(x, kind="stable"))
+    assert packs.indices(near_one(rng, -1e300, 5000), False) is NotImplemented
+
+
+def test_rows_that_do_not_pack_are_sorted_by_digits(
+    device: gpuprims.Device, module: Any, packs: Any, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if getattr(device.driver, "wakes_threads", None) is None:
+        pytest.skip("kernels work in the host's memory on CPUs, by OpenCL")
+    monkeypatch.setattr(ORDERS, "_asked", True)
+    monkeypatch.setattr(ORDERS, "calls", module)
+    monkeypatch.setattr(PACKS, "_asked", True)
+    monkeypatch.setattr(PACKS, "calls", packs)
+    indices = indices_in_c(device, np.dtype(float))
+    assert indices is not None
+    for n in (12, 5000):
+        x = near_one(rng, -1e300, n)
+        np.testing.assert_array_equal(indices(x, False), np.argsort(x, kind="stable"))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_parts_keep_the_order_of_elements(module: Any, rng: np.random.Generator, dtype: str) -> None:
     for kind in ("whole", "few", "far"):
         for shape in ((1,), (300,), (4, 70), (70_000,)):  # sorts take rows of at most 2^16
@@ -71,18 +118,22 @@ def test_parts_keep_the_order_of_elements(module: Any, rng: np.random.Generator,
                 np.testing.assert_array_equal(module.parts(x, np.sort(x)[..., places].copy()), expected)
 
 
-def test_the_module_takes_nothing_else(module: Any) -> None:
+def test_the_modules_take_nothing_else(module: Any, packs: Any) -> None:
     x = np.arange(9.0)
     for wrong in (x[::2], x.astype("f2"), x.astype("F"), np.float64(2), [1, 2], np.zeros(65537, "u1")):
         with pytest.raises(TypeError):
             module.indices(wrong, False)
+    for wrong in (x[::2], x.astype("f2"), [1, 2]):
+        with pytest.raises(TypeError):
+            packs.indices(wrong, False)
         with pytest.raises(TypeError):
             module.parts(wrong, x[:1])
     for pivots in (x[:0], x[:1].astype("f4"), x.reshape(3, 3), np.zeros(17)):
         with pytest.raises(TypeError):
             module.parts(x, pivots)
-    with pytest.raises(TypeError):
-        module.indices(x)
+    for indices in (module.indices, packs.indices):
+        with pytest.raises(TypeError):
+            indices(x)
 
 
 CALLS: dict[str, Callable[..., Any]] = {

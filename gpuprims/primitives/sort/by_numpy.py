@@ -18,7 +18,7 @@ from gpuprims.core.by_numpy import ByNumPy, Compute, Few, noticed
 from gpuprims.core.device import Device
 from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands
-from gpuprims.primitives.few_orders import orders_in_c, rows_back, rows_last
+from gpuprims.primitives.few_orders import indices_in_c, orders_in_c, packs_in_c, rows_back, rows_last
 from gpuprims.primitives.floats_by_numpy import has_nan
 
 # What a sort returns: sorted keys, their indices, or keys and the values beside them.
@@ -39,6 +39,7 @@ _STABLE_INDICES = Few(near=2**10, woken=2**11)  # rows: by_numpy
 _FEW_FIRSTS, _FEW_STABLE_FIRSTS = Few(near=0, woken=2**13), Few(near=0, woken=2**10)  # rows: by_numpy-firsts
 # The same in C, for at most 2^16 elements of a row.
 _INDICES_IN_C, _FIRSTS_IN_C = Few(near=2**15, woken=2**16), Few(near=2**10, woken=2**12)  # rows: by_numpy-orders
+_PACKED_IN_C = Few(near=2**22, woken=2**22)  # rows: packs
 _SEGMENTS = Few(near=2**13, woken=2**14)  # rows: by_numpy-segments
 _OFFSETS = frozenset(map(np.dtype, (np.int32, np.uint32, np.int64)))
 # From keys to the indices of their stable sort; NotImplemented if the bits may differ.
@@ -62,6 +63,7 @@ def sorts_by_numpy(
         return None
     indices = indices_by_numpy(device, form.dtype, axis, descending=descending)
     few = _INDICES_IN_C if in_c else _STABLE_INDICES if form.dtype == np.float64 else _INDICES
+    few = _PACKED_IN_C if packs_in_c(device, form.dtype) else few
     return ByNumPy(indices if wanted == "indices" else partial(_pairs, indices), few)
 
 
@@ -222,10 +224,9 @@ def _firsts(indices: Indices, keys: np.ndarray) -> Any:
 
 def indices_by_numpy(device: Device, dtype: np.dtype[Any], axis: int | None, *, descending: bool) -> Indices:
     """Return the function from keys to the indices of their stable sort; without C, from keys of one axis."""
-    calls = orders_in_c(device, dtype)
-    if calls is None:
+    indices = indices_in_c(device, dtype)
+    if indices is None:
         return _packed_indices(dtype, descending=descending, most=None)
-    indices = calls.indices
     return lambda keys: rows_back(indices(rows_last(keys, axis), descending), axis)
 
 
