@@ -16,7 +16,7 @@ from gpuprims.core.by_numpy import ANY_SIZE, ByNumPy, Compute, Few
 from gpuprims.core.device import Device
 from gpuprims.core.layout import Form, is_contiguous
 from gpuprims.primitives.extremes_in_c import extremes_in_c
-from gpuprims.primitives.floats_by_numpy import FEWEST_BY_LANES, few_floats, fold_floats, scan_floats
+from gpuprims.primitives.floats_by_numpy import FEWEST_BY_LANES, few_floats, fold_floats, has_nan, scan_floats
 from gpuprims.primitives.levels import adds_words
 
 Dtype = np.dtype[Any]
@@ -32,9 +32,11 @@ _MOST_EXTREMES, _MOST_BESIDE_NAN, _MOST_BYTES = 2**18, 2**20, 2**20  # rows: by_
 # NumPy counts integers of up to this many bytes faster than kernels do, and others up to this many elements.
 _COUNTED, _MOST_COUNTED = 2, 2**20  # rows: by_numpy-counts
 TRUTHS: dict[str, np.ufunc] = {"any": np.logical_or, "all": np.logical_and}
-# Of bools, NumPy's end early, and NumPy looks at the first of more elements before a kernel is launched.
+# Of bools, extremes are truths; NumPy's end early, and NumPy looks at the first of more before a kernel is launched.
+_OF_BOOLS = TRUTHS | {"max": np.logical_or, "min": np.logical_and}
 _MOST_TRUTHS, _FIRST = 2**20, 2**14  # rows: by_numpy-truths
-_PLACES = ("argmin", "argmax")
+_PLACES = {"argmin": False, "argmax": True}  # and the bool whose first place they are
+_ROWS_OF_PLACES = Few(near=2**25, woken=2**25)  # rows: by_numpy-places
 _IN_ORDER = "cpu_chunks"  # the kernel whose order folds and scans of floats follow
 _IDENTITIES = {"sum": 0.0, "prod": 1.0, "mean": 0.0}
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
@@ -49,6 +51,8 @@ def folds_by_numpy(
         return None
     rows = math.prod([n for axis, n in enumerate(form.shape) if axis not in axes])
     by_rows = len(form.shape) - 1 in axes
+    if op in _PLACES and kept and by_rows and len(axes) == 1 and is_contiguous(form) and _is_real(form.dtype):
+        return ByNumPy(partial(_places_of_rows, getattr(np.ndarray, op), keepdims), _ROWS_OF_PLACES)
     if by_rows and rows > _ROWS:
         return None
     if form.dtype in FLOATS and op in _IDENTITIES:
@@ -56,9 +60,11 @@ def folds_by_numpy(
         flat = flat and not adds_words()
         shape = (1,) * len(form.shape) if keepdims else ()
         return ByNumPy(partial(_fold_floats, op, shape), few_floats(device), _IN_ORDER) if flat else None
-    if op in TRUTHS and form.dtype.kind == "b" and not kept and is_contiguous(form):
+    if form.dtype.kind == "b" and not kept and is_contiguous(form) and op in _OF_BOOLS | _PLACES:
         shape = (1,) * len(form.shape) if keepdims else ()
-        return ByNumPy(partial(_truth_of_bools, TRUTHS[op], op == "any", shape), Few(ANY_SIZE, ANY_SIZE))
+        found = _place_of_bools if op in _PLACES else _truth_of_bools
+        if op in TRUTHS or op in _PLACES or result == form.dtype:
+            return ByNumPy(partial(found, op, shape), Few(ANY_SIZE, ANY_SIZE))
     together = is_contiguous(form) or (op not in _PLACES and _is_in_fortran_order(form))
     if not kept and together and (in_c := extremes_in_c(device, op, form, keepdims, result)) is not None:
         return in_c
@@ -68,6 +74,10 @@ def folds_by_numpy(
     return None if compute is None else ByNumPy(compute, few._replace(near=0) if by_rows and rows > _ROWS_NEAR else few)
 
 
+def _is_real(dtype: Dtype) -> bool:
+    return dtype in FLOATS or dtype.kind in "iub"
+
+
 def _is_in_fortran_order(form: Form) -> bool:
     return is_contiguous(form._replace(shape=form.shape[::-1], strides=form.strides[::-1]))
 
@@ -75,9 +85,7 @@ def _is_in_fortran_order(form: Form) -> bool:
 def _few_of_all(op: str, dtype: Dtype, few: Few) -> Few:
     """Return up to how many contiguous elements NumPy folds to one result."""
     most = 0
-    if op in _PLACES and dtype.kind == "b":
-        most = ANY_SIZE
-    elif op in _EXTREMES or op in _SPREADS or op in _PLACES:
+    if op in _EXTREMES or op in _SPREADS or op in _PLACES:
         most = _MOST_EXTREMES if dtype in FLOATS else _MOST_BYTES // dtype.itemsize
         most = _MOST_BESIDE_NAN if op in ("nanmin", "nanmax") and dtype in FLOATS else most
     elif op == "count_nonzero" and dtype.kind in "iub":
@@ -87,7 +95,7 @@ def _few_of_all(op: str, dtype: Dtype, few: Few) -> Few:
 
 def _fold_of(op: str, dtype: Dtype, axes: tuple[int, ...] | None, keepdims: bool, result: Dtype) -> Compute | None:
     floats = dtype in FLOATS
-    if not floats and dtype.kind not in "iub":
+    if not _is_real(dtype):
         return None
     how: dict[str, Any] = {"axis": axes, "keepdims": keepdims}
     if op in TRUTHS:
@@ -148,13 +156,22 @@ def _fold_floats(op: str, shape: tuple[int, ...], x: np.ndarray) -> Any:
     return found.reshape(shape) if shape else found
 
 
-def _truth_of_bools(fold: np.ufunc, decides: bool, shape: tuple[int, ...], x: np.ndarray) -> Any:
+def _truth_of_bools(op: str, shape: tuple[int, ...], x: np.ndarray) -> Any:
     """Return whether any is true, or all; NotImplemented if none of the first of many elements decides it."""
-    flat = x.ravel()
-    if x.size > _MOST_TRUTHS and fold.reduce(flat[:_FIRST]) != decides:
+    flat, fold = x.ravel(), _OF_BOOLS[op]
+    found = fold.reduce(flat if x.size <= _MOST_TRUTHS else flat[:_FIRST])
+    if x.size > _MOST_TRUTHS and found != (fold is np.logical_or):
         return NotImplemented
-    found = np.bool_(decides) if x.size > _MOST_TRUTHS else fold.reduce(flat)
     return found.reshape(shape) if shape else found
+
+
+def _place_of_bools(op: str, shape: tuple[int, ...], x: np.ndarray) -> Any:
+    """Return the first place of an extreme; NotImplemented if it is not sure after the first of many elements."""
+    first = x.ravel() if x.size <= _MOST_TRUTHS else x.ravel()[:_FIRST]
+    place = first.argmax() if _PLACES[op] else first.argmin()
+    if x.size > _MOST_TRUTHS and first[place] != _PLACES[op]:
+        return NotImplemented
+    return place.reshape(shape) if shape else place
 
 
 def extreme_of_floats(fold: Compute, *arrays: np.ndarray) -> Any:
@@ -177,6 +194,17 @@ def _place_of_float(find: Callable[..., Any], how: dict[str, Any], x: np.ndarray
     place = find(x)
     found = x.item(place)
     return place if found == found else NotImplemented
+
+
+def _places_of_rows(find: Callable[..., Any], keepdims: bool, x: np.ndarray) -> Any:
+    """Return the place of an extreme in each row; NotImplemented with NaN, which is an extreme for NumPy."""
+    places = find(x, -1)
+    if x.dtype.kind == "f":
+        indices = np.arange(0, x.size, x.shape[-1])
+        indices += places.ravel()
+        if has_nan(x.ravel().take(indices)):
+            return NotImplemented
+    return places[..., np.newaxis] if keepdims else places
 
 
 def scans_by_numpy(

@@ -65,6 +65,8 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "minmax": (lambda x, **at: G.reduce(x, op="minmax", **at), REAL),
     "ptp": (lambda x, **at: G.reduce(x, op="ptp", **at), REAL[1:]),
     "count_nonzero": (lambda x, **at: G.count_nonzero(x, keepdims=True, **at), INTEGERS),
+    "argmax of rows": (lambda x, **at: G.reduce(x, op="argmax", axis=-1, **at), REAL),
+    "argmin of rows": (lambda x, **at: G.reduce(x, op="argmin", axis=-1, keepdims=True, **at), REAL),
     "argmax of all": (lambda x, **at: G.reduce(x, op="argmax", **at), REAL),
     "nonzero": (G.nonzero, ("bool", "float32")),
     "argwhere": (G.argwhere, ("bool", "float32")),
@@ -243,7 +245,7 @@ def test_numpy_looks_at_the_first_bools(device: gpuprims.Device, numpy_computes:
         for place in (None, 0, min(size, 2**14) - 1, min(size, 2**14 + 1) - 1, size - 1):
             x = np.zeros((1, size), bool)
             x[:, slice(place, None if place is None else place + 1)] = place is not None
-            for op, given in (("any", x), ("all", ~x)):
+            for op, given in (("any", x), ("all", ~x), ("max", x), ("min", ~x), ("argmax", x), ("argmin", ~x)):
                 expected = getattr(np, op)(given)
                 assert gpuprims.reduce(given, op=op, device=device) == expected
                 kept = gpuprims.reduce(given, op=op, keepdims=True, device=device)
