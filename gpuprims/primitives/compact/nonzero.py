@@ -21,7 +21,7 @@ from gpuprims.expressions import Expr, trace
 from gpuprims.primitives.beginnings import to_out
 from gpuprims.primitives.compact import compact
 from gpuprims.primitives.compact.plan import CompactRequest, plan_call
-from gpuprims.primitives.grouping.by_numpy import places_by_numpy, rows_by_numpy
+from gpuprims.primitives.grouping.by_numpy import few_places, places_by_numpy, rows_by_numpy
 from gpuprims.primitives.grouping.few_calls import FewCalls
 from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.grouping.indices import index_dtype
@@ -142,7 +142,7 @@ def _nonzero(operands: Operands, out: Out | None) -> tuple[Any, ...]:
     return to_out(operands, found, out, (0,) * len(shape))
 
 
-_NONZERO = FewCalls("nonzero", places_by_numpy, _nonzero)
+_NONZERO = FewCalls("nonzero", places_by_numpy, _nonzero, few=few_places)
 
 
 @overload
@@ -208,7 +208,7 @@ def _argwhere(operands: Operands, out: Out | None) -> Any:
     return to_out(operands, (found,), out, (0,))[0]
 
 
-_ARGWHERE = FewCalls("argwhere", rows_by_numpy, _argwhere)
+_ARGWHERE = FewCalls("argwhere", rows_by_numpy, _argwhere, few=few_places)
 
 
 def _places(operands: Operands) -> Any:

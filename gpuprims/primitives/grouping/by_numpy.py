@@ -15,11 +15,12 @@ from gpuprims.core.warm_calls import Key, Run, WarmCalls, computing
 from gpuprims.primitives.grouping.indices import index_dtype
 from gpuprims.primitives.sort.by_numpy import sorts_by_numpy
 
-_FEW, DISTINCT = Few(near=2**14, woken=2**16), Few(near=2**16, woken=2**16)  # rows: by_numpy, by_numpy-distinct
+FEW, DISTINCT = Few(near=2**14, woken=2**16), Few(near=2**16, woken=2**16)  # rows: by_numpy, by_numpy-distinct
+_FEW_BOOLS = Few(near=2**18, woken=2**18)  # rows: by_numpy-bools
 _MOST_REPEATED = 2**18  # most elements that NumPy repeats; row by_numpy-runs
 
 
-def takes_few(operands: Operands, few: Few = _FEW) -> bool:
+def takes_few(operands: Operands, few: Few = FEW) -> bool:
     """Return True if NumPy computes a call on arrays as small as these."""
     if not operands.in_place:
         return False
@@ -58,6 +59,12 @@ def distinct_by_numpy(operands: Operands, *, index: bool, inverse: bool, counts:
     if sorts is None:
         return lambda x: NotImplemented
     return partial(_distinct, sorts.compute, indices=indices, index=index, inverse=inverse, counts=counts)
+
+
+def few_places(operands: Operands) -> Few:
+    """Return up to how many elements NumPy finds those that are not zero: more of bools along one axis."""
+    (x,) = operands.natives
+    return _FEW_BOOLS if x.dtype.kind == "b" and x.ndim == 1 else FEW
 
 
 def places_by_numpy(x: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -108,7 +115,7 @@ def few_runs(operands: Operands, elements: Any, asked: Sequence[bool]) -> list[A
 
     Return None if kernels have to find them: in large arrays, and with NaN, which may count as equal.
     """
-    if not operands.in_place or not 0 < elements.size <= _FEW.most(operands.driver):
+    if not operands.in_place or not 0 < elements.size <= FEW.most(operands.driver):
         return None
     if elements.dtype.kind in "fc" and (elements != elements).any():
         return None

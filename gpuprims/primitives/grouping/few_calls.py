@@ -5,25 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gpuprims.core.by_numpy import Compute
+from gpuprims.core.by_numpy import Compute, Few
 from gpuprims.core.device import Device
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out
 from gpuprims.core.warm_calls import Key, WarmCalls
 from gpuprims.primitives.beginnings import to_out
-from gpuprims.primitives.grouping.by_numpy import computed_by_numpy, takes_few
+from gpuprims.primitives.grouping.by_numpy import FEW, computed_by_numpy, takes_few
 
 
 class FewCalls:
     """A function that NumPy computes by ``compute``, and devices by ``kernels``, given operands and ``out=``.
 
-    ``known`` is the place of the result whose shape is known beforehand.
+    ``known`` is the place of the result whose shape is known beforehand. ``few`` returns up to how many elements NumPy
+    computes the function.
     """
 
     def __init__(
-        self, label: str, compute: Compute, kernels: Callable[[Operands, Out | None], Any], known: int | None = None
+        self,
+        label: str,
+        compute: Compute,
+        kernels: Callable[[Operands, Out | None], Any],
+        known: int | None = None,
+        few: Callable[[Operands], Few] = lambda _: FEW,
     ) -> None:
-        self._label, self._compute, self._kernels, self._known = label, compute, kernels, known
+        self._label, self._compute, self._kernels, self._known, self._few = label, compute, kernels, known, few
         self._warm = WarmCalls()
 
     def run(self, arrays: tuple[Any, ...], out: Any, device: str | Device | None) -> Any:
@@ -38,7 +44,7 @@ class FewCalls:
 
     def steps(self, operands: Operands, out: Out | None, key: Key | None = None) -> Any:
         """Return the results for operands, and keep the function for later calls with the key."""
-        if takes_few(operands):
+        if takes_few(operands, self._few(operands)):
             found = computed_by_numpy(operands, self._compute, self._by_kernels, self._warm, key)
             if found is not NotImplemented:
                 several = found if type(found) is tuple else (found,)

@@ -13,6 +13,7 @@ from functools import cache, partial
 from typing import Any, Literal
 
 import numpy as np
+from numpy._core._multiarray_umath import __cpu_features__ as _vectors  # type: ignore[import-not-found]  # not public
 
 from gpuprims.core.by_numpy import ByNumPy, Compute, Few, noticed
 from gpuprims.core.device import Device
@@ -24,22 +25,23 @@ from gpuprims.primitives.floats_by_numpy import has_nan
 # What a sort returns: sorted keys, their indices, or keys and the values beside them.
 Wanted = Literal["keys", "indices", "pairs"]
 # Bits of an index, and of the key beside it, which share 63 bits.
-_INDEX_BITS, _KEY_BITS = 16, 47
+INDEX_BITS, _KEY_BITS = 16, 47
 _ZERO = np.float32(0)
 _MAGNITUDE, _INFINITY = np.int32(0x7FFFFFFF), 0x7F800000
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
-# NumPy sorts keys of 4 and 8 bytes by vectors, those of 2 by digits; in short rows it takes narrow ones as int32.
+# NumPy sorts keys of 4 and 8 bytes by vectors, those of 2 by digits; in short rows it takes narrow ones as int32. On
+# processors of which NumPy knows AVX512_ICL, it sorts keys of 2 bytes by vectors, too.
 _WIDE, _SHORT, _SHORT_NARROW = np.dtype(np.int32), 2**14, {1: 2**8, 2: 2**10}  # rows: by_numpy-keys
 _KEYS_OF_SHORT, _KEYS = Few(near=2**24, woken=2**24), Few(near=2**20, woken=2**20)  # rows: by_numpy-keys
+_BY_VECTORS = {2} if _vectors.get("AVX512_ICL") else set()  # rows: by_numpy-words
 _KEYS_OF_BYTES = {  # rows: by_numpy, by_numpy-keys
     1: Few(near=2**15, woken=2**16), 2: Few(near=2**18, woken=2**18), 4: Few(near=2**21, woken=2**21),
 }  # fmt: skip
 _INDICES = Few(near=2**13, woken=2**15)  # rows: by_numpy
 _STABLE_INDICES = Few(near=2**10, woken=2**11)  # rows: by_numpy
-_FEW_FIRSTS, _FEW_STABLE_FIRSTS = Few(near=0, woken=2**13), Few(near=0, woken=2**10)  # rows: by_numpy-firsts
-# The same in C, for at most 2^16 elements of a row.
-_INDICES_IN_C, _FIRSTS_IN_C = Few(near=2**15, woken=2**16), Few(near=2**10, woken=2**12)  # rows: by_numpy-orders
-_PACKED_IN_C = Few(near=2**22, woken=2**22)  # rows: packs
+# The same in C, for at most 2^16 elements of a row, and by NumPy's digits.
+_INDICES_IN_C, _PACKED_IN_C = Few(near=2**15, woken=2**16), Few(near=2**22, woken=2**22)  # rows: by_numpy-orders, packs
+_NARROW, _NARROW_INDICES = 2, Few(near=2**16, woken=2**16)  # rows: by_numpy-digits
 _SEGMENTS = Few(near=2**13, woken=2**14)  # rows: by_numpy-segments
 _OFFSETS = frozenset(map(np.dtype, (np.int32, np.uint32, np.int64)))
 # From keys to the indices of their stable sort; NotImplemented if the bits may differ.
@@ -51,23 +53,26 @@ def sorts_by_numpy(
 ) -> ByNumPy | None:
     """Return how NumPy sorts real keys without a comparison of the caller's own, if it does."""
     form, flat = forms[0], len(forms[0].shape) == 1
-    if not form.shape or not _is_ordered(form):
+    if not form.shape or not is_ordered(form):
         return None
     length = math.prod(form.shape) if axis is None else form.shape[axis]
     if wanted == "keys":
         sorts, size = _sorted_floats if form.dtype.kind == "f" else _sorted, form.dtype.itemsize
         few = _KEYS_OF_SHORT if length <= _SHORT_NARROW.get(size, _SHORT) else _KEYS_OF_BYTES.get(size, _KEYS)
+        few = _KEYS_OF_SHORT if size in _BY_VECTORS else few
         return ByNumPy(partial(sorts, axis=axis, descending=descending), few)
     in_c = orders_in_c(device, form.dtype) is not None
-    if length > 1 << _INDEX_BITS or not (flat or (in_c and wanted == "indices")):
+    if length > 1 << INDEX_BITS or not (flat or (in_c and wanted == "indices")):
         return None
     indices = indices_by_numpy(device, form.dtype, axis, descending=descending)
     few = _INDICES_IN_C if in_c else _STABLE_INDICES if form.dtype == np.float64 else _INDICES
     few = _PACKED_IN_C if packs_in_c(device, form.dtype) else few
+    few = _NARROW_INDICES if flat and form.dtype.itemsize <= _NARROW else few
     return ByNumPy(indices if wanted == "indices" else partial(_pairs, indices), few)
 
 
-def _is_ordered(form: Form) -> bool:
+def is_ordered(form: Form) -> bool:
+    """Return True for real numbers of the dtypes that NumPy orders as kernels do."""
     return form.dtype.kind in "iub" or form.dtype in _FLOATS
 
 
@@ -98,7 +103,7 @@ def _segments(indices: Callable[..., Any], x: np.ndarray, offsets: Any, *, place
 
 def lexsorts_by_numpy(device: Device, rows: bool, forms: tuple[Form, ...]) -> ByNumPy | None:
     """Return how NumPy sorts by several keys, the last one first, if it does; ``rows`` if an array has them."""
-    if not all(_is_ordered(form) and form.shape[-1] <= 1 << _INDEX_BITS for form in forms):
+    if not all(is_ordered(form) and form.shape[-1] <= 1 << INDEX_BITS for form in forms):
         return None
     each = [indices_by_numpy(device, form.dtype, -1, descending=False) for form in forms]
     in_c = all(orders_in_c(device, form.dtype) is not None for form in forms)
@@ -141,13 +146,14 @@ def _sorted_complex(x: np.ndarray, *, axis: int | None, places: bool) -> np.ndar
 def _sorted(x: np.ndarray, *, axis: int | None, descending: bool) -> np.ndarray:
     """Return sorted keys; NumPy's stable sort takes narrow ones by digits, which is faster for long rows."""
     given, along = (x.ravel(), -1) if axis is None else (x, axis)
-    if given.shape[along] <= _SHORT_NARROW.get(x.itemsize, 0):
+    by_vectors = x.itemsize in _BY_VECTORS
+    if not by_vectors and given.shape[along] <= _SHORT_NARROW.get(x.itemsize, 0):
         wide = given.astype(_WIDE, order="C")
         wide.sort(along)
         ordered = wide.astype(x.dtype)
     else:
         ordered = given.copy()
-        ordered.sort(along, "stable" if x.itemsize in _SHORT_NARROW else None)
+        ordered.sort(along, "stable" if x.itemsize in _SHORT_NARROW and not by_vectors else None)
     return _turned(ordered, along) if descending else ordered
 
 
@@ -189,48 +195,22 @@ def _pairs(indices: Indices, keys: np.ndarray, values: np.ndarray) -> Any:
     return NotImplemented if order is NotImplemented else (keys.take(order), values.take(order))
 
 
-def firsts_by_numpy(device: Device, form: Form, most: int, *, descending: bool) -> ByNumPy | None:
-    """Return how NumPy finds the ``most`` first of sorted elements along one axis, and their indices, if it does."""
-    if len(form.shape) != 1 or form.shape[0] > 1 << _INDEX_BITS or not most or not _is_ordered(form):
-        return None
-    in_c = orders_in_c(device, form.dtype) is not None and form.shape[0] <= _FIRSTS_IN_C.woken
-    if in_c:
-        indices = indices_by_numpy(device, form.dtype, -1, descending=descending)
-        return ByNumPy(partial(_firsts_of_all, indices, most), _FIRSTS_IN_C)
-    indices = _packed_indices(form.dtype, descending=descending, most=most)
-    stable = form.dtype.itemsize <= 2 or form.dtype == np.float64
-    return ByNumPy(partial(_firsts, indices), _FEW_STABLE_FIRSTS if stable else _FEW_FIRSTS)
-
-
-def _firsts_of_all(indices: Indices, most: int, keys: np.ndarray) -> Any:
-    """Return elements and their indices; NotImplemented with NaN, which comes first or last."""
-    order = indices(keys)
-    first, last = keys[order[0]], keys[order[-1]]
-    if first != first or last != last:
-        return NotImplemented
-    found = order[:most].copy()
-    return keys.take(found), found
-
-
-def _firsts(indices: Indices, keys: np.ndarray) -> Any:
-    """Return elements and their indices; NotImplemented with NaN."""
-    order = indices(keys)
-    if order is NotImplemented:
-        return NotImplemented
-    if keys.dtype == np.float64 and (largest := np.maximum.reduce(keys)) != largest:
-        return NotImplemented
-    return keys.take(order), order
-
-
 def indices_by_numpy(device: Device, dtype: np.dtype[Any], axis: int | None, *, descending: bool) -> Indices:
     """Return the function from keys to the indices of their stable sort; without C, from keys of one axis."""
     indices = indices_in_c(device, dtype)
     if indices is None:
-        return _packed_indices(dtype, descending=descending, most=None)
-    return lambda keys: rows_back(indices(rows_last(keys, axis), descending), axis)
+        return packed_indices(dtype, descending=descending, most=None)
+
+    def found(keys: np.ndarray) -> np.ndarray:
+        rows = rows_last(keys, axis)
+        if rows.ndim == 1 and dtype.itemsize <= _NARROW:
+            return _by_stable_sort(rows, descending=descending, most=None)
+        return rows_back(indices(rows, descending), axis)
+
+    return found
 
 
-def _packed_indices(dtype: np.dtype[Any], *, descending: bool, most: int | None) -> Indices:
+def packed_indices(dtype: np.dtype[Any], *, descending: bool, most: int | None) -> Indices:
     """Return the function from keys along one axis to the indices of their stable sort, or to the ``most`` first."""
     if dtype == np.float32:
         return partial(_by_packed_floats, descending=descending, most=most)
@@ -271,7 +251,7 @@ def _by_packed_floats(keys: np.ndarray, *, descending: bool, most: int | None) -
     every = bits.astype(np.int64)
     packed = _packed(every, descending=descending, most=most)
     largest = packed[-1] if most is None else np.maximum.reduce(every)
-    low, high = int(packed[0]) >> _INDEX_BITS, int(largest) >> _INDEX_BITS
+    low, high = int(packed[0]) >> INDEX_BITS, int(largest) >> INDEX_BITS
     if low < -_INFINITY - 1 or high > _INFINITY:
         return NotImplemented
     return _unpacked(packed)
@@ -279,14 +259,14 @@ def _by_packed_floats(keys: np.ndarray, *, descending: bool, most: int | None) -
 
 @cache
 def _indices() -> np.ndarray:
-    return np.arange(1 << _INDEX_BITS)
+    return np.arange(1 << INDEX_BITS)
 
 
 def _packed(keys: np.ndarray, *, descending: bool, most: int | None) -> np.ndarray:
     """Return sorted integers of a key, inverted for descending order, above its index; or the ``most`` first."""
     if descending:
         np.invert(keys, keys)
-    keys <<= _INDEX_BITS
+    keys <<= INDEX_BITS
     keys |= _indices()[: len(keys)]
     if most is not None:
         keys.partition(most - 1)
@@ -296,5 +276,5 @@ def _packed(keys: np.ndarray, *, descending: bool, most: int | None) -> np.ndarr
 
 
 def _unpacked(packed: np.ndarray) -> np.ndarray:
-    packed &= (1 << _INDEX_BITS) - 1
+    packed &= (1 << INDEX_BITS) - 1
     return packed

@@ -31,7 +31,8 @@ from gpuprims.primitives.take.reference import is_outside
 from gpuprims.primitives.take.spec import TakeSpec, as_words
 
 Mode = Literal["raise", "wrap", "clip"]
-_FEW = Few(near=2**15, woken=2**16)  # rows: by_numpy
+# Most elements of results that NumPy takes in less time: any, and those of whole rows that lie together.
+_FEW, _FEW_OF_ROWS = Few(near=2**17, woken=2**17), Few(near=2**24, woken=2**24)  # rows: by_numpy, by_numpy-rows
 
 
 class OutsideError(IndicesError):
@@ -174,7 +175,8 @@ def plan_call(
     by_numpy = None
     if taken.shape and np.can_cast(indices.dtype, np.intp):
         picks = is_contiguous(taken)  # NumPy copies all of an array that is not
-        by_numpy = ByNumPy(partial(_taken, axis=request.axis, mode=request.mode), _FEW, picks=picks)
+        few = _FEW_OF_ROWS if picks and math.prod(shapes.behind) > 1 else _FEW
+        by_numpy = ByNumPy(partial(_taken, axis=request.axis, mode=request.mode), few, picks=picks)
     what = device, "take", traits, (result,), compiling
     return LaunchPlan(*what, asked=variant, inputs=range(2), by_numpy=by_numpy)
 

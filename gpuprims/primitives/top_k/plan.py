@@ -23,7 +23,7 @@ from gpuprims.errors import ArgumentError, AxisError, quoted
 from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.ordering import check_ordered, order_bits
-from gpuprims.primitives.sort.by_numpy import firsts_by_numpy
+from gpuprims.primitives.sort.firsts_by_numpy import firsts_by_numpy
 from gpuprims.primitives.top_k.by_order import firsts_by_order
 from gpuprims.primitives.top_k.launches import LAUNCHES, block_for
 from gpuprims.primitives.top_k.rows import Rows
