@@ -96,6 +96,7 @@ def _in_c(found: tuple[Device, ...]) -> list[Any]:
         rows += [("copies of large NumPy arrays to GPUs", LANES.said())]
     if any(device.backend == "opencl" and device.driver.shares_host_memory for device in found):
         from gpuprims.backends.opencl.quick import HOST_CALLS
+        from gpuprims.ndimage.box_sums import BOX_MEANS
         from gpuprims.primitives.extremes_in_c import EXTREMES
         from gpuprims.primitives.few_orders import ORDERS, PACKS
         from gpuprims.primitives.floats_by_numpy import FLOATS
@@ -111,4 +112,5 @@ def _in_c(found: tuple[Device, ...]) -> list[Any]:
         rows += [("sorts and partitions of small arrays", ORDERS.said())]
         rows += [("places of sorted elements", PACKS.said())]
         rows += [("partitions by one rank", PARTS.said())]
+        rows += [("means of long boxes of floats", BOX_MEANS.said())]
     return ["", table(("host code", "runs in"), rows, fold=("runs in",))] if rows else []

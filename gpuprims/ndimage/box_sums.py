@@ -4,7 +4,8 @@ Along the last axis, a kernel for CPUs takes a few additions for any number of e
 (stencil/cpu_long_rows), if elements lie side by side.
 
 Blocks are as long as the boxes, so that a box is the end of a block and the beginning of the next one. Nothing is
-subtracted, so rounding errors, infinities and NaN stay in the boxes that they belong to. The same with minima in place
+subtracted, so rounding errors, infinities and NaN stay in the boxes that they belong to. Of floats of the host, C does
+the same at once, with the same bits (box_means.c). The same with minima in place
 of sums: M. van Herk, A fast algorithm for local minimum and maximum filters on rectangular and octagonal kernels,
 Pattern Recognition Letters 13 (1992).
 
@@ -17,27 +18,32 @@ Pattern Recognition Letters 13 (1992).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpuprims.core.by_numpy import Switch, noticed
+from gpuprims.core.c_modules import CModule
 from gpuprims.core.determinism import asks_for_device
 from gpuprims.core.layout import is_contiguous
 from gpuprims.core.operands import as_operands
 from gpuprims.expressions import Expr, trace
-from gpuprims.ndimage.calls import Call, copied, on_device, run_bound
+from gpuprims.ndimage.calls import Call, copied, kept_again, on_device, run_bound
 from gpuprims.ndimage.lines import Line, filtered
 from gpuprims.ndimage.padded import padded
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.scan import scan
+from gpuprims.primitives.stencil.reference import within
 from gpuprims.primitives.stencil.rounding import mean_of_whole
 
 _DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 # Most neighbours of narrow and of wide elements that one stencil adds in less time, and the fewest additions in all for
-# which several launches pay (stencil's rows: cpu_long_rows-sums).
-_ADDED, _ADDED_WIDE, _FEWEST = 31, 15, 2**21
+# which several launches pay; C pays for fewer (stencil's rows: cpu_long_rows-sums, cpu_long_rows-means).
+_ADDED, _ADDED_WIDE, _FEWEST, _FEWEST_IN_C = 31, 15, 2**21, 2**18
+BOX_MEANS = CModule(Path(__file__).with_name("box_means.c"), in_calls=False)
 _SAME = trace(lambda element: element, 1)
 
 
@@ -49,27 +55,50 @@ def takes_blocks(call: Call, lines: Sequence[Line]) -> bool:
     if value == _DOUBLE and not call.operands.driver.capabilities.fp64:
         return False
     together = is_contiguous(call.operands.form(call.operands.natives[0]))
-    return any(_is_long(line, value, call.shape) and not (together and _is_last(line, call)) for line in lines)
+    return any(_is_long(line, value, call) and not (together and _is_last(line, call)) for line in lines)
 
 
-def means(call: Call, lines: Sequence[Line], cval: Any) -> Any:
-    """Return means of boxes, one axis after the other."""
-    there = on_device(call)
-    for line in lines:
-        value = _value(call, there.element, line.mean_of)
-        if value is None or not _is_long(line, value, call.shape):
-            found = run_bound(filtered(there, [line], cval))
-        elif _is_last(line, call):
-            found = run_bound(filtered(_in_c_order(there), [line], cval))
-        else:
-            found = _by_blocks(there, line, value, cval)
-        there = there._replace(operands=as_operands(call.label, (found,), call.operands.device))
-    return copied(call, there.operands.natives[0])
+class Means(NamedTuple):
+    """Means of boxes, one axis after the other."""
+
+    call: Call
+    lines: Sequence[Line]
+    cval: Any
+
+    def run(self, key: Any) -> Any:
+        """Compute the means; those along one axis in C are kept for later calls with the same key."""
+        call, lines, cval = self
+        if len(lines) == 1 and (found := _in_c(call, lines[0], cval)) is not None:
+            kept_again(call, key, found)
+            return copied(call, found(call.operands.natives))
+        there = on_device(call)
+        for line in lines:
+            result = _along(there, line, cval)
+            there = there._replace(operands=as_operands(call.label, (result,), call.operands.device))
+        return copied(call, there.operands.natives[0])
 
 
-def _is_long(line: Line, value: np.dtype[Any], shape: tuple[int, ...]) -> bool:
+def _along(call: Call, line: Line, cval: Any) -> Any:
+    """Return the means along one axis."""
+    value = _value(call, call.element, line.mean_of)
+    if value is None or not _is_long(line, value, call):
+        return run_bound(filtered(call, [line], cval))
+    if _is_last(line, call):
+        return run_bound(filtered(_in_c_order(call), [line], cval))
+    if (found := _in_c(call, line, cval)) is not None:
+        return found(call.operands.natives)
+    return _by_blocks(call, line, value, cval)
+
+
+def _is_long(line: Line, value: np.dtype[Any], call: Call) -> bool:
     most = _ADDED_WIDE if value == _DOUBLE else _ADDED
-    return line.mean_of > most and line.mean_of * math.prod(shape) >= _FEWEST
+    fewest = _FEWEST_IN_C if _are_in_c(call, value) and not _is_last(line, call) else _FEWEST
+    return line.mean_of > most and line.mean_of * math.prod(call.shape) >= fewest
+
+
+def _are_in_c(call: Call, value: np.dtype[Any]) -> bool:
+    """Return True for means that C computes where there is a compiler; their bits do not depend on it."""
+    return call.operands.in_place and value == call.element == call.result
 
 
 def _value(call: Call, element: np.dtype[Any], count: int) -> np.dtype[Any] | None:
@@ -95,8 +124,26 @@ def _in_c_order(call: Call) -> Call:
     return call._replace(operands=as_operands(call.label, (copy,), operands.device))
 
 
+def _in_c(call: Call, line: Line, cval: Any) -> Callable[[Sequence[np.ndarray]], np.ndarray] | None:
+    """Return the function in C from the array to the means along one axis, if it computes them."""
+    value, driver = _value(call, call.element, line.mean_of), call.operands.driver
+    if value is None or _is_last(line, call) or not _is_long(line, value, call) or not _are_in_c(call, value):
+        return None
+    if not Switch.on or (calls := BOX_MEANS.serves(driver)) is None:
+        return None
+    n, border = call.shape[line.axis], call.border(line.mode, cval, call.element)
+    rows = np.arange(line.first, line.first + n + line.mean_of - 1)
+    if border.mode == "constant":
+        places = np.where((rows < 0) | (rows >= n), -1, rows)
+    else:
+        places = within(rows, n, border.mode).astype(np.int64, copy=False)
+    shape = math.prod(call.shape[: line.axis]), n, math.prod(call.shape[line.axis + 1 :])
+    means, beyond = noticed(driver, call.label, calls.means), float(border.beyond)
+    return lambda given: means(np.ascontiguousarray(given[0]).reshape(shape), places, beyond).reshape(call.shape)
+
+
 def _by_blocks(call: Call, line: Line, value: np.dtype[Any], cval: Any) -> Any:
-    """Return the means along one axis."""
+    """Return the means along one axis, by scans."""
     axis, count, device = line.axis, line.mean_of, call.operands.device
     n, low, start = call.shape[axis], max(-line.first, 0), max(line.first, 0)  # where the first box begins
     blocks = -(-(start + n + count) // count)

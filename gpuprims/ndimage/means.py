@@ -7,7 +7,7 @@ from typing import Any
 
 from gpuprims.core.device import Device
 from gpuprims.ndimage.arguments import axes_of, axis_of, each_axis, first_of, whole
-from gpuprims.ndimage.box_sums import means, takes_blocks
+from gpuprims.ndimage.box_sums import Means, takes_blocks
 from gpuprims.ndimage.calls import Call, begin, filtering
 from gpuprims.ndimage.lines import Line, filtered
 
@@ -100,7 +100,7 @@ def uniform_filter(
 
 
 def _filtered(call: Call, lines: Sequence[Line], cval: Any) -> Any:
-    return means(call, lines, cval) if takes_blocks(call, lines) else filtered(call, lines, cval)
+    return Means(call, lines, cval) if takes_blocks(call, lines) else filtered(call, lines, cval)
 
 
 def _mean(label: str, axis: int, size: Any, mode: Any, origin: Any) -> Line:

@@ -10,6 +10,8 @@ from scipy import ndimage as scipys
 
 import gpuprims
 from gpuprims import ndimage
+from gpuprims.core import c_modules
+from gpuprims.core.program_cache import forget_calls
 from gpuprims.ndimage import box_sums
 from gpuprims.ndimage.calls import Call
 from gpuprims.ndimage.lines import Line
@@ -21,7 +23,58 @@ def blocks(device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch) -> gpuprims
     if device.driver.capabilities.kind != "cpu":
         pytest.skip("GPUs add all neighbours")
     monkeypatch.setattr(box_sums, "_FEWEST", 0)
+    monkeypatch.setattr(box_sums, "_FEWEST_IN_C", 0)
     return device
+
+
+@pytest.fixture(scope="module")
+def module() -> Any:
+    """The module in C."""
+    if c_modules.why_not() is not None:
+        pytest.skip(str(c_modules.why_not()))
+    return c_modules.loaded("box_means", c_modules.compiled(box_sums.BOX_MEANS.source))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_c_has_the_bits_of_kernels(
+    blocks: gpuprims.Device,
+    module: Any,
+    rng: np.random.Generator,
+    numpy_computes: None,
+    monkeypatch: pytest.MonkeyPatch,
+    dtype: str,
+) -> None:
+    if getattr(blocks.driver, "wakes_threads", None) is None:
+        pytest.skip("kernels work in the host's memory on CPUs, by OpenCL")
+    monkeypatch.setattr(box_sums.BOX_MEANS, "_asked", True)
+    for shape, axis, count, origin in (((70, 63), 0, 33, 0), ((3, 40, 65), 1, 64, -20), ((200, 2, 67), 0, 150, 74)):
+        for mode in ("reflect", "constant", "wrap", "mirror", "nearest"):
+            x = rng.standard_normal(shape).astype(dtype)
+            x[0, 0, ...], x[1, 1, ...], x[2, 0, ...] = -0.0, np.inf, np.nan
+            found = []
+            for calls in (None, module):
+                monkeypatch.setattr(box_sums.BOX_MEANS, "calls", calls)
+                forget_calls()
+                how: dict[str, Any] = {"axis": axis, "origin": origin, "mode": mode, "cval": 0.7}
+                found += [ndimage.uniform_filter1d(x, count, device=blocks, **how) for _ in range(2)]
+            for one in found[1:]:
+                np.testing.assert_array_equal(one, found[0])
+
+
+def test_the_module_takes_nothing_else(module: Any) -> None:
+    x, places = np.zeros((2, 3, 4)), np.arange(3)
+    for wrong in (
+        (x[0], places),
+        (x.astype("i8"), places),
+        (x, places[:2]),
+        (x, places + 1),
+        (x, places - 2),
+        (x, [0]),
+    ):
+        with pytest.raises(TypeError):
+            module.means(*wrong, 0.0)
+    with pytest.raises(TypeError):
+        module.means(x, places, "0")
 
 
 @pytest.mark.parametrize(
