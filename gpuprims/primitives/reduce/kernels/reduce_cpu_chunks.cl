@@ -44,7 +44,9 @@
 #define GIVE(lane, value) SET_VALUE(run, [lane], value)
 #endif
 #define TAKEN (SEVERAL ? 2 : 4) /* more loads of several arrays leave the loop without vectors (rows: cpu_chunks-several) */
-#define PLACE(k) (APART ? TAKEN * LANE + (k) : (k) * LANES + LANE) /* of a lane's element of TAKEN times LANES */
+/* The index of a lane's element of TAKEN times LANES. Where it is j and an offset of 32 bits, Intel's compiler gathers
+ * the elements of a vector one by one (rows: cpu_chunks-several). */
+#define ELEMENT(k) (APART ? j + TAKEN * LANE + (k) : j + (i64)(k) * LANES + LANE)
 #define EACH_OF(lanes) _Pragma("clang loop unroll(disable)") for (int lane = 0; lane < lanes; lane++)
 #define RUN 64
 #define LEVELS 48
@@ -96,9 +98,9 @@ void reduce_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counte
                 for (; j + TAKEN * LANES <= stop; j += TAKEN * LANES)
                     EACH_HELD
                     {
-                        value_t fresh = OP(MAP_ROW(row, j + PLACE(0)), MAP_ROW(row, j + PLACE(1)));
+                        value_t fresh = OP(MAP_ROW(row, ELEMENT(0)), MAP_ROW(row, ELEMENT(1)));
 #if !SEVERAL
-                        fresh = OP(fresh, OP(MAP_ROW(row, j + PLACE(2)), MAP_ROW(row, j + PLACE(3))));
+                        fresh = OP(fresh, OP(MAP_ROW(row, ELEMENT(2)), MAP_ROW(row, ELEMENT(3))));
 #endif
                         SET_VALUE(run, [held], OP(VALUE(run, [held]), fresh));
                     }
