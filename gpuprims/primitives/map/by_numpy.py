@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.core.by_numpy import ByNumPy, Few
+from gpuprims.core.by_numpy import ANY_SIZE, ByNumPy, Few
 from gpuprims.core.device import Device
 from gpuprims.core.layout import Form, is_contiguous
 from gpuprims.expressions import TypedExpr
@@ -18,6 +18,11 @@ from gpuprims.primitives.floats_by_numpy import FLOATS, has_nan, in_c
 # NumPy reads and writes an array for each operation, and looks for NaN among floats.
 _FEW, _FEW_OF_MANY, _MOST = Few(near=2**15, woken=2**16), Few(near=0, woken=2**16), 2  # rows: by_numpy
 _FEW_IN_C = Few(near=2**13, woken=2**16)  # rows: by_numpy-floats
+# Bytes of the widest array up to which NumPy is faster: for one operation without floats, and for a copy.
+_BYTES, _COPIED_BYTES = 2**20, 2**22  # rows: by_numpy-one
+# Intel's compiler converts 64-bit integers to float32 one by one, NumPy several at once. Of others, NumPy is faster for
+# integers of 4 bytes (row by_numpy-one).
+_ALL, _CAST = Few(near=ANY_SIZE, woken=ANY_SIZE), 4
 # The operations of floats.c, by number; more values than _MOST_VALUES have no room there.
 _OPERATIONS = {
     "add": 0, "subtract": 1, "multiply": 2, "square": 2, "divide": 3, "sqrt": 4, "negative": 5, "absolute": 6,
@@ -38,11 +43,34 @@ def maps_by_numpy(
         return ByNumPy(partial(FLOATS.calls.apply, *program), _FEW_IN_C)
     shape = None if computed and whole else results[0].shape
     operations = [node for node in function.nodes if node.name not in ("argument", "constant")]
+    if len(forms) == len(results) == whole and (alone := _copied_or_cast(function, forms[0], results[0])) is not None:
+        return alone
     floats = any(node.dtype.kind == "f" for node in operations)
     few = _FEW_OF_MANY if floats or len(operations) > _MOST else _FEW
+    few = _of_bytes(_BYTES, *forms, *results) if not floats and len(operations) == 1 else few
     if (places := _bounds(function)) is not None:
         return ByNumPy(partial(_clipped, places, results[0].shape), few)
     return ByNumPy(partial(_applied, prepared(function), shape, computed), few)
+
+
+def _of_bytes(most: int, *forms: Form) -> Few:
+    elements = most // max(form.dtype.itemsize for form in forms)
+    return Few(elements, elements)
+
+
+def _copied_or_cast(function: TypedExpr, form: Form, result: Form) -> ByNumPy | None:
+    """Return how NumPy copies an array, or casts integers to a dtype, which gives no NaN; None for other functions."""
+    nodes, given = function.nodes, form.dtype
+    node = nodes[function.results[0]]
+    if node.name == "argument" and given == result.dtype and given.kind in "iubf":
+        return ByNumPy(np.ndarray.copy, _of_bytes(_COPIED_BYTES, result))
+    if node.name != "cast" or nodes[node.operands[0]].name != "argument" or given.kind not in "iub":
+        return None
+    slow = given == np.int64 and result.dtype == np.float32
+    if not slow and given.itemsize != _CAST:
+        return None
+    few = _ALL if slow else _of_bytes(_BYTES, form, result)
+    return ByNumPy(partial(np.ndarray.astype, dtype=result.dtype), few)
 
 
 def _bounds(function: TypedExpr) -> tuple[int, int, int] | None:
