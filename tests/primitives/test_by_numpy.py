@@ -65,6 +65,10 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "minmax": (lambda x, **at: G.reduce(x, op="minmax", **at), REAL),
     "ptp": (lambda x, **at: G.reduce(x, op="ptp", **at), REAL[1:]),
     "count_nonzero": (lambda x, **at: G.count_nonzero(x, keepdims=True, **at), INTEGERS),
+    "sums down columns": (
+        lambda x, **at: G.cumsum(x.ravel()[: x.size & ~3].reshape(-1, 4), 0, **at),
+        ("int64", "uint64"),
+    ),
     "map itself": (lambda x, **at: G.map("x", x, **at), REAL),
     "map to float32": (lambda x, **at: G.map(lambda e: e.astype(np.float32), x, **at), ("int32", "uint32", "int64")),
     "map to int16": (lambda x, **at: G.map(lambda e: e.astype(np.int16), x, **at), ("int32",)),

@@ -22,10 +22,10 @@ _FEW_IN_C = Few(near=2**12, woken=2**12)  # rows: by_numpy-places
 _IN_C = frozenset(map(np.dtype, ("float32", "float64", "int32", "int64")))
 # Keys compared with each of some elements, and those looked up in a table; how many these elements are at most.
 _COMPARED, _IN_TABLE, _FEW_COMPARED = Few(near=2**15, woken=2**16), Few(near=2**15, woken=2**16), 8  # rows: members
-# NumPy compares many keys, at most so many floats or integers, with each of up to so many elements of two bytes or more
-# in less time than it takes to search for them (row members-compared).
+# NumPy compares many keys, at most so many, with each of up to so many elements of two bytes or more in less time than
+# it takes to search for them (row members-compared).
 _LEAST_COMPARED, _COMPARED_BY_NUMPY = 2**12, 24
-_FLOATS_COMPARED, _INTEGERS_COMPARED = Few(near=2**20, woken=2**20), Few(near=2**18, woken=2**18)
+_MOST_COMPARED = Few(near=2**20, woken=2**20)
 # Places of a table for each element and each key up to which one is made, as NumPy does.
 _MOST_EACH = 6
 
@@ -69,8 +69,7 @@ def members_by_numpy(elements: Form, keys: Dtype, *, member: bool) -> ByNumPy | 
     if common.kind in "iu":
         compute, few = _in_table, _IN_TABLE
     if elements.shape[0] <= _COMPARED_BY_NUMPY and common.itemsize > 1:
-        many = _FLOATS_COMPARED if common.kind == "f" else _INTEGERS_COMPARED
-        return ByNumPy(partial(_compared_if_many, compute, member=member), many)
+        return ByNumPy(partial(_compared_if_many, compute, member=member), _MOST_COMPARED)
     return ByNumPy(partial(compute, member=member), few)
 
 

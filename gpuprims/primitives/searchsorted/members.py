@@ -39,6 +39,8 @@ Kind = Literal["sort", "table"]
 _MOST_EACH = 6
 # Elements of the host that NumPy sorts in less time than a launch takes: 1,024 float32 in 8 us.
 _FEW = 2**10
+# Keys above which a table, if it is small, takes less time than comparisons with each element (row members-compared).
+_BESIDE_TABLE = 2**18
 # Bytes of the largest table.
 _MOST = 2**30
 _BOOL = np.dtype(np.bool_)
@@ -226,7 +228,9 @@ def _is_few(operands: Operands, among: Operands) -> bool:
         return False
     (x,), (found,) = operands.natives, among.natives
     few = members_by_numpy(contiguous(found.dtype, (found.size,), 1), x.dtype, member=True)
-    return found.size <= _FEW and few is not None and few.takes(operands.driver, (x, found), ())
+    if found.size > _FEW or x.size > _BESIDE_TABLE or few is None:
+        return False
+    return few.takes(operands.driver, (x, found), ())
 
 
 def _range(among: np.ndarray) -> tuple[int, int]:

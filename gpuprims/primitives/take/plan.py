@@ -32,7 +32,7 @@ from gpuprims.primitives.take.spec import TakeSpec, as_words
 
 Mode = Literal["raise", "wrap", "clip"]
 # Most elements of results that NumPy takes in less time: any, and those of whole rows that lie together.
-_FEW, _FEW_OF_ROWS = Few(near=2**17, woken=2**17), Few(near=2**24, woken=2**24)  # rows: by_numpy, by_numpy-rows
+_FEW, _FEW_OF_ROWS = Few(near=2**20, woken=2**20), Few(near=2**24, woken=2**24)  # rows: by_numpy, by_numpy-rows
 
 
 class OutsideError(IndicesError):
