@@ -56,6 +56,15 @@ def test_a_module_is_compiled_once(source: Path, monkeypatch: pytest.MonkeyPatch
     assert [module.ANSWER for module in kept] == [42]
 
 
+def test_a_module_is_compiled_anew_when_its_header_changes(source: Path) -> None:
+    source.write_text(
+        TEXT.replace("#include <Python.h>", '#include <Python.h>\n#include "answer.h"').replace("42", "OWN")
+    )
+    for number in (5, 6, 5):
+        source.with_name("answer.h").write_text(f"#define OWN {number}\n")
+        assert [module.ANSWER for module in used(source)] == [number]
+
+
 @pytest.mark.parametrize(("text", "reason"), [("no C", "error"), (REFUSING, "another library")])
 def test_a_module_that_fails_says_why(source: Path, monkeypatch: pytest.MonkeyPatch, text: str, reason: str) -> None:
     monkeypatch.setattr(c_modules, "FAILURES", {})
