@@ -13,6 +13,7 @@ import gpuprims
 from gpuprims.core.by_numpy import Few, Switch
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.program_cache import forget_calls
+from gpuprims.primitives.sort import by_numpy
 
 INTEGERS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 FLOATS = ("float32", "float64")
@@ -257,6 +258,21 @@ def test_numpy_looks_at_the_first_bools(device: gpuprims.Device, numpy_computes:
                 kept = gpuprims.reduce(given, op=op, keepdims=True, device=device)
                 assert kept.shape == (1, 1)
                 assert kept[0, 0] == expected
+
+
+@pytest.mark.parametrize("vectors", [set(), {2}])
+def test_words_are_sorted_with_and_without_vectors(
+    host: gpuprims.Device, rng: np.random.Generator, vectors: set[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(by_numpy, "_BY_VECTORS", vectors)
+    monkeypatch.setattr(Switch, "on", True)
+    forget_calls()
+    for dtype in ("int16", "uint16"):
+        for shape in ((300,), (40, 7), (3, 2000)):
+            x = elements(np.dtype(dtype), rng, "whole", shape)
+            np.testing.assert_array_equal(gpuprims.sort(x, axis=0, device=host), np.sort(x, axis=0))
+            found = gpuprims.sort(x, descending=True, device=host)
+            np.testing.assert_array_equal(found, np.sort(x)[..., ::-1])
 
 
 @pytest.mark.parametrize("dtype", ["int32", "float32"])

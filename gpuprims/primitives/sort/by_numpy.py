@@ -13,7 +13,6 @@ from functools import cache, partial
 from typing import Any, Literal
 
 import numpy as np
-from numpy._core._multiarray_umath import __cpu_features__ as _vectors  # type: ignore[import-not-found]  # not public
 
 from gpuprims.core.by_numpy import ByNumPy, Compute, Few, noticed
 from gpuprims.core.device import Device
@@ -30,10 +29,13 @@ _ZERO = np.float32(0)
 _MAGNITUDE, _INFINITY = np.int32(0x7FFFFFFF), 0x7F800000
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 # NumPy sorts keys of 4 and 8 bytes by vectors, those of 2 by digits; in short rows it takes narrow ones as int32. On
-# processors of which NumPy knows AVX512_ICL, it sorts keys of 2 bytes by vectors, too.
+# processors of which NumPy knows AVX512_ICL, it sorts keys of 2 bytes by vectors, too; no public name tells.
 _WIDE, _SHORT, _SHORT_NARROW = np.dtype(np.int32), 2**14, {1: 2**8, 2: 2**10}  # rows: by_numpy-keys
 _KEYS_OF_SHORT, _KEYS = Few(near=2**24, woken=2**24), Few(near=2**20, woken=2**20)  # rows: by_numpy-keys
-_BY_VECTORS = {2} if _vectors.get("AVX512_ICL") else set()  # rows: by_numpy-words
+_FEATURES: dict[str, bool] = getattr(
+    getattr(getattr(np, "_core", None), "_multiarray_umath", None), "__cpu_features__", {}
+)
+_BY_VECTORS = {2} if _FEATURES.get("AVX512_ICL") else set()  # rows: by_numpy-words
 _KEYS_OF_BYTES = {  # rows: by_numpy, by_numpy-keys
     1: Few(near=2**15, woken=2**16), 2: Few(near=2**18, woken=2**18), 4: Few(near=2**21, woken=2**21),
 }  # fmt: skip
