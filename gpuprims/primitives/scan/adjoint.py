@@ -38,7 +38,7 @@ class Step(NamedTuple):
 def adjoint_folding(step: Step, arrays: Dtypes, outputs: Dtypes, last: int) -> Folding:
     """Return the folding of affine maps, which stores gradients, but ``g`` at the last element."""
     dtype = register(np.result_type(*map(register, arrays[-step.states :])))
-    adjoint = _Adjoint(step, arrays, _filled(step), last)
+    adjoint = _Adjoint(step, arrays, dtype, _filled(step), last)
     values = (dtype,) * adjoint.components
     taken = (*values, INT64, *arrays)
     return Folding(
@@ -59,6 +59,7 @@ class _Adjoint(NamedTuple):
 
     step: Step
     arrays: Dtypes
+    values: Dtype  # of all components
     filled: tuple[tuple[int, int], ...]
     last: int
 
@@ -73,8 +74,23 @@ class _Adjoint(NamedTuple):
         arguments, above = self._spread(given[:-1])
         of_results = jacobian(self.step.function)(*arguments)  # by each argument
         parts = {(r, c): of_results[c * len(arguments) + r] for r, c in filled}
+        parts |= {place: parts[place].astype(self.values) for place in self._whole()}
         terms = [_sum(parts[r, c] * above[c] for c in range(n) if (r, c) in parts) for r in range(n)]
         return (*parts.values(), *terms)
+
+    def _whole(self) -> list[tuple[int, int]]:
+        """Return the parts of ``T`` that are integers beside floats of one dtype.
+
+        Slopes of a maximum are, and the product of an integer and a float32 would be of float64.
+        """
+        if any(register(one) != self.values for one in self.arrays):
+            return []
+        function = jacobian(self.step.function)
+        arity = len(function.parameters)
+        dtypes = typed(function, (self.values,) * arity).dtypes
+        traced = {k for k, one in enumerate(function.results) if function.code[one].name != "constant"}
+        places = {place: place[1] * arity + place[0] for place in self.filled}
+        return [place for place, k in places.items() if k in traced and dtypes[k].kind == "i"]
 
     def compose(self, *both: Any) -> tuple[Any, ...]:
         """Return the map ``p`` followed by the map ``q``."""
