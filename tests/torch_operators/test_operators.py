@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gpuprims
-from gpuprims.errors import ArgumentError, AxisError, ShapeError
+from gpuprims.errors import ArgumentError, ArrayError, AxisError, ShapeError
 from gpuprims.expressions import expression
 
 torch = pytest.importorskip("torch")
@@ -119,6 +119,33 @@ def test_dtypes_of_results() -> None:
         operators.map("3*x", x).sum().backward()
         assert x.grad.dtype == torch.bfloat16
         assert x.grad.tolist() == [3, 3, 3]
+
+
+def test_views_of_tensors(place: str) -> None:
+    x = torch.arange(12, dtype=torch.float32, device=place).reshape(3, 4)
+    z = torch.complex(x, x + 1)
+    plain = [x.T, x[1:, ::2], x[:, :1].expand(3, 4), x[:0], x.clone().requires_grad_(), x.bfloat16(), x.int()]
+    for one in [*plain, z, z.conj(), z.conj().imag]:
+        got = operators.map("x + x", one)
+        torch.testing.assert_close(got, one + one)
+        assert got.device == x.device
+    with pytest.raises(ArrayError, match="a dense array"):
+        operators.map("x + x", x.to_sparse())
+
+
+def test_work_in_streams_of_torch(place: str) -> None:
+    if place == "cpu":
+        pytest.skip("is about streams of a CUDA GPU")
+    x = torch.randint(-2, 3, (1 << 22,), device=place).float().requires_grad_()
+    expected = torch.cumsum(2 * x, 0).detach()
+    for _ in range(5):
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            got = operators.scan(2 * x) * 1
+            (gradient,) = torch.autograd.grad(got.sum(), x)
+            torch.testing.assert_close(got, expected)
+            torch.testing.assert_close(gradient, 2 * torch.arange(len(x), 0, -1, device=place).float())
 
 
 def test_wrong_arguments_are_refused_in_a_sentence() -> None:
