@@ -5,8 +5,9 @@
  *
  * Bulk copies move whole blocks of 16 bytes. So a tile lies in local memory as in global memory, gaps between its elements
  * included, and, if PHASED, as many bytes after a multiple of 16. Copies also bring the bytes before it in its first
- * block, which nobody reads; lanes bring the bytes in its last block, which may be the last of the memory. Of results, lanes
- * write what is not a whole block.
+ * block and behind it in its last, which nobody reads. A last block may be the last of the memory, so of tiles at either
+ * end, lanes bring the bytes there; the copies of the next tile wait for these. Of results, lanes write what is not a
+ * whole block.
  */
 #define SCANS (RUNS / LANES)
 #undef TILE /* scanning.h has all warps scan */
@@ -74,6 +75,9 @@ DEVICE void take(void *to, const void *from, const u32 nbytes)
 /* Bytes of whole blocks. */
 #define WHOLE(nbytes) ((nbytes) & ~15u)
 
+/* A block has at most this many elements. */
+#define BLOCK_ELEMENTS 16
+
 DEVICE u32 phase_of(const void *address)
 {
     return PHASED ? (u32)(u64)address & 15 : 0;
@@ -97,14 +101,16 @@ DEVICE piece_t piece_of(const void *first, const int step, const int size, const
 
 /* Start the copies of a tile's `count` elements to a slot; a warp does. */
 DEVICE void bring_tile(INPUTS, const layout_t layout, LOCAL u8 *elements, const i64 o, const i64 base, const int count,
-                       u64 *landed, const int lane)
+                       const i64 n, u64 *landed, const int lane)
 {
+    const int inner = PHASED && min(base, n - base - count) >= BLOCK_ELEMENTS;
+#define BROUGHT(nbytes) WHOLE((nbytes) + (inner ? 15 : 0))
 #define PIECE(first, size, step) const piece_t piece = piece_of(first, step, size, count)
-#define ADD_WHOLE(first, begin, size, step) +WHOLE(piece_of(first, step, size, count).nbytes)
+#define ADD_WHOLE(first, begin, size, step) +BROUGHT(piece_of(first, step, size, count).nbytes)
 #define BRING(first, begin, size, step)                                                                                \
     {                                                                                                                  \
         PIECE(first, size, step);                                                                                      \
-        bring(elements + (begin) + piece.place, piece.from, WHOLE(piece.nbytes), landed);                              \
+        bring(elements + (begin) + piece.place, piece.from, BROUGHT(piece.nbytes), landed);                            \
     }
 #define BRING_REST(first, begin, size, step)                                                                           \
     {                                                                                                                  \
@@ -116,7 +122,7 @@ DEVICE void bring_tile(INPUTS, const layout_t layout, LOCAL u8 *elements, const 
         arrive_before(landed, 0 EACH_QUEUED(ADD_WHOLE, o, base));
         EACH_QUEUED(BRING, o, base)
     } else {
-        if (PHASED || count < TILE) {
+        if ((PHASED || count < TILE) && !inner) {
             EACH_QUEUED(BRING_REST, o, base)
             show_to_copies();
         }

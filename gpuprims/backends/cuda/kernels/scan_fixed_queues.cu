@@ -250,7 +250,8 @@ void scan_fixed_queues(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t lay
         } else {
             /* 1. Start the copies of a stretch's elements. */
             if (turn >= DEPTH) pass_gate(taken + slot, phase ^ 1);
-            bring_tile(INPUT_NAMES, layout, elements, o, base, (int)min((i64)TILE, n - base), landed + slot, lane);
+            bring_tile(INPUT_NAMES, layout, elements, o, base, (int)min((i64)TILE, n - base), n, landed + slot,
+                       lane);
         }
     }
 

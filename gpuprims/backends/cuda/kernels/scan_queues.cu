@@ -231,7 +231,7 @@ void scan_queues(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, c
             /* 1. Start the copies of a tile's elements. */
             const int count = (int)min((i64)TILE, n - base);
             if (turn >= DEPTH) pass_gate(taken + slot, phase ^ 1);
-            bring_tile(INPUT_NAMES, layout, elements, o, base, count, landed + slot, lane);
+            bring_tile(INPUT_NAMES, layout, elements, o, base, count, n, landed + slot, lane);
         }
     }
 
