@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from gpuprims.core.codegen.functions import operand_names, operands_of, reread, vector_addresses
+from gpuprims.core.codegen.functions import vector_addresses
 from gpuprims.core.codegen.operands import load, names_of, stored, times
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
@@ -50,8 +50,8 @@ class QueueSpec(ScanSpec):
         """See :class:`KernelSpec`."""
         return (*super().functions, self.in_run)
 
-    # Where a result's elements lie in the queue, before the other arguments of RESULT_VECTOR.
-    beside: ClassVar[str] = "elements, from, "
+    # The held elements, before the other arguments of RESULT_VECTOR.
+    beside: ClassVar[str] = "held, "
 
     def macros(self) -> dict[str, int | str]:
         """Define the queue's numbers, steps for each operand in it, and loads and stores of vectors there."""
@@ -59,13 +59,14 @@ class QueueSpec(ScanSpec):
         brought = [_step("x", k, self.inputs[k], at) for k, at in zip(queued, begins, strict=False)]
         taken = [_step("y", k, one, begin) for (k, one), begin in zip(enumerate(self.outputs), results, strict=False)]
         names, vector = names_of("x", self.inputs), "queue, at, o, base, values"
-        given = f"{operand_names(self)}, layout, {self.beside if self.rereads else ''}{vector}"
+        given = f"{names_of('y', self.outputs)}, layout, {self.beside if self.rereads else ''}{vector}"
         return super().macros() | {
             "RUNS": self.runs,
             "DEPTH": self.depth,
             "PLACES": self.places,
             "LOOKUPS": self.lookups,
             "LATE": int(self.late),
+            "HOLDS": int(self.rereads),
             "PHASED": int(self.phased),
             "ONE_SCAN": int(self.one_scan),
             "OP_IN_RUN(a, b)": "gp_fold_in_run(a, b)" if self.in_run else "OP(a, b)",
@@ -80,7 +81,8 @@ class QueueSpec(ScanSpec):
     def text(self) -> list[str]:
         """Write the functions of these macros."""
         fold = [] if self.in_run is None else [self.fold_text("gp_fold_in_run", self.in_run)]
-        return [*super().text(), *fold, *self._queued_vector(), *self._result_vector()]
+        held = self._held_vector() if self.rereads else []
+        return [*super().text(), *fold, *held, *self._queued_vector(), *self._result_vector()]
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""
@@ -108,6 +110,33 @@ class QueueSpec(ScanSpec):
         """Return where each operand's part begins, with so many elements each, and where the last ends."""
         return [f"({elements} * {sum(steps[:k])} + {BULK_BYTES * k * self.phased})" for k in range(len(steps) + 1)]
 
+    def _held_vector(self) -> list[str]:
+        """Write gp_hold_vector, which loads VECTOR elements of a tile in the queue, and gp_held_values."""
+        widths, addresses = vector_addresses(self)
+        counts = [width * access.lanes for width, access in zip(widths, self.inputs, strict=True)]
+        members = [
+            f"{stored(access.dtype)} e{k}[{n}];" for (k, access), n in zip(enumerate(self.inputs), counts, strict=True)
+        ]
+        layout, names = "layout, " if self.constants else "", names_of("x", self.inputs)
+        return [
+            f"typedef struct {{ {' '.join(members)} }} held_t;",
+            "DEVICE void gp_hold_vector(INPUTS, const layout_t layout, LOCAL const u8 *queue, const int at, "
+            "const i64 o, const i64 base, held_t *held)",
+            "{",
+            "    const i64 j = base + at;",
+            *self._loads(),
+            *(f"    held->e{k}[{n}] = e{k}[{n}];" for k, count in enumerate(counts) for n in range(count)),
+            "}",
+            f"#define HELD_VECTOR(queue, at, o, base, held) gp_hold_vector({names}, layout, queue, at, o, base, held)",
+            "DEVICE void gp_held_values(const layout_t layout, const held_t *held, const i64 j, value_t *values)",
+            "{",
+            "#pragma unroll",
+            "    for (int item = 0; item < VECTOR; item++)",
+            f"        values[item] = gp_apply({layout}{', '.join(f'held->{one}' for one in addresses)}, j + item);",
+            "}",
+            "#define HELD_VALUES(held, j, values) gp_held_values(layout, held, j, values)",
+        ]
+
     def _queued_vector(self) -> list[str]:
         """Write gp_queued_vector, which loads VECTOR elements of a tile in the queue, and returns their values."""
         addresses = vector_addresses(self)[1]
@@ -117,14 +146,14 @@ class QueueSpec(ScanSpec):
             "const i64 o, const i64 base, value_t *values)",
             "{",
             "    const i64 j = base + at;",
-            *self._loads("queue", "at", "base"),
+            *self._loads(),
             "#pragma unroll",
             "    for (int item = 0; item < VECTOR; item++)",
             f"        values[item] = gp_apply({layout}{', '.join(addresses)}, j + item);",
             "}",
         ]
 
-    def _loads(self, queue: str, at: str, base: str) -> list[str]:
+    def _loads(self) -> list[str]:
         """Write the loads of VECTOR elements of a tile, which begins with element ``base``, from place ``at`` on."""
         queued, widths = self._queued, vector_addresses(self)[0]
         loads = [line for k, access in enumerate(self.inputs) if k not in queued for line in load(k, access, 1)]
@@ -132,28 +161,26 @@ class QueueSpec(ScanSpec):
             access = self.inputs[k]
             width, step = widths[k], step_of(access)
             loads.append(f"    {stored(access.dtype)} e{k}[{width * access.lanes}];")
-            place, lowest = _place(at, step, "RUNS * ITEMS", base)
-            there = f"{queue} + {begin} + {self._phase('x', k, access, lowest)}{place}"
+            place, lowest = _place("at", step, "RUNS * ITEMS", "base")
+            there = f"queue + {begin} + {self._phase('x', k, access, lowest)}{place}"
             loads.append(_move("READ", access, width, there, f"e{k}"))
         return loads
 
     def _result_vector(self) -> list[str]:
         """Write gp_result_vector, which writes VECTOR results to a warp's part of a tile of results."""
-        outputs, inputs = self.outputs, reread(self)
+        outputs = self.outputs
         results = [f"r{k} + item{times(access.lanes)}" for k, access in enumerate(outputs)]
-        given = [*(vector_addresses(self)[1] if inputs else ()), *results]
-        beside = "LOCAL const u8 *elements, const int from, " if inputs else ""
-        loads = ["    const i64 j = base + at, tile = j - from;", *self._loads("elements", "from", "tile")]
+        given = [*(f"held->{one}" for one in vector_addresses(self)[1] if self.rereads), *results]
+        held = "const held_t *held, " if self.rereads else ""
         moves = []
         for (k, access), begin in zip(enumerate(outputs), self._results_begin(), strict=False):
             place, lowest = _place("at", step_of(access), f"WARP * {self._gathered}", "base")
             there = f"queue + {begin} + {self._phase('y', k, access, lowest)}{place}"
             moves.append(_move("WRITE", access, self.vector, there, f"r{k}"))
         return [
-            f"DEVICE void gp_result_vector({operands_of(self)}, const layout_t layout, {beside}LOCAL u8 *queue, "
+            f"DEVICE void gp_result_vector(OUTPUTS, const layout_t layout, {held}LOCAL u8 *queue, "
             "const int at, const i64 o, const i64 base, const value_t *values)",
             "{",
-            *(loads if inputs else ()),
             *(f"    {stored(access.dtype)} r{k}[{self.vector * access.lanes}];" for k, access in enumerate(outputs)),
             "#pragma unroll",
             "    for (int item = 0; item < VECTOR; item++)",

@@ -20,6 +20,9 @@ from gpuprims.primitives.scan_tiles import APART, BULK_BYTES, ScanTraits
 _WORDS, _WORDS_OF_BYTES = 60, 47
 # The largest value, in words, whose runs stay in registers.
 _HELD_WORDS = 2
+# Words of elements that results need, of which a work-item holds a run in registers, each in a word or more
+# (row queues-elements).
+_HELD_ELEMENTS = 72
 # If results take this many times the bytes of their elements, tiles are larger by a factor (row queues).
 _WIDENED, _MORE = 4, 36 / 28
 # Tiles of elements: at most, and at least with two tiles of results instead of one; in the order of fixed_scans.py, too
@@ -72,11 +75,17 @@ def queue_of(at: Geometry, able: Capabilities, call: ScanTraits) -> Queue:
     nbytes = 8 * at.items * (_MORE if wide else 1)  # of a work-item's elements and results
     most, held = int(nbytes) // (call.vector * call.passing), words // (call.vector * call.words)
     late = call.rereads or (call.words > _HELD_WORDS and held < most)
-    most = min(most, words // call.vector if late else held)
+    if call.rereads:
+        most = min(most, _HELD_ELEMENTS // (call.vector * max(call.brought, call.element_bytes // 4)))
+    else:
+        most = min(most, words // call.vector if late else held)
     items = call.vector * max(most - 1 + most % 2, 1)
     if (pieces := -(-call.row // (runs * items))) > 1:  # tiles of a row, alike
         items = min(call.vector * (-(-call.row // (pieces * runs * call.vector)) // 2 * 2 + 1), items)
-    queue = _queue(at, able, call, items, runs + runs // 32 + 1, -(-able.compute_units * resident // 32))
+    lookups = -(-able.compute_units * resident // 32)
+    found = 0 if call.commutative else 32 * lookups * call.value_bytes
+    alone = call.phased and call.result_bytes <= call.queued_bytes  # rows: queues-places
+    queue = _queue(at, able, call, items, runs + runs // 32 + 1, lookups, learning=found, most=1 if alone else 2)
     return queue._replace(late=late)
 
 
@@ -115,10 +124,11 @@ def _queue(
     parts: int = 1,
     learning: int = 0,
     deep: int = _DEEP,
+    most: int = 2,
 ) -> Queue:
     """Return as deep a queue as fits, if each tile has ``values`` and the warp that learns prefixes some bytes.
 
-    A warp gathers a tile's results in so many ``parts``.
+    A warp gathers a tile's results in so many ``parts``. There are at ``most`` so many tiles of results.
     """
     runs, resident = _runs(at), at.groups_per_unit or 1
     room = able.asked_local_memory - _SPARE
@@ -129,7 +139,7 @@ def _queue(
     elements = runs * items * call.queued_bytes + block * call.brought
     results = runs * items * call.result_bytes + block * call.taken * parts * (runs // 32)
     nbytes = values * call.value_bytes + 40  # with barriers
-    for places in (2, 1):
+    for places in range(most, 0, -1):
         depth = min((room - places * results) // (elements + nbytes), (_DECLARED - learning) // nbytes, _DEEPEST)
         if depth >= deep:
             depth -= depth > deep and depth % 2 == 0  # queues of an even depth were slower (row queues-depth)

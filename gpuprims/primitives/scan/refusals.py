@@ -13,8 +13,8 @@ from gpuprims.primitives.scan_tiles import ScanTraits
 # Tiles of a multiprocessor from which on a queue is worth its start, and of values of several words or elements that
 # round_robin loads one by one. rows: queues-short
 _QUEUED, _QUEUED_ALONE = 8, 2
-# Words of values from which on a queue whose results need elements spills registers. rows: queues-elements
-_SPILLED = 6
+# Words of values, at most, if results need elements; a queue of more spills registers. rows: queues-elements
+_MOST_WORDS = 10
 # Bytes of the elements and results of a tile, at least, if the tiles of a queue end where rows end.
 _LEAST_MOVED = 16 << 10  # rows: queues-rows
 # Elements of an output in the order of fixed_scans.py: as many tiles as a tile has runs, twice.
@@ -50,9 +50,9 @@ def queue_pays(at: Geometry) -> Refusal:
         queue = queue_of(at, capabilities, traits)
         if not traits.commutative and traits.words == 2 and traits.vector > 1:  # rows: queues
             return "is for values of other than 2 words, or operators that commute, or elements loaded one by one"
-        if traits.rereads and traits.words >= _SPILLED:
-            most = _SPILLED - 1
-            return f"is for values of at most {most} words, if results need elements; this call's have {traits.words}"
+        if traits.rereads and traits.words > _MOST_WORDS:
+            rule = f"is for values of at most {_MOST_WORDS} words, if results need elements"
+            return f"{rule}; this call's have {traits.words}"
         if traits.rows > 1 and min(traits.row, queue.tile) * traits.passing < _LEAST_MOVED:
             return f"is for rows that fill a tile; this call has {traits.rows} rows of {traits.row} elements"
         few = _QUEUED if traits.words == 1 and traits.vector > 1 else _QUEUED_ALONE

@@ -264,12 +264,12 @@ def _asked(name: str, *, reverse: bool = False) -> Any:
 @pytest.mark.parametrize("name", STEPS)
 def test_queues_take_values_that_stay_in_registers(name: str) -> None:
     variant, spec = _asked(name)
-    fits = name not in ("complex", "matrix", "rotation")
-    assert variant.name == ("queues" if fits else "round_robin")
+    assert variant.name == ("round_robin" if name == "rotation" else "queues")
     assert spec.rereads
     if isinstance(spec, QueueSpec):
-        assert spec.late  # elements stay in the queue until their results are stored
-        assert len(spec.values) == (4 if name == "affine" else 2)
+        assert (spec.late, spec.places) == (True, 1)
+        assert variant.items * len(spec.inputs) <= 72  # which a work-item holds
+        assert len(spec.values) == {"affine": 4, "complex": 6, "matrix": 6}.get(name, 2)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32"])

@@ -6,17 +6,19 @@
  * out     OUTPUTS: a value at each element, in place or apart from all inputs
  * scratch statuses (scanning.h): one for each tile
  * launch  at most LOOKUPS x LANES groups of BLOCK, all running at the same time
- * host    RUNS, DEPTH, PLACES, LOOKUPS, LATE, PHASED, SLOT_BYTES, PLACE_BYTES, EACH_QUEUED, EACH_RESULT, QUEUED_VECTOR and
- *         RESULT_VECTOR; queue.h; gp_write_status, gp_read_entries and gp_status_of (scanning.h), OP(a, b),
- *         OP_IN_RUN(a, b) for values of a run, IDENTITY
+ * host    RUNS, DEPTH, PLACES, LOOKUPS, LATE, HOLDS, PHASED, SLOT_BYTES, PLACE_BYTES, EACH_QUEUED, EACH_RESULT, QUEUED_VECTOR
+ *         and RESULT_VECTOR, and if HOLDS, HELD_VECTOR, HELD_VALUES and held_t; queue.h; gp_write_status, gp_read_entries and
+ *         gp_status_of (scanning.h), OP(a, b), OP_IN_RUN(a, b) for values of a run, IDENTITY
  * order   operands in index order, but a commutative operator folds aggregates of tiles lane by lane; only the tiles and
  *         the number of groups decide how operands are associated
  * needs   cp.async.bulk and mbarrier (compute capability 9.0)
  *
  * Groups take tiles in turn, as in scan/round_robin: a tile's prefix is that of the group's own last tile and the
  * aggregates of the tiles since. A tile is a run of ITEMS neighbours for each of RUNS lanes, so that a lane scans its run
- * alone. If its values took too many registers, or results need elements, it loads them LATE, when it scans them. ITEMS is an odd number of vectors, so that lanes read different banks of local memory. No warp waits for all
- * others: each duty waits for the one before, tile by tile.
+ * alone. If the values of a run took too many registers, a lane loads them LATE, one vector after the other as it scans. If
+ * results need elements, it HOLDS those of its run in registers, and the slot is free before it scans. ITEMS is an odd number
+ * of vectors, so that lanes read different banks of local memory. No warp waits for all others: each duty waits for the one
+ * before, tile by tile.
  *
  *     warps       wait for              do                                          then
  *     SCANS       landed                fold runs, scan the folds of a warp         folded
@@ -40,6 +42,7 @@
  *   are written again. Bytes that lanes store themselves are read in the turn that wrote them.
  * - before_run, before_warp and before_tile: written after `landed` or `taken` of the turn, when those who scan have read
  *   the turn's before in the slot.
+ * - found: of the warp that learns prefixes, with a barrier of the warp before and after it is read.
  * - An element's place in global memory is read by copies that have landed before the copies that may overwrite it start.
  * - Statuses carry their tag in the same 64 bits as each word, so they need no order.
  * - A tile waits for tiles before it alone, and all groups run at the same time, so some group can always go on.
@@ -88,23 +91,26 @@ DEVICE int tiles_between(const task_t task, const int groups)
     return (int)min(tiles_before(task), (i64)groups);
 }
 
-/* Fold the values that lanes have found. Only lane 0 gets the result. */
-DEVICE value_t fold_found(value_t *found)
+/* Where a lane puts value k that it finds: a commutative operator folds values lane by lane, in registers. For others, all
+ * lie in order in local memory, where a lane folds neighbours: a tree of lanes for each k would take five times as many
+ * operations and registers. */
+#define FOUND(k, lane) (COMMUTATIVE ? (k) : (k) * LANES + (lane))
+
+/* Fold the `count` values that lanes have found. Only lane 0 gets the result. */
+DEVICE value_t fold_found(const value_t *found, const int count, const int lane)
 {
-#if COMMUTATIVE
-#define CHAINS 1
+    value_t whole = IDENTITY;
+    if (!COMMUTATIVE) gp_warp_barrier();
 #pragma unroll
-    for (int k = 1; k < LOOKUPS; k++) found[0] = OP(found[0], found[k]);
-#else
-#define CHAINS LOOKUPS
-#endif
+    for (int k = 0; k < LOOKUPS; k++) {
+        const int at = COMMUTATIVE ? k : lane * LOOKUPS + k;
+        const value_t value = COMMUTATIVE || at < count ? found[at] : IDENTITY;
+        whole = k ? OP(whole, value) : value;
+    }
 #pragma unroll
-    for (int stride = 1; stride < LANES; stride *= 2)
-#pragma unroll
-        for (int k = 0; k < CHAINS; k++) found[k] = OP(found[k], gp_shuffle_down(found[k], stride));
-#pragma unroll
-    for (int k = 1; k < CHAINS; k++) found[0] = OP(found[0], found[k]);
-    return found[0];
+    for (int stride = 1; stride < LANES; stride *= 2) whole = OP(whole, gp_shuffle_down(whole, stride));
+    if (!COMMUTATIVE) gp_warp_barrier();
+    return whole;
 }
 
 __kernel WORK_GROUP_RESIDENT(BLOCK, RESIDENT)
@@ -115,6 +121,9 @@ void scan_queues(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, c
     __local u64 landed[DEPTH], folded[DEPTH], told[DEPTH], learnt[DEPTH], taken[DEPTH];
     __local value_t before_run[DEPTH][RUNS], before_warp[DEPTH][SCANS], before_tile[DEPTH];
     __local u32 launch;
+#if !COMMUTATIVE
+    __local value_t found[LOOKUPS * LANES];
+#endif
     const int tid = get_local_id(0), lane = tid % LANES, warp = tid / LANES, groups = get_num_groups(0);
     const task_t step = gp_task_at(groups, tiles);
     task_t task = gp_task_at(get_group_id(0), tiles);
@@ -143,15 +152,17 @@ void scan_queues(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, c
         for (u32 turn = 0; task.o < outputs; turn++) {
             const i64 first = task.at - tiles_between(task, groups);
             const task_t following = gp_task_after(task, step, tiles);
+#if COMMUTATIVE
             value_t found[LOOKUPS];
 #pragma unroll
             for (int k = 0; k < LOOKUPS; k++) found[k] = IDENTITY;
+#endif
             for (;;) {
 #pragma unroll
                 for (int k = 0; k < LOOKUPS; k++) {
                     value_t value;
                     if (absent >> k & 1 && gp_status_of(entries + k * WORDS, tag, tag, &value)) {
-                        found[k] = value;
+                        found[FOUND(k, lane)] = value;
                         absent ^= 1u << k;
                     }
                 }
@@ -161,7 +172,7 @@ void scan_queues(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, c
             if (following.o < outputs) absent = lookups_of(tiles_between(following, groups), lane);
             look_up(statuses, following.at - tiles_between(following, groups), absent, lane, entries);
 
-            const value_t between = fold_found(found);
+            const value_t between = fold_found(found, tiles_between(task, groups), lane);
             prefix = tiles_before(task) < groups ? between : OP(prefix, between);
             if (turn >= DEPTH) pass_gate(taken + turn % DEPTH, turn / DEPTH + 1 & 1);
             if (lane == 0) before_tile[turn % DEPTH] = prefix;
@@ -183,28 +194,38 @@ void scan_queues(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, c
             const int count = (int)max(min((i64)PART, n - first), (i64)0);
             value_t values[LATE ? VECTOR : ITEMS];
             pass_gate(landed + slot, phase);
+#if HOLDS
+            held_t held[ITEMS / VECTOR];
+#pragma unroll
+            for (int item = 0; item < ITEMS; item += VECTOR)
+                HELD_VECTOR(elements, tid * ITEMS + item, o, base, held + item / VECTOR);
+#endif
 #pragma unroll
             for (int item = 0; item < (LATE ? 0 : ITEMS); item += VECTOR)
                 QUEUED_VECTOR(elements, tid * ITEMS + item, o, base, values + item);
             pass_gate(told + slot, phase);
             pass_gate(learnt + slot, phase);
             value_t whole = OP(before_tile[slot], OP(before_warp[slot][warp], before_run[slot][tid]));
-            if (!LATE) arrive(taken + slot);
+            if (!LATE || HOLDS) arrive(taken + slot);
             if (lane == 0) await_copies(PLACES - 1);
             gp_warp_barrier();
 #pragma unroll
             for (int item = 0; item < ITEMS; item += VECTOR) {
                 value_t *own = values + (LATE ? 0 : item);
+#if HOLDS
+                HELD_VALUES(held + item / VECTOR, base + tid * ITEMS + item, own);
+#else
                 if (LATE) QUEUED_VECTOR(elements, tid * ITEMS + item, o, base, own);
+#endif
 #pragma unroll
                 for (int k = 0; k < VECTOR; k++) {
                     const value_t earlier = whole;
                     whole = OP_IN_RUN(whole, own[k]);
                     own[k] = INCLUSIVE ? whole : earlier;
                 }
-                RESULT_VECTOR(elements, tid * ITEMS + item, results, lane * ITEMS + item, o, first, own);
+                RESULT_VECTOR(held + item / VECTOR, results, lane * ITEMS + item, o, first, own);
             }
-            if (LATE) arrive(taken + slot);
+            if (LATE && !HOLDS) arrive(taken + slot);
             show_to_copies();
             gp_warp_barrier();
             take_results(OUTPUT_NAMES, layout, results, o, first, count, PART, lane);
