@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
@@ -104,6 +105,8 @@ def _about(report: Report) -> Iterable[tuple[str, str]]:
     yield "driver", f"{device['driver']} ({device['platform']})"
     yield "host", f"{host['cores']} cores, {host['system']}, Python {host['python']}"
     yield "measured", f"{report['date']}, gpuprims {report['gpuprims']}, commit {report['commit'] or 'unknown'}"
+    for earlier, count in Counter(row["measured"] for row in report["rows"] if "measured" in row).items():
+        yield "measured before", f"{earlier}: {count} of {len(report['rows'])} rows"
     yield "libraries", ", ".join(f"{name} {version}" for name, version in report["versions"].items())
     if device.get("cache"):
         yield "cache", f"{device['cache'] / 2**20:.0f} MiB"

@@ -61,7 +61,9 @@ class Session:
             old = results.load(self.path)
             # An old report's series are those of its date.
             dates = dict.fromkeys(old["series"], old["date"]) | old.get("series_dates", {})
-            self.report |= {key: old[key] for key in ("rows", "series", "limits", "absent")} | {"series_dates": dates}
+            self.report |= {key: old[key] for key in ("series", "limits", "absent")} | {"series_dates": dates}
+            when = f"{old['date']}, commit {old['commit'] or 'unknown'}"
+            self.report["rows"] = [{"measured": when} | row for row in old["rows"]]  # earlier ones say it already
             # Until a row is measured, the report says when its rows were; series have dates of their own.
             self._of_rows = {key: self.report[key] for key in _OF_ROWS}
             self.report |= {key: old[key] for key in _OF_ROWS}

@@ -313,3 +313,17 @@ def test_an_old_report_keeps_the_dates_of_its_rows_and_series(tmp_path: Path) ->
     assert drawing.on(run.report, "ladder").endswith(", 2020-01-02")
     assert drawing.on(run.report).endswith(", 2020-01-02")  # no row was measured anew
     assert run.report["commit"] == "abc1234"
+
+
+def test_rows_of_an_earlier_run_say_when_they_were_measured(report: dict[str, Any], tmp_path: Path) -> None:
+    made = results.new_report(REFERENCE, full=False, commit="abc1234") | {"date": "2020-01-02"}
+    made["rows"] = [report["rows"][0], report["rows"][1] | {"measured": "2019-05-06, commit fed4321"}]
+    results.write(tmp_path / f"{results.slug(made)}.json", made)
+    run = Session(Options(device="reference", append=True, out=tmp_path))
+    assert [row["measured"] for row in run.report["rows"]] == [
+        "2020-01-02, commit abc1234",
+        "2019-05-06, commit fed4321",
+    ]
+    write_page(run.report, tmp_path)
+    (page,) = tmp_path.glob("*.html")
+    assert "2019-05-06, commit fed4321: 1 of 2 rows" in page.read_text()
