@@ -14,7 +14,13 @@ from idle_arrays import ones, resident
 from kernel_cases import AFFINE, DTYPES, STORED
 from masked_calls import BACKWARD, LONG, MASKED, QUEUED_BACKWARD
 from place_calls import PLACES
-from stencil_calls import COLUMNS_OF_STENCILS, LONG_ROWS_OF_STENCILS, PRODUCTS_OF_STENCILS, STENCILS
+from stencil_calls import (
+    COLUMNS_OF_STENCILS,
+    LONG_ROWS_OF_STENCILS,
+    PRODUCTS_OF_STENCILS,
+    STENCILS,
+    VOLUMES_OF_STENCILS,
+)
 
 import gpuprims
 from gpuprims.cli.text_driver import TextDriver
@@ -376,7 +382,7 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
     if variant.primitive in _ALL_ALIKE:
         return _ALL_ALIKE[variant.primitive]
     if variant.primitive == "stencil":
-        alone = {"columns": COLUMNS_OF_STENCILS, "separable": PRODUCTS_OF_STENCILS}
+        alone = {"columns": COLUMNS_OF_STENCILS, "separable": PRODUCTS_OF_STENCILS, "volumes": VOLUMES_OF_STENCILS}
         alone |= dict.fromkeys(("long_rows", "cpu_long_rows"), LONG_ROWS_OF_STENCILS)
         if variant.name in alone:
             return alone[variant.name]

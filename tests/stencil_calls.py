@@ -13,10 +13,11 @@ from gpuprims import ndimage
 from gpuprims.primitives.stencil.calls import run
 
 
-def _filtered(name: str, x: Any, argument: Any, device: gpuprims.Device, variant: str) -> Any:
+def filtered(name: str, x: Any, argument: Any, device: gpuprims.Device, variant: str | None, **how: Any) -> Any:
     """Call a filter of ndimage, which takes no variant, by a variant."""
-    bound = getattr(ndimage, name).__wrapped__(x, argument, device=device)
-    return run(bound.call.operands, bound.requests[0], None, variant)
+    bound = getattr(ndimage, name).__wrapped__(x, argument, device=device, **how)
+    (request,) = bound.requests
+    return run(bound.call.operands, request, None, variant)
 
 
 _GAUSS = np.exp(-(np.arange(-4, 5) ** 2) / 4)
@@ -52,7 +53,7 @@ STENCILS: dict[str, Callable[..., Any]] = {
         resident(64 * 96).reshape(64, 96), np.random.default_rng(0).random((15, 15)), **where
     ),
     "ranks, and sums that are rounded": lambda **where: [
-        _filtered(name, resident(64, 96, dtype=dtype), argument, **where)
+        filtered(name, resident(64, 96, dtype=dtype), argument, **where)
         for name, argument in (("median_filter", 3), ("maximum_filter", (3, 4)), ("gaussian_filter1d", 0.4))
         for dtype in ("b1", "u1", "f2", "f4")
     ],
@@ -77,6 +78,19 @@ COLUMNS_OF_STENCILS: dict[str, Callable[..., Any]] = {
         for length, mode in list[Any]([(3, "wrap"), (31, "constant")])
     ],
     "many weights": lambda **where: gpuprims.blur(resident(96, 64), "gaussian", sigma=(20, 0.1), **where),
+}
+
+VOLUMES_OF_STENCILS: dict[str, Callable[..., Any]] = {
+    "every mode": lambda **where: [
+        filtered("gaussian_filter", resident(9, 40, 68), 1, mode=mode, cval=2, **where)
+        for mode in ("nearest", "reflect", "mirror", "wrap", "constant")
+    ],
+    "every dtype, and rows that begin anywhere": lambda **where: [
+        filtered("uniform_filter", resident(7, 9, 97, dtype=dtype)[..., start:], (5, 4, 7), output=result, **where)
+        for start in (0, 1)
+        for dtype, result in (("u1", "f4"), ("i2", "f2"), ("f2", "f2"), ("f8", "f8"), ("i8", "f8"))
+    ],
+    "many weights": lambda **where: filtered("gaussian_filter", resident(20, 20, 40), 2, **where),
 }
 
 PRODUCTS_OF_STENCILS: dict[str, Callable[..., Any]] = {

@@ -7,11 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.layout import VECTOR_BYTES
+from gpuprims.core.refusals import SPARE_LOCAL
 from gpuprims.primitives.stencil.traits import Neighbourhood
 
 # Bytes of local memory that a group may take; CUDA kernels declare at most 48 KiB.
-MOST_LOCAL = 48 * 1024 - 64
+_MOST_LOCAL = 48 * 1024 - 64
 # 32-bit registers for the sums of a work-item and for the neighbours in a row.
 _MOST_HELD = 88
 # Weights of a column that a work-item applies at once, at most.
@@ -70,7 +72,7 @@ def dense_block(
 
     Groups of ``group`` work-items, on ``units`` compute units, share the batches, planes, rows and elements of a row.
     """
-    fitting = [one for one in _dense_blocks(reads, value) if local_bytes(one, reads, value, group) <= MOST_LOCAL]
+    fitting = [one for one in _dense_blocks(reads, value) if local_bytes(one, reads, value, group) <= _MOST_LOCAL]
     if not fitting:
         return None
     whole = [one for one in fitting if one.chunk == taps_across(reads)]
@@ -107,7 +109,7 @@ def _narrowed(best: Block, reads: Neighbourhood, value: np.dtype[Any], group: in
     columns, narrow = _covered(best, length), best
     while narrow.lanes > _LEAST_LANES:
         narrow = narrow._replace(lanes=narrow.lanes // 2)
-        if local_bytes(narrow, reads, value, group) > MOST_LOCAL:
+        if local_bytes(narrow, reads, value, group) > _MOST_LOCAL:
             break
         if _covered(narrow, length) < _MUCH_FEWER * columns:
             best, columns = narrow, _covered(narrow, length)
@@ -174,3 +176,8 @@ def group_along(length: int, items: int, most: int, beside: int) -> int:
     sizes = [most // parts for parts in (1, 2, 4) if most % (32 * parts) == 0] or [most]
     loaded = {size: -(-length // (size * items)) * (size * items + beside) for size in sizes}
     return next(size for size in sizes if loaded[size] <= _IDLE_IN_STRIPS * min(loaded.values()))
+
+
+def local_for_tiles(capabilities: Capabilities) -> int:
+    """Return the bytes of local memory that a group may use; CUDA kernels declare at most 48 KiB of it."""
+    return min(capabilities.local_memory - SPARE_LOCAL, _MOST_LOCAL)

@@ -10,7 +10,8 @@ import numpy as np
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.geometry import Geometry
 from gpuprims.core.layout import VECTOR_BYTES, Form, Layout
-from gpuprims.primitives.stencil.refusals import ROWS_AT_ONCE, local_for_tiles, register_bytes
+from gpuprims.primitives.stencil.blocks import local_for_tiles
+from gpuprims.primitives.stencil.refusals import ROWS_AT_ONCE, register_bytes
 from gpuprims.primitives.stencil.traits import Neighbourhood
 
 # Bytes of a word that a lane loads or stores.

@@ -27,6 +27,7 @@ from gpuprims.primitives.stencil.separable import Numbers, fitted_strip, ring_by
 from gpuprims.primitives.stencil.spec import RoundedSpec, StencilSpec, columns_of
 from gpuprims.primitives.stencil.traits import StencilTraits
 from gpuprims.primitives.stencil.variants import StencilVariant
+from gpuprims.primitives.stencil.volumes import volume_depth
 
 # A strip has at least this many rows for each row that it loads beyond its end, unless a compute unit then has fewer
 # groups than this.
@@ -96,6 +97,8 @@ class PassWork(NamedTuple):
         match chosen.window:
             case "separable":
                 return self._launch_separable(kernel, fitted, layout, across, block)
+            case "volume":
+                return self._launch_tiles(kernel, fitted, layout, across * -(-rows // high) * batches)
             case "tile" | "dense" | "rows" | "long row":
                 return kernel.prepare(fitted.groups(across * tiles, self.device.capabilities), layout.pack(0))
             case "planes":
@@ -113,6 +116,12 @@ class PassWork(NamedTuple):
         local = ring_bytes(block, around, Numbers(element.itemsize, value.itemsize))
         groups = fitted.groups(across * -(-rows // depth) * batches, able)
         return kernel.prepare(groups, layout.pack(0), depth, local=local)
+
+    def _launch_tiles(self, kernel: Kernel, fitted: StencilVariant, layout: Layout, tiles: int) -> Launch:
+        """Return the launch of groups that go through the planes of a tile, ``tiles`` of them in a plane."""
+        planes, deep = layout.reduced[1], self.traits.neighbourhood.deep
+        depth = volume_depth(tiles, planes, deep, self.device.capabilities.compute_units)
+        return kernel.prepare(min(tiles * -(-planes // depth), MOST_GROUPS), layout.pack(0), depth)
 
     def _launch_strips(self, kernel: Kernel, fitted: StencilVariant, layout: Layout, beside: int) -> Launch:
         """Return the launch of ``beside`` columns of strips: one for each group, so long that few rows load twice."""
@@ -179,7 +188,7 @@ class PassWork(NamedTuple):
         array, out = self.forms
         vectors = self._vectors(layout, fitted)
         local = min(VECTOR_BYTES // register_bytes(array.dtype), fitted.items)
-        if window in ("rows", "long row"):
+        if window in ("rows", "long row", "volume"):
             local = (CPU_VECTOR_BYTES if self.chosen.block == 1 else VECTOR_BYTES) // stencil.value.itemsize
         by_words = array.dtype, out.dtype, vectors, fitted.geometry, around, able
         reach = max(map(abs, columns_of(stencil.column_offsets, times))) * grid.channels * times
@@ -207,6 +216,8 @@ class PassWork(NamedTuple):
         array, out = (min(layout.width_of(k), fitted.items) if fitted.vectors else 1 for k in (0, last))
         if fitted.window == "planes" and (layout.reduced[-1] % fitted.items or min(array, out) < fitted.items):
             return 1, 1
+        if fitted.window == "volume":  # written to local memory as sums
+            array = min(array, VECTOR_BYTES // self.request.stencil.value.itemsize)
         return array, out
 
     def _spec(self, layout: Layout, **more: Any) -> StencilSpec:
@@ -228,6 +239,7 @@ class PassWork(NamedTuple):
             window="table" if stencil.function is None and window == "listed" else window,
             paired=stencil.paired if window == "strip" else None,
             beside=stencil.beside if window == "strip" else None,
+            lines=stencil.lines,
             shares_weights=stencil.shares_weights(window),
             **more,
         )
@@ -259,4 +271,6 @@ def _tile(fitted: StencilVariant, block: Block) -> tuple[int, int, int]:
             return block.lanes * block.items, fitted.block // block.lanes, 2**62
         case "columns":
             return fitted.block, block.items, 1
+        case "volume":
+            return block.lanes, fitted.block // block.lanes * block.items, 1
     return fitted.tile, 1, 1

@@ -38,7 +38,7 @@ class Pass(NamedTuple):
         lines = grid.lines(self.forms)
         reads = Neighbourhood(
             lines=lines is not None,
-            across=stencil.across is not None,
+            across=stencil.across is not None or bool(stencil.lines),
             table=stencil.has_weights,
             span=bottom - top + 1,
             beside=(right - left) * grid.channels,
@@ -54,7 +54,8 @@ class Pass(NamedTuple):
         )
         computed = () if stencil.function is None else stencil.function.computed_in
         dtypes = (self.forms[0].dtype, stencil.value, stencil.result, *computed)
-        rounds = stencil.function is None and stencil.value.kind == "f"  # else all kernels compute one function
+        written = stencil.function is not None or stencil.lines
+        rounds = not written and stencil.value.kind == "f"  # else all kernels compute one function
         size, portable = math.prod(grid.lengths), stencil.portable
         return StencilTraits(dtypes, size, neighbourhood=reads, rounds=rounds, portable=portable)
 

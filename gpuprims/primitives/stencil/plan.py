@@ -142,7 +142,8 @@ def _launches(
 def _in_passes(whole: Pass, device: Device, variant: str | Variant | None) -> list[Pass]:
     """Return the launches of one application: one, or those of each pass."""
     request, stencil, border = whole.request, whole.request.stencil, whole.request.border
-    if not stencil.passes or (stencil.across and _in_one_launch(whole.simplified().traits, device, variant)):
+    joined = stencil.across or stencil.lines
+    if not stencil.passes or (joined and _in_one_launch(whole.simplified().traits, device, variant)):
         return [whole]
     launches = []
     for one in stencil.passes:
@@ -152,9 +153,11 @@ def _in_passes(whole: Pass, device: Device, variant: str | Variant | None) -> li
 
 
 def _in_one_launch(traits: StencilTraits, device: Device, variant: str | Variant | None) -> bool:
-    """Return True if a variant, or the requested one, computes both passes in one launch."""
-    able = [known.name for known, reason in device.explain("stencil", traits).refusals if reason is None]
-    return bool(able) if variant is None else variant in able
+    """Return True if a variant, or the requested one, computes all passes in one launch."""
+    answers = device.explain("stencil", traits).refusals
+    if variant is None:
+        return any(reason is None for _, reason in answers)
+    return any(one.name == variant and one.refuses(device.capabilities, traits) is None for one, _ in answers)
 
 
 def sample(call: Sample) -> LaunchPlan:

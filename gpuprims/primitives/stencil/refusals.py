@@ -14,16 +14,17 @@ from gpuprims.core.refusals import SPARE_LOCAL, group_fits
 from gpuprims.core.traits import CallTraits
 from gpuprims.expressions.narrow import register
 from gpuprims.primitives.stencil.blocks import (
-    MOST_LOCAL,
     Block,
     column_block,
     dense_block,
     least_local_bytes,
+    local_for_tiles,
     plane_items,
 )
 from gpuprims.primitives.stencil.long_rows import MOST_BESIDE, long_row_block
 from gpuprims.primitives.stencil.separable import Numbers, fitted_strip, room_of, separable_fits
 from gpuprims.primitives.stencil.traits import Neighbourhood, neighbourhood_of
+from gpuprims.primitives.stencil.volumes import fitted_tile
 
 # Most 32-bit numbers of a window that a work-item keeps in registers.
 _MOST_NUMBERS = 128
@@ -148,11 +149,6 @@ def planes_fit(capabilities: Capabilities, call: CallTraits) -> str | None:
     return f"keeps up to {_MOST_IN_PLANES} numbers of 32 bits; this call's neighbourhood takes {numbers}"
 
 
-def local_for_tiles(capabilities: Capabilities) -> int:
-    """Return the bytes of local memory that a group may use; CUDA kernels declare at most 48 KiB of it."""
-    return min(capabilities.local_memory - SPARE_LOCAL, MOST_LOCAL)
-
-
 def short_rows(capabilities: Capabilities, call: CallTraits) -> str | None:
     """Refuse long rows of weights, for which registers spill, where a kernel can read the weights from memory."""
     reads = neighbourhood_of(call)
@@ -227,6 +223,8 @@ def fitted_block(
         return column_block(reads, value)
     if chosen.window == "long row":
         return long_row_block(chosen, reads, value, lengths[-1])
+    if chosen.window == "volume":
+        return fitted_tile(reads, value, chosen.block, lengths, able)
     if chosen.window == "planes":
         return Block(plane_items(element))
     return Block(fitted_items(chosen.window, chosen.items, reads, element.itemsize))

@@ -19,11 +19,13 @@ from gpuprims.primitives.stencil.refusals import CPU_ROWS, ROWS_AT_ONCE, TILE_WI
 # Where a kernel keeps the neighbours of an element: in an array, in a ring or a strip of rows or in planes in
 # registers, in a tile in local memory. Kernels that read weights from memory keep them in a dense tile in local memory,
 # in columns in registers, in rows of a tile in a CPU's cache, in a part of a row, or in a strip whose rows and then
-# columns they filter.
-Window = Literal["listed", "ring", "strip", "planes", "tile", "dense", "columns", "rows", "long row", "separable"]
+# columns they filter; or in a plane in local memory and sums of planes in registers.
+Window = Literal[
+    "listed", "ring", "strip", "planes", "tile", "dense", "columns", "rows", "long row", "separable", "volume"
+]
 # How an array continues beyond its borders, as in SciPy.
 Mode = Literal["nearest", "reflect", "mirror", "wrap", "constant"]
-_IN_LINES = ("ring", "strip", "planes", "tile", "dense", "columns", "rows", "long row", "separable")
+_IN_LINES = ("ring", "strip", "planes", "tile", "dense", "columns", "rows", "long row", "separable", "volume")
 READING = ("table", "dense", "columns", "rows", "long row", "separable")
 _AXES = "ZYX"
 _WORD = 4
@@ -77,6 +79,8 @@ class StencilSpec(KernelSpec):
     far: bool = False
     # How many times one launch applies the stencil.
     times: int = 1
+    # Weights of planes, of rows and of a row.
+    lines: tuple[tuple[np.floating[Any], ...], ...] = ()
     # ``map`` and ``across`` of two bytes at once, in the halves of a uint32.
     paired: tuple[TypedExpr, TypedExpr | None] | None = None
     # ``map`` written another way, for every second element of a row.
@@ -226,6 +230,8 @@ class StencilSpec(KernelSpec):
         """Write the first of two passes, and the function of a window, whose first row in a ring is ``first``."""
         if self.window in READING:
             return []
+        if self.lines:
+            return [line for axis, weights in zip(_AXES, self.lines, strict=True) for line in _adding(axis, weights)]
         function, across = self.paired or (self.map, self.across)
         (low_z, _), (low_y, _), (low_x, _) = map(self.reach, range(3))
         if self.window == "listed":
@@ -265,6 +271,20 @@ class RoundedSpec(StencilSpec):
 
 def _stride(operand: int, axis: int, stride: int | None) -> str:
     return f"layout.reduced_stride[{operand}][{axis}]" if stride is None else str(stride)
+
+
+def _adding(axis: str, weights: Sequence[np.floating[Any]]) -> list[str]:
+    """Write the function that adds a number, times a weight, to a sum, which begins with the first product."""
+    first = next(tap for tap, weight in enumerate(weights) if weight)
+    return [
+        f"DEVICE sum_t gp_plus_{axis.lower()}(const sum_t sum, const sum_t number, const int tap)",
+        "{",
+        f"    const sum_t weights[] = {{{', '.join(map(constant, weights))}}};",
+        "    if (weights[tap] == 0) return sum;",
+        "    const sum_t product = PRODUCT_OF(weights[tap], number);",
+        f"    return tap == {first} ? product : sum + product;",
+        "}",
+    ]
 
 
 _RESULT = [

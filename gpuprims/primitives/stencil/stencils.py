@@ -55,6 +55,9 @@ class Stencil:
     contracted: bool = True
     # True if results have the same bits on each device; see :mod:`.portable`.
     portable: bool = False
+    # Weights of planes, of rows and of a row, if their products are the weights of a stencil of three passes that one
+    # kernel can contain. ``offsets`` are then the first and the last of planes and rows, ``columns`` those of a row.
+    lines: tuple[tuple[np.floating[Any], ...], ...] = ()
     # ``function`` written another way, for every second element of a row: it shares parts with the element before it.
     beside: TypedExpr | None = None
 
@@ -108,6 +111,8 @@ class Stencil:
         """The number of neighbours, or of weights that are not zero."""
         if self.function is None and self.table is not None:
             return int(np.count_nonzero(self.table))
+        if self.lines:
+            return sum(map(len, self.lines))
         return len(self.offsets) + len(self.columns)
 
     def shares_weights(self, window: str) -> bool:

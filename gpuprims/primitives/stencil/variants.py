@@ -31,6 +31,7 @@ from gpuprims.primitives.stencil.refusals import (
     written_out,
 )
 from gpuprims.primitives.stencil.spec import Window
+from gpuprims.primitives.stencil.volumes import few_elements, three_axes, volume_fits
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,15 @@ VARIANTS = (
         ),
         # One load moves the items. With more work-items a group would not fit in the registers.
         tunable=Tunable(geometries((64, 128, 256), (4,), (4, 6, 8, 12, 16, 24, 48)), strips_fit),
+    ),
+    *_STENCIL.gpu(
+        "volumes",
+        rank=29,
+        geometry=Geometry(256, 8),  # rows: volumes
+        vectors=True,
+        window="volume",
+        refuse=lambda at: first_refusal(double_precision, along_lines, three_axes, volume_fits(at)),
+        yields=few_elements,
     ),
     *_STENCIL.gpu(
         "planes",

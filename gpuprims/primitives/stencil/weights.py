@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -144,7 +145,7 @@ def of_product(*factors: np.ndarray, element: Dtype, finish: TypedExpr) -> Stenc
     across, down = of_sum(row, element, kept), of_sum(column[:, np.newaxis], value, kept if planes else finish)
     if planes:
         deep = of_sum(planes[0][:, np.newaxis, np.newaxis], value, finish)
-        return Stencil(deep.offsets, None, finish, passes=(_in_two(across, down, row, element, None), deep))
+        return _in_three(_in_two(across, down, row, element, None), deep, factors)
     if _fit_in_pairs(element, column, row):
         pairs = typed_over(weighted(column, _PAIR), _PAIR), _typed_across(weighted(row, _PAIR), _PAIR, _PAIR)
     return _in_two(across, down, row, element, pairs)
@@ -165,6 +166,20 @@ def _in_two(
         passes=(across, down),
         paired=pairs,
     )
+
+
+def _in_three(both: Stencil, deep: Stencil, factors: Sequence[np.ndarray]) -> Stencil:
+    """Join the passes along rows and columns and the one along planes; one kernel may compute all, as in two."""
+    passes, spans = (both, deep), [_spanned(line)[0] for line in factors]
+    if both.function is None or deep.function is None or any(one.stop - one.start == 1 for one in spans):
+        return Stencil(deep.offsets, None, deep.finish, passes=passes)
+    lines = [tuple(line[inside].astype(deep.value)) for line, inside in zip(factors, spans, strict=True)]
+    (front, top, left), (back, bottom, right) = (
+        [end - len(line) // 2 for end, line in zip(ends, factors, strict=True)]
+        for ends in ([one.start for one in spans], [one.stop - 1 for one in spans])
+    )
+    ends = (front, top, 0), (back, bottom, 0)
+    return Stencil(ends, None, deep.finish, columns=(left, right), passes=passes, lines=tuple(lines))
 
 
 def _of_halves(weights: np.ndarray, element: Dtype, result: Dtype, join: Join) -> Stencil:

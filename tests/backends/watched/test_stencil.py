@@ -16,7 +16,8 @@ COLUMNS = [variant for variant in of("stencil") if variant.name == "columns"]
 ROLLING = [variant for variant in of("stencil") if variant.name == "rolling"]
 SEPARABLE = [variant for variant in of("stencil") if variant.name == "separable"]
 LONG_ROWS = [variant for variant in of("stencil") if variant.name in ("long_rows", "cpu_long_rows")]
-STENCILS = [variant for variant in of("stencil") if variant not in COLUMNS + SEPARABLE + LONG_ROWS]
+VOLUMES = [variant for variant in of("stencil") if variant.name == "volumes"]
+STENCILS = [variant for variant in of("stencil") if variant not in COLUMNS + SEPARABLE + LONG_ROWS + VOLUMES]
 IN_SPACE = [variant for variant in STENCILS if variant.name in ("cpu_rows", "cpu_dense", "planes", "dense")]
 
 
@@ -99,6 +100,19 @@ def test_stencils_in_space(kernel: Kernel, rng: np.random.Generator, mode: str) 
     for shape in ((1, 2, 3), (3, 9, 33)):
         x = rng.integers(-9, 9, shape).astype(np.int32)
         assert_equal(gpuprims.stencil(x, weights, **how), ndimage.correlate(x, weights, mode=mode, cval=2))
+
+
+@each(VOLUMES)
+@pytest.mark.parametrize("mode", ["mirror", "constant"])
+def test_volumes_at_borders(kernel: Kernel, rng: np.random.Generator, mode: str) -> None:
+    how = {"mode": mode, "cval": 2, "device": kernel.device, "variant": kernel.variant.name}
+    weights = np.einsum("i,j,k", [2, 1, 0.5, 0, 1], [1, 0, 3, 1, 2], [3, 1, 4, 1, 5])
+    for shape in ((1, 1, 2), (5, 17, 34), (2, 3, 5, 132)):
+        for dtype in (np.float32, np.uint8):
+            x = rng.integers(0, 9, shape).astype(dtype)
+            got = gpuprims.stencil(x, weights, dtype=np.float32, **how)
+            own = weights[(None,) * (x.ndim - 3)]
+            np.testing.assert_allclose(got, ndimage.correlate(x.astype(float), own, mode=mode, cval=2), rtol=1e-5)
 
 
 @each(LONG_ROWS)
