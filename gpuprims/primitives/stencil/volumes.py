@@ -16,14 +16,14 @@ from gpuprims.core.traits import CallTraits
 from gpuprims.primitives.stencil.blocks import Block, local_for_tiles
 from gpuprims.primitives.stencil.traits import Neighbourhood, neighbourhood_of
 
-# Columns of a tile, and rows that a work-item computes, the fastest first.
-_COLUMNS, _ROWS = (128, 64, 32), (8, 4, 2)  # rows: volumes
+# Rows that a work-item computes, and with each the columns of a tile, the fastest first, by the bytes of a sum.
+_TILES = {4: {8: (128, 64, 32), 4: (64, 32)}, 8: {4: (64, 32)}}  # rows: volumes
 # Most 32-bit numbers of sums of planes that a work-item keeps in registers, and most weights of a line.
 _MOST_KEPT, _MOST_WEIGHTS = 72, 17  # rows: volumes
 # Groups of a compute unit, and strips of the planes that are compared.
 _RESIDENT, _MOST_STRIPS = 2, 32
 # Fewest elements that take less time in one launch than in two.
-_FEWEST = 2**18  # rows: volumes
+_FEWEST = 2**21  # rows: volumes
 
 
 def three_axes(capabilities: Capabilities, call: CallTraits) -> str | None:
@@ -76,8 +76,8 @@ def _tiles(reads: Neighbourhood, value: np.dtype[Any], group: int, room: int) ->
 
     A tile with few rows loads and filters more around these, so it has as many rows as are around it, if one fits.
     """
-    for items in _ROWS:
-        tiles = [Block(items, lanes=columns) for columns in _COLUMNS]
+    for items, widths in _TILES[value.itemsize].items():
+        tiles = [Block(items, lanes=columns) for columns in widths]
         fitting = [one for one in tiles if tile_bytes(one, reads, value, group) <= room]
         if fitting and items * _kept(reads, value) <= _MOST_KEPT and _few_weights(reads):
             return [one for one in fitting if reads.span - 1 <= group // one.lanes * items] or fitting[-1:]
