@@ -9,11 +9,13 @@
  *         VECTOR elements, which are no more
  * order   rows, columns, planes, each in the order of the weights
  *
- * A work-item keeps, for ITEMS rows of one column, a sum for each plane that is not complete: all but the first weight of a
- * plane's neighbours move a sum one place on.
+ * A work-item keeps, for ITEMS rows of one column, a sum for each plane that is not complete. Before plane z, for five weights:
  *
- *     sums        0           1           2           3
- *     plane z     z - 2 done  z - 1       z           z + 1 begins     five weights: sum k gets weight 4 - k
+ *     sum         0           1           2           3
+ *     of plane    z - 2       z - 1       z           z + 1
+ *
+ * Plane z, times weight 4 - k, is added to sum k. This completes sum 0, moves the others one place down, and begins the sum of
+ * plane z + 2 in the last place.
  *
  * Three steps with two barriers a plane: elements with those around them go to local memory, while the next plane loads;
  * filtered rows go there, too; work-items then filter columns. Borders matter for loads alone.
