@@ -71,6 +71,7 @@ CALLS = {
     "stencil": "stencil({dtype}[{rows}, 16], [[1, 2, 1], [2, 3, 2], [1, 1, 2]])",
     "stencil/columns": "stencil({dtype}[{rows}, 16], [[1], [2], [1]])",
     "stencil/separable": "blur({dtype}[{rows}, 16], box, size=21)",
+    "stencil/volumes": f"stencil({{dtype}}[{{rows}}, 4, 4], {[[[0.008] * 5] * 5] * 5})",
     "stencil/long_rows": "stencil({dtype}[{size}], [1, 2, 3, 4, 5, 4, 3, 2, 1])",
     "stencil/cpu_long_rows": "stencil({dtype}[{size}], [1, 2, 3, 4, 5, 4, 3, 2, 1])",
     "sort/cpu_rows": "sort({dtype}[{rows}, 16])",
