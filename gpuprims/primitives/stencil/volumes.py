@@ -17,7 +17,7 @@ from gpuprims.primitives.stencil.blocks import Block, local_for_tiles
 from gpuprims.primitives.stencil.traits import Neighbourhood, neighbourhood_of
 
 # Rows that a work-item computes, and with each the columns of a tile, the fastest first, by the bytes of a sum.
-_TILES = {4: {8: (128, 64, 32), 4: (64, 32)}, 8: {4: (64, 32)}}  # rows: volumes
+_TILES: dict[int, dict[int, tuple[int, ...]]] = {4: {8: (128, 64, 32), 4: (64, 32)}, 8: {4: (64, 32)}}  # rows: volumes
 # Most 32-bit numbers of sums of planes that a work-item keeps in registers, and most weights of a line.
 _MOST_KEPT, _MOST_WEIGHTS = 72, 17  # rows: volumes
 # Groups of a compute unit, and strips of the planes that are compared.
