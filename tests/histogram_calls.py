@@ -104,3 +104,16 @@ MANY_BINS: dict[str, Callable[..., Any]] = {
         for dtype in ("i4", "i8", "f2", "f4", "f8")
     ],
 }
+
+PACKED: dict[str, Callable[..., Any]] = {
+    "even bins": lambda **where: gpuprims.histogram2d(resident(LONG), resident(LONG), 300, ((0, 1), (0, 2)), **where),
+    "edges, apart": lambda **where: gpuprims.histogram2d(
+        resident(LONG, dtype="i4")[::2],
+        resident(LONG, dtype="i4")[::2],
+        [np.arange(400) ** 1.5, np.arange(250)],
+        **where,
+    ),
+    "every dtype, of three axes": lambda **where: [
+        gpuprims.histogramdd([resident(LONG, dtype=dtype)] * 3, 43, ((0, 90),) * 3, **where) for dtype in ("u1", "f8")
+    ],
+}

@@ -9,7 +9,7 @@ import numpy as np
 import selection_calls
 import sort_calls
 from axes_calls import FEW_OF_MANY, FIXED_COLUMNS, FIXED_ROWS, MANY_OUTPUTS, ROWS, TOGETHER, TREE_COLUMNS
-from histogram_calls import BYTES, HISTOGRAMS, LOCAL, MANY_BINS
+from histogram_calls import BYTES, HISTOGRAMS, LOCAL, MANY_BINS, PACKED
 from idle_arrays import ones, resident
 from kernel_cases import AFFINE, DTYPES, STORED
 from masked_calls import BACKWARD, LONG, MASKED, QUEUED_BACKWARD
@@ -390,7 +390,7 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
         left = {"direct": ("",), "dense": functions, "cpu_dense": functions}.get(variant.name, ("many weights",))
         return {name: call for name, call in STENCILS.items() if name not in left}
     if variant.primitive == "histogram":
-        own = {"bytes": BYTES, "local_atomic": LOCAL, "partitioned": MANY_BINS}
+        own = {"bytes": BYTES, "local_atomic": LOCAL, "packed": PACKED, "partitioned": MANY_BINS}
         return own.get(variant.name, HISTOGRAMS)
     alone = {"each": MANY_OUTPUTS, "rows": ROWS, "staged": TOGETHER}
     alone |= {"fixed_few": FEW_OF_MANY, "fixed_columns": TREE_COLUMNS}

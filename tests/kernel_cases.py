@@ -56,6 +56,9 @@ ROWS = CallTraits((np.dtype(np.float32),), 1, 1, side_by_side=True)
 ROWS_OF_BYTES = CallTraits((np.dtype(np.float32), np.dtype(np.int8)), 1, 1, side_by_side=True)
 COUNTED = HistogramTraits((np.dtype(np.float32),), 5000)
 BYTES = HistogramTraits((np.dtype(np.uint8),), 5000)
+GRIDS = tuple(
+    HistogramTraits((np.dtype(np.float32),), 5000, bins=2**k, arrays=2, axes=2, value_bytes=4) for k in (14, 16, 18)
+)
 MANY_BINS = HistogramTraits((np.dtype(np.float32),), 5000, value_bytes=4, bins=2**17)
 # and a stencil of three rows and columns.
 AROUND = StencilTraits((np.dtype(np.float32),) * 3, 5000, neighbourhood=Neighbourhood(True, False, False, 3, 2, 9))

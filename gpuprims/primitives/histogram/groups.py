@@ -7,10 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from gpuprims.core.capabilities import Capabilities
+from gpuprims.core.geometry import Geometry
 from gpuprims.core.kernel_spec import Dtype, value_words
 from gpuprims.primitives.histogram.elements import power_of_two
 from gpuprims.primitives.histogram.spec import CPU_REPLICAS, digits_of
-from gpuprims.primitives.histogram.traits import BEHIND_RANGE, HistogramTraits
+from gpuprims.primitives.histogram.traits import BEHIND_RANGE, BESIDE_PACKED, HistogramTraits, packed_places
 from gpuprims.primitives.histogram.variants import HistogramVariant
 
 _FLOAT64, _FLOAT32 = np.dtype(np.float64), np.dtype(np.float32)
@@ -29,6 +30,8 @@ _MOST_SLOTS, _PLACE = 8192, 4
 _MOST_NEAR, ENTRY_BYTES = 2**15, 2
 # Bytes of a digit in local memory, and of a total.
 _DIGIT, TOTAL = 4, 8
+# Groups that count in a grid in local memory, before they are fitted to the values (rows: grids).
+_OF_GRIDS = Geometry(1024, 16, 2)
 # Fewest work-items of a group that reads a row.
 _LEAST_BLOCK = 64
 
@@ -57,6 +60,9 @@ class Group(NamedTuple):
         chosen = self.chosen
         if chosen.block == 1:
             return self
+        grid = chosen.histograms == "local" and self.call.axes > 1 and self.call.counts
+        if grid and self.able.group_limit >= _OF_GRIDS.block:
+            chosen = chosen.resized(**_OF_GRIDS._asdict())
         words, groups = value_words(values), chosen.groups_per_unit or 1
         items = power_of_two(max(chosen.items // words, 1))
         if words > 1 and chosen.histograms != "bytes":
@@ -84,6 +90,10 @@ class Group(NamedTuple):
             ranges = max(2, -(-nbytes // (most - BEHIND_RANGE)))
             copies = -(-width // ranges)
             nbytes = (copies + 1) * each
+        if chosen.histograms == "packed":
+            ranges = -(-width // packed_places(self.able))
+            copies = -(-width // ranges)
+            nbytes = (copies + 1) // 2 * _DIGIT + BESIDE_PACKED
         beside = guide * ENTRY_BYTES
         near = guide > 0 and width < _MOST_NEAR and nbytes + beside <= most
         beside *= near

@@ -213,6 +213,7 @@ def _traits(
     return HistogramTraits(
         dtypes=(dtypes[0], key_dtype(key), *dtypes[1:], *([_FLOAT64] if floats else [])),
         arrays=request.keys.arrays,
+        axes=request.keys.axes,
         size=math.prod(shape[k] for k in axes),
         outputs=outputs,
         value_bytes=12 if repeats else 4 if request.weighing.sums == "counts" else 8,

@@ -19,7 +19,7 @@ from gpuprims.operators import Op, as_map, make_folding
 from gpuprims.primitives.fold import plan_fold
 from gpuprims.primitives.histogram.elements import MOST_COUNTED, sum_dtype, values_of, weight_dtype
 from gpuprims.primitives.histogram.groups import ENTRY_BYTES, TOTAL, Group, Room
-from gpuprims.primitives.histogram.spec import Bins, HistogramSpec, Keys, Sums, digits_of, planes_of
+from gpuprims.primitives.histogram.spec import MOST_PACKED, Bins, HistogramSpec, Keys, Sums, digits_of, planes_of
 from gpuprims.primitives.histogram.traits import HistogramTraits
 from gpuprims.primitives.histogram.variants import HistogramVariant
 
@@ -191,13 +191,14 @@ class Reader(NamedTuple):
         dtype = sum_dtype(sums, outputs * size if chosen.shares_histograms else 0)
         digits = digits_of(sums, weight) if histograms in ("cached", "local", "split", "digits") else 1
         room = group.room(digits, dtype, self.guide)
-        ranges = -(-width // room.copies) if histograms == "split" else 1
+        ranges = -(-width // room.copies) if histograms in ("split", "packed") else 1
         here = histograms in ("private", "digits")  # work-items are threads
         least = chosen.tile if here else chosen.block * vector * (_LEAST_VECTORS if sums == "counts" else 1)
         if not chosen.shares_histograms:
             least = max(least, int(digits * width * _PER_DIGIT.get(sums, 1)))
         parts = group.parts(outputs * ranges, least, room.local)
-        parts = max(parts, -(-size // (_MOST_CARRIED if sums == "relative" else MOST_COUNTED)))
+        most = MOST_PACKED if histograms == "packed" else _MOST_CARRIED if sums == "relative" else MOST_COUNTED
+        parts = max(parts, -(-size // most))
         rows = 1 if chosen.shares_histograms else parts * (room.copies if histograms == "private" else 1)
         places = outputs, planes_of(sums, weight), width
         return _Work(chosen, layout, values, map_, sums, vector, dtype, digits, places, room, ranges, parts, rows, here)
@@ -247,7 +248,7 @@ class Reader(NamedTuple):
         histograms, (outputs, _, width) = self.chosen.histograms, work.places
         result = target.shape[1], target.strides[0] // target.item
         stored = result if histograms in ("local", "bytes", "digits") else ()
-        copies = [work.room.copies] if histograms in ("local", "private", "cached", "split") else []
+        copies = [work.room.copies] if histograms in ("local", "private", "cached", "split", "packed") else []
         numbers = outputs, self.call.size, width - 2, work.parts, *stored, *copies
         groups = work.chosen.groups(outputs * work.parts * work.ranges, self.device.capabilities)
         steps, local = ([(0,), (1,)] if histograms == "digits" else [()]), work.room.local

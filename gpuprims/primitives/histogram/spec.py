@@ -49,6 +49,9 @@ _INT64, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
 TABLE_HEADER = 8
 # Float32 holds multiples of this width.
 _SMALLEST = 1e-30
+# Most elements of a part that is counted in 16 bits, and entries of the list of full counts (histogram_packed.cl).
+MOST_PACKED = 2**23
+MOST_FULL = MOST_PACKED // 2**15 + 2
 # Most histograms among which a CPU work-item alternates.
 CPU_REPLICAS = 8
 
@@ -157,6 +160,7 @@ class HistogramSpec(KernelSpec):
             "COPIES_EDGES": int(self.edges),
             "REPORTS": int(self.reports),
             "WINDOWED": int(self.windowed),
+            "MOST_FULL": MOST_FULL,
             "KEY(value)": f"(value){fields[0]}",
             "KEY_OF_BITS(bits)": _from_bits(key),
             "BELOW_ZERO(x)": "0" if key.kind == "u" else "((x) < 0)",

@@ -9,6 +9,7 @@ from typing import Any
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.refusals import lacks_local
 from gpuprims.core.traits import CallTraits
+from gpuprims.primitives.histogram.spec import MOST_FULL
 
 # Bytes of a count, and of a float sum of three digits.
 _COUNT, _SUM = 4, 12
@@ -16,6 +17,9 @@ _COUNT, _SUM = 4, 12
 _MOST_RANGES = 8
 # Local memory for one more sum in each plane of a range.
 BEHIND_RANGE = 64
+# Local memory beside counts of 16 bits (histogram_packed.cl), and the fewest axes of a grid: bins of one axis are found
+# so fast that to do it for two ranges takes less time (rows: packed).
+BESIDE_PACKED, _FEWEST_AXES = 4 * (MOST_FULL + 34), 2
 # Most ranges of sorted elements: with more, a tile has too few elements of each. Local memory beside the sums.
 MOST_RANGES_SORTED, _BESIDE_SUMS = 511, 4 * 3 * 1100
 # Sums in fewer bins are faster in one launch. With more elements, so are histograms that fit in local memory, and
@@ -35,12 +39,14 @@ class HistogramTraits(CallTraits):
     """Facts about a histogram call; ``value_bytes`` are the bytes of a bin in a histogram that groups share.
 
     ``values`` counts the integers between the first and the last edge, or is 0 for floats and too many integers.
-    ``arrays`` find an element's bin. ``exact`` is True if a group has room for all bits of sums of float weights.
+    ``arrays`` find an element's bin, in a grid of ``axes``. ``exact`` is True if a group has room for all bits of sums
+    of float weights.
     """
 
     bins: int = 0
     values: int = 0
     arrays: int = 1
+    axes: int = 1
     exact: bool = field(default=False, kw_only=True)
     portable: bool = field(default=True, kw_only=True)  # bins are found by comparisons
 
@@ -55,6 +61,11 @@ class HistogramTraits(CallTraits):
     def histogram_bytes(self) -> int:
         """Bytes of a histogram: its bins, and two places for elements outside them."""
         return (self.bins + 2) * self.value_bytes
+
+    @property
+    def counts(self) -> bool:
+        """True if the call adds no weights."""
+        return self.value_bytes == _COUNT
 
     @property
     def measured(self) -> dict[str, Any]:
@@ -82,6 +93,21 @@ def ranges_fit(capabilities: Capabilities, call: CallTraits) -> str | None:
     if asked <= most:
         return None
     return f"is for sums of {most} bytes at most, {_MOST_RANGES} times the local memory; this call's have {asked}"
+
+
+def packed_places(capabilities: Capabilities) -> int:
+    """Return how many places a group counts in 16 bits."""
+    return (capabilities.asked_local_memory - BESIDE_PACKED) // 4 * 2
+
+
+def packing_pays(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse calls that other variants run faster: bins of one axis, and counts that fit in 32 bits."""
+    traits = HistogramTraits.of(call)
+    if traits.axes < _FEWEST_AXES:
+        return f"is for grids of bins; this call has {traits.axes} axis"
+    if traits.histogram_bytes <= capabilities.asked_local_memory:
+        return f"is for more bins than local memory counts in 32 bits; this call has {traits.bins}"
+    return None
 
 
 def least_room(capabilities: Capabilities) -> int:

@@ -15,10 +15,12 @@ from gpuprims.core.variant import Variant
 from gpuprims.primitives.histogram.reference import histogram_numpy
 from gpuprims.primitives.histogram.traits import (
     HistogramTraits,
+    counted,
     counted_bytes,
     entries_of_sums,
     floats_with_all_bits,
     histogram_fits,
+    packing_pays,
     ranges_fit,
     sorted_fit,
     sorting_pays,
@@ -32,14 +34,16 @@ class HistogramVariant(Variant):
 
     Parameters
     ----------
-    histograms : {"shared", "cached", "local", "split", "partitioned", "bytes", "private", "digits"}
+    histograms : {"shared", "cached", "local", "split", "packed", "partitioned", "bytes", "private", "digits"}
         Where a group counts. In global memory: one histogram of all groups ("shared"), the same with some bins in local
         memory ("cached"), one for each work-item, in order ("private"), or one of exact sums for each work-item
-        ("digits"). In local memory: histograms of its own ("local"), a range of one ("split"), the same of elements
-        sorted by ranges ("partitioned"), or the values of a byte ("bytes").
+        ("digits"). In local memory: histograms of its own ("local"), a range of one ("split"), the same in 16 bits
+        ("packed") or of elements sorted by ranges ("partitioned"), or the values of a byte ("bytes").
     """
 
-    histograms: Literal["shared", "cached", "local", "split", "partitioned", "bytes", "private", "digits"] = "shared"
+    histograms: Literal["shared", "cached", "local", "split", "packed", "partitioned", "bytes", "private", "digits"] = (
+        "shared"
+    )
 
     @property
     def shares_histograms(self) -> bool:
@@ -62,7 +66,7 @@ class HistogramVariant(Variant):
     @property
     def asks_local_memory(self) -> bool:
         """True if a launch reserves the local memory that a group counts in."""
-        return self.histograms in ("cached", "local", "split", "partitioned")
+        return self.histograms in ("cached", "local", "split", "packed", "partitioned")
 
 
 def _local(at: Geometry) -> Refusal:
@@ -117,6 +121,14 @@ VARIANTS = (
         histograms="local",
         refuse=_local,
         tunable=_GROUPS,
+    ),
+    *_HISTOGRAM.gpu(
+        "packed",
+        rank=28,
+        geometry=Geometry(1024, 16, 2),  # rows: packed
+        vectors=True,
+        histograms="packed",
+        refuse=lambda at: first_refusal(double_precision, group_fits(at.block), counted, ranges_fit, packing_pays),
     ),
     *_HISTOGRAM.gpu(
         "split",

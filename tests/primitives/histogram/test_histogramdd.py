@@ -56,6 +56,24 @@ def test_points_in_bins_of_two_axes(
 
 
 @pytest.mark.parametrize("dtype", ["int32", "float16", "float32", "float64"])
+@pytest.mark.parametrize("size", [8191, 8192, 70_003])
+def test_tiles_of_points_on_edges_in_no_bin_and_in_doubt(
+    histogram_kernel: Kernel, rng: np.random.Generator, size: int, dtype: str
+) -> None:
+    histogram_kernel.need(dtype)
+    on_edges = rng.integers(-3, 24, (2, size)) / (1 if dtype == "int32" else 4)
+    apart = rng.standard_normal((2, size)) * (30 if dtype == "int32" else 1)
+    if dtype != "int32":
+        on_edges[:, ::7], apart[:, ::9] = np.inf, np.nan
+    for x, y in (on_edges.astype(dtype), apart.astype(dtype)):
+        for bins, limits in ((5, ((0, 5), (1, 1.5))), ((97, 1), ((0.1, 20.7), (-1, 4)))):
+            expected = numpys(np.histogram2d, x, y, bins, limits)
+            assert_grid(counted(histogram_kernel, x, y, bins=bins, range=limits), expected)
+    x, y = np.full((2, size), 1, dtype)  # all are the last of their bins
+    assert_grid(counted(histogram_kernel, x, y, bins=3, range=((0, 1),) * 2), np.histogram2d(x, y, 3, ((0, 1),) * 2))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float16", "float32", "float64"])
 def test_weights(histogram_kernel: Kernel, rng: np.random.Generator, dtype: str) -> None:
     histogram_kernel.need(dtype, "float64")
     x, y = rng.standard_normal((2, 9001)).astype(np.float32)

@@ -313,15 +313,18 @@ DEVICE void gp_load_whole_tile(INPUTS, const layout_t layout, const i64 o, const
 
 /* Load the elements from `base` to `end`, at most a tile, except for those after the last whole vector, and do
  * COUNT(value, item) with each. A partial tile is loaded in pieces, which take fewer registers. */
+#define BEFORE_COUNTING /* of a kernel that does something between loading and counting a tile */
 #define AT_ONCE (ITEMS < 8 ? ITEMS : VECTOR < 8 ? 8 : VECTOR)
 #define COUNT_TILE(o, base, end, tid)                                                                                  \
     do {                                                                                                               \
         if ((base) + BLOCK * ITEMS <= (end)) {                                                                         \
             value_t values[ITEMS];                                                                                     \
             gp_load_whole_tile(INPUT_NAMES, layout, o, base, tid, values);                                             \
+            BEFORE_COUNTING                                                                                            \
             _Pragma("unroll") for (int item = 0; item < ITEMS; item++) COUNT(values[item], item);                      \
             break;                                                                                                     \
         }                                                                                                              \
+        BEFORE_COUNTING                                                                                                \
         _Pragma("unroll 1") for (int first = 0; first < ITEMS; first += AT_ONCE) {                                     \
             value_t values[AT_ONCE];                                                                                   \
             _Pragma("unroll") for (int item = 0; item < AT_ONCE; item += VECTOR) {                                     \

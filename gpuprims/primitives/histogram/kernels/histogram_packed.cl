@@ -1,0 +1,165 @@
+/* histogram/packed: as histogram/split, in counts of 16 bits, two to a word of local memory, so that groups read elements
+ * half as often.
+ *
+ * in      INPUTS: n elements for each of `outputs` histograms; the table (binning.h)
+ * out     histograms: counts of bins + 2 places, for each output, for each part of 2^15 * (MOST_FULL - 2) elements at most
+ * local   (span + 1) / 2 words, and BESIDE_COUNTS, and the guide if it is LOCAL_GUIDE
+ * launch  any number of groups of BLOCK, whose tiles have FULL elements at most; each takes (part, output, range) triples
+ *         until none are left
+ * host    gp_load_whole_tile (binning.h); gp_guess_place, gp_settle_item (places.h); MAP
+ * order   counts are the same in any order
+ *
+ *     word     0  1  2      `pairs` = 3 words for 6 places: those of a word lie far apart, so that neighbours seldom wait
+ *     lower    0  1  2      for each other at one word
+ *     upper    3  4  5
+ *
+ * No count passes 0xFFFF: before a group counts more than FULL elements, it takes FULL from each count that has so many, and
+ * lists the place. So a count is below FULL, and at most FULL are added to it before the next time. The place that most of a
+ * part's first elements have is counted in registers, because lanes wait for each other at one word. */
+#define FULL 0x8000
+#define SPARE 32
+/* Behind the counts: how many places are listed, these, the place that most elements have, and words that nobody reads. */
+#define BESIDE_COUNTS (1 + MOST_FULL + 1 + SPARE)
+#define MOST_HAVE (1 + MOST_FULL)
+#define PLACE_BITS 20 /* of a place within a range; the bits above count BLOCK elements */
+
+/* Count a live place, or add to a word that nobody reads: a branch for each element would delay the next one. */
+DEVICE void gp_count_packed(LOCAL u32 *words, const i32 place, const i32 pairs, const int live, const int tid)
+{
+    const int upper = place >= pairs;
+    const i32 spare = pairs + MOST_HAVE + 1 + (tid & (SPARE - 1));
+    gp_add_count(words + (live ? upper ? place - pairs : place : spare), upper ? 0x10000u : 1u);
+}
+
+DEVICE u32 gp_packed_count(LOCAL const u32 *words, const i32 place, const i32 pairs)
+{
+    return place < pairs ? words[place] & 0xFFFF : words[place - pairs] >> 16;
+}
+
+/* Return the place that most of the elements `place` of a group have, or -1 if all differ. `words` and `most` are zero
+ * before and after. */
+DEVICE i32 gp_find_frequent(LOCAL u32 *words, LOCAL u32 *most, const i32 place, const i32 pairs, const int live, const int tid)
+{
+    gp_count_packed(words, place, pairs, live, tid);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const u32 found = live ? gp_packed_count(words, place, pairs) : 0;
+    if (found > 1) gp_raise(most, found << PLACE_BITS | (u32)place);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (live) gp_add_count(words + (place < pairs ? place : place - pairs), 0u - (place < pairs ? 1u : 0x10000u));
+    const u32 frequent = *most;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (tid == 0) *most = 0;
+    return frequent ? (i32)(frequent & ((1u << PLACE_BITS) - 1)) : -1;
+}
+
+/* Take FULL from each count that has so many, and list its place. */
+DEVICE void gp_take_full(LOCAL u32 *words, LOCAL u32 *list, const i32 pairs, const int tid)
+{
+    barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll 1
+    for (i32 at = tid; at < pairs; at += BLOCK) {
+        const u32 word = words[at], full = word & 0x80008000u;
+        if (!full) continue;
+        words[at] = word - full;
+        if (full & 0x8000u) list[1 + gp_increment(list)] = (u32)at;
+        if (full >> 16) list[1 + gp_increment(list)] = (u32)(at + pairs);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+/* Add what was taken to a row of counts in global memory, once for each place: the first of its entries adds all. */
+DEVICE void gp_add_full(LOCAL const u32 *list, GLOBAL total_t *row, const int tid)
+{
+    const u32 listed = list[0];
+    for (u32 k = tid; k < listed; k += BLOCK) {
+        u32 alike = 0, first = k;
+        for (u32 other = 0; other < listed; other++)
+            if (list[1 + other] == list[1 + k]) {
+                alike++;
+                first = min(first, other);
+            }
+        if (first == k) row[list[1 + k]] += (total_t)alike * FULL;
+    }
+}
+
+#undef BEFORE_COUNTING
+#define BEFORE_COUNTING MAKE_ROOM(BLOCK * ITEMS);
+#define MAKE_ROOM(more)                                                                                                \
+    do {                                                                                                               \
+        if (held + (more) > FULL) {                                                                                    \
+            gp_take_full(own, list, pairs, tid);                                                                       \
+            held = 0;                                                                                                  \
+        }                                                                                                              \
+        held += (more);                                                                                                \
+    } while (0)
+#define COUNT_PLACE(place)                                                                                             \
+    do {                                                                                                               \
+        const i32 within = (place) - low;                                                                              \
+        const int often = within == frequent;                                                                          \
+        hits += (u32)often;                                                                                            \
+        gp_count_packed(own, within, pairs, (u32)within < counted && !often, tid);                                     \
+    } while (0)
+#define COUNT(value, item)                                                                                             \
+    do {                                                                                                               \
+        int doubt;                                                                                                     \
+        const i32 place = gp_guess_place(value, b, &doubt);                                                            \
+        COUNT_PLACE(place);                                                                                            \
+        left |= (u32)doubt << (item);                                                                                  \
+    } while (0)
+
+__kernel WORK_GROUP_RESIDENT(BLOCK, (BLOCK < 1024 ? 1024 / BLOCK : 1))
+void histogram_packed(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outputs, const i64 n, const i64 bins,
+                      const i64 parts, const i64 span LOCAL_PARAMETER)
+{
+    LOCAL_MEMORY(u32, own);
+    const i32 width = (i32)bins + 2, size = (i32)span, ranges = (width + size - 1) / size, pairs = (size + 1) / 2;
+    LOCAL u32 *list = own + pairs;
+    const int tid = get_local_id(0);
+    const i64 share = gp_share(n, parts);
+    bins_t b = gp_read_bins(table, bins);
+    SHARE_GUIDE(b, own, pairs + BESIDE_COUNTS, tid);
+
+    for (i64 task = get_group_id(0); task < outputs * parts * ranges; task += get_num_groups(0)) {
+        const i64 whole_task = task / ranges, o = whole_task % outputs, part = whole_task / outputs;
+        const i64 first = part * share, end = min(first + share, n);
+        const i32 low = (i32)(task % ranges) * size;
+        const u32 counted = (u32)max(min(size, width - (BINS_DIRECT ? 0 : 2) - low), 0); /* places that have results */
+        u32 hits = 0;
+        i32 held = 0;
+
+        /* 1. Clear the counts, and find a frequent place. */
+        for (i32 at = tid; at < pairs + BESIDE_COUNTS; at += BLOCK) own[at] = 0;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        i32 early = -1;
+        if (first + tid < end) early = gp_settle_place(MAP(o, first + tid), b) - low;
+        const i32 frequent = gp_find_frequent(own, list + MOST_HAVE, early, pairs, (u32)early < counted, tid);
+
+        /* 2. Load and count; then the elements in doubt. */
+        for (i64 base = first; base < end; base += BLOCK * ITEMS) {
+            u32 left = 0;
+            COUNT_TILE(o, base, end, tid);
+            while (left) {
+                value_t value;
+                const i32 place = gp_settle_item(INPUT_NAMES, layout, o, base, tid, b, &left, &value);
+                COUNT_PLACE(place);
+            }
+        }
+
+        /* 3. Count the elements after the last whole vector. */
+        MAKE_ROOM(VECTOR);
+        for (i64 j = n - n % VECTOR + tid; part == 0 && j < n; j += BLOCK) {
+            const i32 place = gp_settle_place(MAP(o, j), b);
+            COUNT_PLACE(place);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (hits) gp_add_count(list + MOST_HAVE, hits);
+        barrier(CLK_LOCAL_MEM_FENCE);
+
+        /* 4. Store. */
+        for (i32 place = tid; place < min(size, width - low); place += BLOCK)
+            OWN_ROW(o, part)[low + place] = gp_packed_count(own, place, pairs) + (place == frequent ? list[MOST_HAVE] : 0);
+        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+        gp_add_full(list, OWN_ROW(o, part) + low, tid);
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
