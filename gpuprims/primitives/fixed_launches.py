@@ -12,6 +12,7 @@ from gpuprims.core.layout import Layout
 from gpuprims.core.variant import MOST_GROUPS
 from gpuprims.operators import Folding
 from gpuprims.primitives.fixed_columns import launch_columns
+from gpuprims.primitives.fixed_on_cpus import cpu_spec
 from gpuprims.primitives.fixed_parts import FixedSpec, blocks_of, loads_of, power_from, shares, with_parts
 from gpuprims.primitives.fixed_trees import lanes_of
 from gpuprims.primitives.fold_variants import FoldVariant
@@ -66,7 +67,11 @@ def launch_fixed(
         groups = groups_near(groups, read, folding.map, folding.op)
     strips = -(-outputs // chosen.outputs_per_group)
     parts, shift = shares(blocks_of(count, lanes), groups // strips)
-    spec = FixedSpec.of(folding, layout, commutative=commutative, vector=vector)
+    if chosen.by_rows:
+        columns = chosen.outputs_per_group > 1
+        spec = cpu_spec(folding, layout, count, side_by_side=columns, commutative=commutative)
+    else:
+        spec = FixedSpec.of(folding, layout, commutative=commutative, vector=vector)
     kernel, packed = device.kernel(chosen, spec), layout.pack(counted)
     launch = kernel.prepare(min(groups, outputs * parts), packed, outputs, count, parts, shift)
     return with_parts(device, launch, spec, outputs, outputs * parts if parts > 1 else 0, read=count > 0)

@@ -8,7 +8,7 @@ from gpuprims.core.kernel_spec import KernelSpec, StrideClass
 
 
 def row_text(spec: KernelSpec) -> list[str]:
-    """Write row_t, ROW, ROW_DENSE, ROW_LENGTH, ROW_END, MAP_ROW and STORE_ROW."""
+    """Write row_t, ROW, ROWS_JOIN, ROW_DENSE, ROW_LENGTH, ROW_END, MAP_ROW and STORE_ROW."""
     operands = (*spec.inputs, *spec.outputs)
     names = [f"x{k}" for k in range(len(spec.inputs))] + [f"y{k}" for k in range(len(spec.outputs))]
     # A row keeps the position of element 0, extrapolated along its stride, so that index `j` can be added to it.
@@ -34,6 +34,7 @@ def row_text(spec: KernelSpec) -> list[str]:
         "    return row;",
         "}",
         "#define ROW(o, j) gp_row(layout, o, j)",
+        f"#define ROWS_JOIN(length) ({_rows_join(spec)})",
         f"#define ROW_DENSE {int(all(access.reduced[-1:] != (None,) for access in operands))}",
         *_length_text(spec),
         "DEVICE value_t gp_map_row(INPUTS, const layout_t layout, const row_t row, const i64 j)",
@@ -60,8 +61,20 @@ def _length_text(spec: KernelSpec) -> list[str]:
     ]
 
 
+def _rows_join(spec: KernelSpec) -> str:
+    """Return C text that is true if rows of ``length`` elements follow each other in every operand; none is counted."""
+    counted = spec.map.takes(len(spec.inputs)) or spec.place is not None
+    if counted or spec.finish is None or spec.finish.takes(len(spec.values)):
+        return "0"
+    operands = (*spec.inputs, *spec.outputs)
+    if any((len(access.kept), access.reduced, access.lanes) != (1, (1,), 1) for access in operands):
+        return "0"
+    apart = [along_axis(access.kept, f"kept_stride[{k}]", "1") for k, access in enumerate(operands)]
+    return " && ".join(f"{one} == (length)" for one in apart)
+
+
 def _beside_text(spec: KernelSpec, names: list[str], inputs: str) -> list[str]:
-    """Write BESIDE, BESIDE_LENGTH, MAP_BESIDE and STORE_BESIDE, for element ``j`` of neighbouring outputs."""
+    """Write BESIDE, BESIDE_LENGTH, BESIDE_JOINS, MAP_BESIDE and STORE_BESIDE: element ``j`` of neighbouring outputs."""
     operands = (*spec.inputs, *spec.outputs)
     last = len(spec.inputs[0].kept) - 1
     moved = {
@@ -81,6 +94,7 @@ def _beside_text(spec: KernelSpec, names: list[str], inputs: str) -> list[str]:
         "}",
         "#define BESIDE(o, j) gp_beside(layout, o, j)",
         f"#define BESIDE_LENGTH(outputs) {f'layout.kept[{last}]' if last > 0 else '(outputs)'}",
+        f"#define BESIDE_JOINS(length) ({_joins(spec)})",
         "DEVICE row_t gp_row_beside(const layout_t layout, row_t row, const i64 o)",
         "{",
         "    row.o += o;",
@@ -96,6 +110,16 @@ def _beside_text(spec: KernelSpec, names: list[str], inputs: str) -> list[str]:
         f"#define MAP_BESIDE(row, o) gp_map_beside({inputs}, layout, row, o)",
         *_store(spec, "beside", "o", places, "row.o"),
     ]
+
+
+def _joins(spec: KernelSpec) -> str:
+    """Return C text that is true if rows of ``length`` outputs follow each other in memory, in every input."""
+    if not spec.inputs or spec.map.takes(len(spec.inputs)):  # the index of each element
+        return "0"
+    if any((len(access.reduced), access.kept, access.lanes) != (1, (1,), 1) for access in spec.inputs):
+        return "0"
+    apart = [along_axis(access.reduced, f"reduced_stride[{k}]", "1") for k, access in enumerate(spec.inputs)]
+    return " && ".join(f"{one} == (length)" for one in apart)
 
 
 def _store(spec: KernelSpec, word: str, along: str, places: dict[str, str], index: str) -> list[str]:

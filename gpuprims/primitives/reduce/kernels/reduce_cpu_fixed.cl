@@ -6,15 +6,16 @@
  * scratch partials: WORDS for each part of each output; counters: one for each output, zero before and after
  * launch  any number of groups of one work-item; each takes (output, part) pairs until none are left. A part has 2^shift
  *         blocks
- * host    ROW(o, j), ROW_END(j, last), MAP_ROW(row, j), OP(a, b), IDENTITY, STORE(o, j, value), COMMUTATIVE, TREE_LANES, TREE_RUN
+ * host    ROW(o, j), ROW_END(j, last), MAP_ROW(row, j), OP(a, b), IDENTITY, STORE(o, j, value), COMMUTATIVE, TREE_LANES,
+ *         TREE_RUN; FEW, ROW_APART, ROW_AT_ONCE, ROW_EVEN
  * order   of fixed_trees.py, whatever `parts` is
  */
 /* Loops stay rolled: Intel's compiler does not vectorise unrolled ones. */
 #define EACH_LANE(from, to) _Pragma("clang loop unroll(disable)") for (int lane = from; lane < (to); lane++)
 /* Intel's compiler would fold every other four of a loop by itself. */
 #define IN_ORDER _Pragma("clang loop vectorize(disable) interleave(disable)")
-/* Outputs of at most FEW elements are folded ABREAST at a time (rows: cpu_fixed-short). */
-#define FEW 64
+/* Outputs of few elements are folded ABREAST at a time (rows: cpu_fixed-short). */
+#define MOST_FEW 64
 #define ABREAST 16
 #define EACH_ABREAST _Pragma("clang loop unroll(disable)") for (int k = 0; k < count; k++)
 /* Element k of a lane's four, in a row that has them all, or in any rows. */
@@ -39,12 +40,12 @@
         FOLD_FIRST(from, to, FIRST_1(E))                                                                               \
     }
 
-#if COMMUTATIVE
-/* Fold `count` outputs of n elements each, FEW at most, and store: each lane has one of each output. Loops over a constant number
- * of outputs have no rest (rows: cpu_fixed-short). */
+#if FEW
+/* Fold `count` outputs of n elements each, MOST_FEW at most, and store: each lane has one of each output. Loops over a constant
+ * number of outputs have no rest (rows: cpu_fixed-short). */
 DEVICE void gp_fold_few(INPUTS, OUTPUTS, const layout_t layout, const i64 o, const int n, const int count)
 {
-    VALUES(few, [FEW * ABREAST]);
+    VALUES(few, [MOST_FEW * ABREAST]);
     for (int lane = 0; lane < n; lane++) EACH_ABREAST SET_VALUE(few, [lane * ABREAST + k], MAP(o + k, lane));
     for (int half_of = HALF_BELOW(n), left = n; half_of > 0; left = half_of, half_of /= 2)
         for (int lane = half_of; lane < left; lane++)
@@ -53,48 +54,58 @@ DEVICE void gp_fold_few(INPUTS, OUTPUTS, const layout_t layout, const i64 o, con
                       OP(VALUE(few, [(lane - half_of) * ABREAST + k]), VALUE(few, [lane * ABREAST + k])));
     EACH_ABREAST STORE(o + k, 0, n ? VALUE(few, [k]) : IDENTITY);
 }
+#endif
 
-/* True for a number of neighbours that gp_fold_short_rows folds. */
-#define IS_ROW(n) ((n) == 8 || (n) == 16 || (n) == 32 || (n) == 64)
-#define FOLD_ROWS(to, half)                                                                                            \
-    for (int k = 0; k < ABREAST; k++) {                                                                                \
-        const row_t row = ROW(o + k, 0);                                                                               \
-        EACH_LANE(0, half)                                                                                             \
-            SET_VALUE(to, [k * (half) + lane], OP(MAP_ROW(row, lane), MAP_ROW(row, (half) + lane)));                   \
-    }
-#define FOLD_HALVES(to, from, half)                                                                                    \
-    for (int k = 0; k < ABREAST; k++)                                                                                  \
-        EACH_LANE(0, half)                                                                                             \
-            SET_VALUE(to, [k * (half) + lane],                                                                         \
-                      OP(VALUE(from, [2 * k * (half) + lane]), VALUE(from, [(2 * k + 1) * (half) + lane])));
-#define OF_EIGHT(lane) OP(VALUE(eight, [8 * k + (lane)]), VALUE(eight, [8 * k + (lane) + 4]))
+#if ROW_APART
+/* Fold 8 lanes of a row or fewer by halves: those that lie ROW_APART from each other, of which E(k) is number k. */
+#define HALVES_1(E) E(0)
+#define HALVES_2(E) OP(E(0), E(1))
+#define HALVES_3(E) OP(OP(E(0), E(2)), E(1))
+#define HALVES_4(E) OP(OP(E(0), E(2)), OP(E(1), E(3)))
+#define HALVES_5(E) OP(OP(OP(E(0), E(4)), E(2)), OP(E(1), E(3)))
+#define HALVES_6(E) OP(OP(OP(E(0), E(4)), E(2)), OP(OP(E(1), E(5)), E(3)))
+#define HALVES_7(E) OP(OP(OP(E(0), E(4)), OP(E(2), E(6))), OP(OP(E(1), E(5)), E(3)))
+#define HALVES_8(E) OP(OP(OP(E(0), E(4)), OP(E(2), E(6))), OP(OP(E(1), E(5)), OP(E(3), E(7))))
+#define IN_LANE(k) MAP_ROW(row, lane + (k)*ROW_APART)
+#define NODE(lane) VALUE(nodes, [k * ROW_APART + (lane)])
+#define SET_NODE(value) SET_VALUE(nodes, [k * ROW_APART + lane], value)
+#define EACH_ROW IN_ORDER for (int k = 0; k < rows; k++)
+/* Of lanes that are not even, the first ones have a last element, which folds with the one that is half a row before it. */
+#define BEFORE_LAST (ROW_AT_ONCE - 1 - (ROW_AT_ONCE > 4 ? 4 : ROW_AT_ONCE > 2 ? 2 : 1))
+#define WITH_LAST(k) ((k) == BEFORE_LAST && lane < more ? OP(IN_LANE(k), VALUE(lasts, [lane])) : IN_LANE(k))
+#define LESS_ONE GP_JOINED(LESS_ONE_OF_, ROW_AT_ONCE)
+#define LESS_ONE_OF_2 HALVES_1
+#define LESS_ONE_OF_3 HALVES_2
+#define LESS_ONE_OF_4 HALVES_3
+#define LESS_ONE_OF_5 HALVES_4
+#define LESS_ONE_OF_6 HALVES_5
+#define LESS_ONE_OF_7 HALVES_6
+#define LESS_ONE_OF_8 HALVES_7
 
-/* Fold ABREAST outputs of neighbours, and store: lanes by halves in vectors of neighbours, of constant lengths, until eight
- * are left of each output; then in vectors of outputs (rows: cpu_fixed-short). */
-DEVICE void gp_fold_short_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 o, const int n)
+/* Fold neighbours, one for each lane, and store. Each step is taken for several outputs, because a whole vector of what was
+ * stored in parts cannot be loaded at once (rows: cpu_fixed-rows). */
+DEVICE void gp_fold_neighbours(INPUTS, OUTPUTS, const layout_t layout, const i64 o, const int n, const int rows)
 {
-    VALUES(many, [32 * ABREAST]);
-    VALUES(some, [16 * ABREAST]);
-    VALUES(eight, [8 * ABREAST]);
-    if (n == 64) {
-        FOLD_ROWS(many, 32)
-        FOLD_HALVES(some, many, 16)
-        FOLD_HALVES(eight, some, 8)
-    } else if (n == 32) {
-        FOLD_ROWS(some, 16)
-        FOLD_HALVES(eight, some, 8)
-    } else if (n == 16) {
-        FOLD_ROWS(eight, 8)
-    } else {
-        for (int k = 0; k < ABREAST; k++) {
-            const row_t row = ROW(o + k, 0);
-            EACH_LANE(0, 8) SET_VALUE(eight, [8 * k + lane], MAP_ROW(row, lane));
-        }
+    VALUES(nodes, [ABREAST * ROW_APART]);
+#if ROW_EVEN
+    EACH_ROW
+    {
+        const row_t row = ROW(o + k, 0);
+        EACH_LANE(0, ROW_APART) SET_NODE(GP_JOINED(HALVES_, ROW_AT_ONCE)(IN_LANE));
     }
-    for (int k = 0; k < ABREAST; k++) {
-        const value_t a = OF_EIGHT(0), b = OF_EIGHT(1), c = OF_EIGHT(2), d = OF_EIGHT(3), e = OP(a, c), f = OP(b, d);
-        STORE(o + k, 0, OP(e, f));
+#else
+    VALUES(lasts, [ROW_APART]);
+    const int more = n - (ROW_AT_ONCE - 1) * ROW_APART;
+    EACH_ROW
+    {
+        const row_t row = ROW(o + k, 0);
+        EACH_LANE(0, more) SET_VALUE(lasts, [lane], IN_LANE(ROW_AT_ONCE - 1));
+        EACH_LANE(0, ROW_APART) SET_NODE(LESS_ONE(WITH_LAST));
     }
+#endif
+    for (int half_of = ROW_APART / 2; half_of >= 8; half_of /= 2)
+        EACH_ROW EACH_LANE(0, half_of) SET_NODE(OP(NODE(lane), NODE(lane + half_of)));
+    EACH_ROW STORE(o + k, 0, HALVES_8(NODE));
 }
 #endif
 
@@ -102,23 +113,24 @@ __kernel WORK_GROUP(1)
 void reduce_cpu_fixed(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 outputs,
                       const i64 n, const i64 parts, const i64 shift)
 {
+#if FEW || ROW_APART
+    /* 0. Fold outputs of few elements, several at a time. */
+    const i64 share = (outputs + get_num_groups(0) - 1) / get_num_groups(0), from = get_group_id(0) * share;
+    const i64 past = min(from + share, outputs);
+    for (i64 o = from; o < past; o += ABREAST) {
+        const int count = (int)min(past - o, (i64)ABREAST);
+#if ROW_APART
+        gp_fold_neighbours(INPUT_NAMES, OUTPUT_NAMES, layout, o, (int)n, count);
+#else
+        if (count == ABREAST) gp_fold_few(INPUT_NAMES, OUTPUT_NAMES, layout, o, (int)n, ABREAST);
+        else gp_fold_few(INPUT_NAMES, OUTPUT_NAMES, layout, o, (int)n, count);
+#endif
+    }
+#else
     value_t levels[FIXED_LEVELS];
 #if COMMUTATIVE
     VALUES(lanes, [TREE_LANES]);
-
-    /* 0. Fold outputs of few elements, several at a time. */
-    if (n <= FEW) {
-        const i64 share = (outputs + get_num_groups(0) - 1) / get_num_groups(0);
-        const i64 end = min((i64)(get_group_id(0) + 1) * share, outputs);
-        i64 o = get_group_id(0) * share;
-        if (IS_ROW(n) && ROW_END(0, n) >= n)
-            for (; o + ABREAST <= end; o += ABREAST) gp_fold_short_rows(INPUT_NAMES, OUTPUT_NAMES, layout, o, (int)n);
-        for (; o + ABREAST <= end; o += ABREAST) gp_fold_few(INPUT_NAMES, OUTPUT_NAMES, layout, o, (int)n, ABREAST);
-        if (o < end) gp_fold_few(INPUT_NAMES, OUTPUT_NAMES, layout, o, (int)n, (int)(end - o));
-        return;
-    }
 #endif
-
     for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
         const i64 o = task / parts, first = (task % parts << shift) * FIXED_BLOCK;
         const i64 end = min(first + (FIXED_BLOCK << shift), n);
@@ -180,4 +192,5 @@ void reduce_cpu_fixed(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counter
             }
         }
     }
+#endif
 }

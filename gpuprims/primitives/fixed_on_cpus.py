@@ -1,0 +1,62 @@
+"""The specs of CPUs' kernels that fold by the fixed tree of :mod:`gpuprims.primitives.fixed_trees`.
+
+They are compiled for numbers of elements, or of lanes, without the loops for others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from gpuprims.core.kernel_spec import value_bytes, value_words
+from gpuprims.core.layout import Layout
+from gpuprims.operators import Folding
+from gpuprims.primitives.fixed_parts import FixedSpec, power_from
+from gpuprims.primitives.fixed_trees import lanes_of
+
+# Elements of a lane that kernels for columns tell apart: 1, at most 2, or these (rows: cpu_fixed_columns-nodes).
+_SEVERAL = 3
+# Lanes of a row that are folded at once, and elements up to which outputs are folded side by side; without as many for
+# each lane up to the others, for values of one word and of several (rows: cpu_fixed-rows).
+_AT_ONCE, _FEW, _UNEVEN = 8, 64, (16, 64)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CpuColumnsSpec(FixedSpec):
+    """The macros of a fold of outputs side by side."""
+
+    each: int  # elements of a lane: 1, at most 2, or _SEVERAL
+
+    def macros(self) -> dict[str, int | str]:
+        """See :class:`KernelSpec`."""
+        return super().macros() | {"LANE_HAS": self.each}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CpuRowsSpec(FixedSpec):
+    """The macros of a fold of outputs one after the other."""
+
+    few: bool  # outputs of few elements are folded side by side
+    row_apart: int = 0  # lanes of a row that fold at once are so far apart; 0 for outputs that are not folded as rows
+    row_lanes: int = 0  # that fold at once
+    row_even: bool = False  # there are as many for each
+
+    def macros(self) -> dict[str, int | str]:
+        """See :class:`KernelSpec`."""
+        row = {"ROW_APART": self.row_apart, "ROW_AT_ONCE": self.row_lanes, "ROW_EVEN": int(self.row_even)}
+        return super().macros() | {"FEW": int(self.few)} | row
+
+
+def cpu_spec(folding: Folding, layout: Layout, count: int, *, side_by_side: bool, commutative: bool) -> FixedSpec:
+    """Return the spec of a fold of ``count`` elements for each output."""
+    lanes = lanes_of(value_bytes(folding.values))
+    how: dict[str, Any] = {"commutative": commutative, "vector": 1}
+    if side_by_side:
+        each = min(max(-(-count // lanes), 1), _SEVERAL) if commutative else _SEVERAL
+        return CpuColumnsSpec.of(folding, layout, each=each, **how)
+    uneven = count % _AT_ONCE > 0 and count <= _UNEVEN[value_words(folding.values) > 1]
+    if not commutative or not _AT_ONCE <= count <= lanes or uneven or len(layout.reduced) > 1:
+        return CpuRowsSpec.of(folding, layout, few=commutative and count <= _FEW, **how)
+    apart = max(_AT_ONCE, power_from(count) // _AT_ONCE)
+    row = {"row_apart": apart, "row_lanes": -(-count // apart), "row_even": count % apart == 0}
+    return CpuRowsSpec.of(folding, layout, few=False, **row, **how)
