@@ -12,8 +12,10 @@
 /* Vectors of four lanes, of TREE_VECTOR features each, and as many rows at once as a lane has features. */
 #if TREE_VECTOR == 4
 #define TAKEN 16
+#define HALF 8
 #define FIRST_LANE ((VECTOR_OF(INDEX, 4))(0, 1, 2, 3))
 #define SECOND_LANE (TOGETHER(4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7))
+#define EACH(P) P(0), P(1), P(2), P(3), P(4), P(5), P(6), P(7), P(8), P(9), P(10), P(11), P(12), P(13), P(14), P(15)
 #define UPPER_HALF (TOGETHER(8, 9, 10, 11, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15))
 /* Of each four elements of two vectors: the lower two in turn, the upper two, the lower two of each, the upper two. */
 #define LOWER_MIXED TOGETHER(0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29)
@@ -22,15 +24,18 @@
 #define UPPER_PAIRS TOGETHER(2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31)
 #else
 #define TAKEN 8
+#define HALF 4
 #define FIRST_LANE ((VECTOR_OF(INDEX, 2))(0, 1))
 #define LOWER_MIXED TOGETHER(0, 8, 2, 10, 4, 12, 6, 14)
 #define UPPER_MIXED TOGETHER(1, 9, 3, 11, 5, 13, 7, 15)
 #define SECOND_LANE (TOGETHER(2, 3, 2, 3, 2, 3, 2, 3))
+#define EACH(P) P(0), P(1), P(2), P(3), P(4), P(5), P(6), P(7)
 #define UPPER_HALF (TOGETHER(4, 5, 6, 7, 4, 5, 6, 7))
 #endif
 #define TOGETHER (VECTOR_OF(INDEX, TAKEN))
 typedef WIDE(TAKEN) vector_t;
 #define LOAD_VECTOR(from) GP_JOINED(vload, TAKEN)(0, from)
+#define LOAD_HALF(from) GP_JOINED(vload, HALF)(0, from)
 #define STORE_VECTOR(vector, to) GP_JOINED(vstore, TAKEN)(vector, 0, to)
 #define VECTORS ((FEATURES + TAKEN - 1) / TAKEN)
 #define ENDS (FEATURES % TAKEN) /* features of a row's last vector, 0 if that is whole */
@@ -40,16 +45,30 @@ typedef WIDE(TAKEN) vector_t;
 #define SIDE 8 /* slots whose sums stay in registers */
 #define PARTIAL(part, sum) ((GLOBAL value_t *)partials)[(i64)(part)*SUMS + (sum)]
 
-/* Load a vector of a row, with zeros past the end. */
-DEVICE vector_t load_some(GLOBAL const NUMBER *from, const int some)
+/* Load the last features of a row, with zeros past the end: if a row has as many, by a vector or a half that ends there, whose
+ * elements then move (rows: cpu_fixed-ends). Oclgrind fails on vectors of two halves that are not shuffled. */
+#define MOVED(k) ((k) < ENDS ? (k) + TAKEN - ENDS : TAKEN)
+#define OWN_PLACE(k) (k)
+#define MOVED_HALF(k) ((k) < HALF ? (k) : MOVED(k))
+DEVICE vector_t load_ends(GLOBAL const NUMBER *from)
 {
+#if FEATURES > TAKEN
+    const vector_t zeros = 0;
+    const vector_t last = LOAD_VECTOR(from + ENDS - TAKEN);
+    return shuffle2(last, zeros, TOGETHER(EACH(MOVED)));
+#elif FEATURES >= HALF
+    const vector_t zeros = 0;
+    const vector_t halves = shuffle2(LOAD_HALF(from), LOAD_HALF(from + ENDS - HALF), TOGETHER(EACH(OWN_PLACE)));
+    return shuffle2(halves, zeros, TOGETHER(EACH(MOVED_HALF)));
+#else
     value_t held[TAKEN];
 #pragma unroll
-    for (int k = 0; k < TAKEN; k++) held[k] = k < some ? from[k] : 0;
+    for (int k = 0; k < TAKEN; k++) held[k] = k < ENDS ? from[k] : 0;
     return LOAD_VECTOR(held);
+#endif
 }
 #define LOAD_FEATURES(from, vector)                                                                                    \
-    (ENDS && (vector) == VECTORS - 1 ? load_some((from) + (vector)*TAKEN, ENDS) : LOAD_VECTOR((from) + (vector)*TAKEN))
+    (ENDS && (vector) == VECTORS - 1 ? load_ends((from) + (vector)*TAKEN) : LOAD_VECTOR((from) + (vector)*TAKEN))
 
 /* Add to four lanes of TREE_VECTOR rows their products, by the first features and so on: lanes[k * TREE_VECTOR + r] is
  * lane k of row r. */
@@ -115,12 +134,11 @@ __attribute__((noinline)) static void compute_losses(const value_t *scores, cons
             if (row + k < some) ADD_ROW(k, vector, LOAD);                                                              \
         for (int k = 0; k < SIDE; k++) STORE_VECTOR(held[k], sums + ((slot + k) * VECTORS + (vector)) * TAKEN);        \
     }
-#define LOAD_ENDS(from) load_some(from, ENDS)
 DEVICE void add_rows(GLOBAL const NUMBER *from, const int some, const value_t *residuals, value_t *sums)
 {
     for (int vector = 0; vector < FEATURES / TAKEN; vector++) ADD_ROWS(vector, LOAD_VECTOR)
 #if ENDS
-    ADD_ROWS(VECTORS - 1, LOAD_ENDS)
+    ADD_ROWS(VECTORS - 1, load_ends)
 #endif
 }
 
