@@ -283,7 +283,7 @@ def test_gradients_are_computed_in_the_dtype_of_registers(name: str, dtype: str)
 
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("name", STEPS)
-@pytest.mark.parametrize("size", [2, 3745, 300_001])
+@pytest.mark.parametrize("size", [100, 3745, 300_001])
 def test_queues(rng: np.random.Generator, name: str, size: int, reverse: bool) -> None:
     able = with_bulk_copies()
     given = [[on_device(able, one.astype("f4")) for one in some] for some in _given(rng, name, (size,), 0, reverse)]
@@ -292,4 +292,4 @@ def test_queues(rng: np.random.Generator, name: str, size: int, reverse: bool) -
     got = scan_gradients(_step(name), *given, 0, reverse=reverse, variant=any_call)
     wanted = scan_gradients(_step(name), *given, 0, reverse=reverse, variant="round_robin")
     for one, other in zip(got, wanted, strict=True):
-        np.testing.assert_allclose(on_host(able, one), on_host(able, other), atol=1e-3)
+        np.testing.assert_allclose(on_host(able, one), on_host(able, other), rtol=1e-5, atol=1e-3)
