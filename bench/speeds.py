@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -68,7 +69,9 @@ def _about(report: results.Report) -> str:
     device, memory = report["device"], report["limits"]
     limits = " and ".join(f"{name} {per_second(limit['bytes_per_s'] / 1e9)}" for name, limit in memory.items())
     runtime = f"{device['platform'].split(',')[0]}, driver {device['driver']}"
-    return f"{device['name']}, {runtime}: {report['date']}, commit {report['commit']}; memory, {limits}"
+    earlier = Counter(row["measured"] for row in report["rows"] if "measured" in row).most_common()
+    others = "".join(f" ({count} of {len(report['rows'])} rows: {when})" for when, count in earlier)
+    return f"{device['name']}, {runtime}: {report['date']}, commit {report['commit']}{others}; memory, {limits}"
 
 
 def with_table(text: str, content: str) -> str:

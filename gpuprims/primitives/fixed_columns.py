@@ -16,6 +16,7 @@ from gpuprims.primitives.fold_variants import FoldVariant
 
 # Bytes of neighbouring outputs that a group takes at least, and elements of an output that a work-item takes before
 # others share it (rows: fixed_columns). The part of a group's work-items, at most, that may have no output.
+# rows: fixed_columns-few
 _LINE, _FEWEST, _IDLE = 128, 32, 1 / 16
 # Lanes that such a work-item folds at once, if each has one element, two, or more; by the most words of a value. If
 # these are many, a group has half of the work-items, for which there are more registers each (rows: fixed_columns).
