@@ -209,7 +209,8 @@ def _traits(
     shape, dtypes, repeats = forms[0].shape, tuple(form.dtype for form in forms), request.repeats
     key, floats = common_dtype(dtypes, request.keys), request.weighing.sums == "floats"
     outputs = math.prod(n for k, n in enumerate(shape) if k not in axes)
-    fits = repeats and fits_exactly(device, dtypes[-1], result.dtype, outputs, request.bins, request.guide)
+    room = device, dtypes[-1], result.dtype, outputs, request.bins, request.guide
+    exact, here = fits_exactly(*room) if repeats else (False, False)
     return HistogramTraits(
         dtypes=(dtypes[0], key_dtype(key), *dtypes[1:], *([_FLOAT64] if floats else [])),
         arrays=request.keys.arrays,
@@ -220,7 +221,8 @@ def _traits(
         bins=request.bins,
         values=request.guide - 2 if request.guide and key.kind in "iub" else 0,
         rounds=floats,
-        exact=fits,
+        exact=exact,
+        exact_here=here,
     )
 
 

@@ -86,11 +86,14 @@ class Reading(NamedTuple):
         return target
 
 
-def fits_exactly(device: Device, weights: Dtype, result: Dtype, outputs: int, bins: int, guide: int) -> bool:
-    """Return True if a group has room for all bits of sums of float weights: in local memory, or in global on CPUs."""
+def fits_exactly(
+    device: Device, weights: Dtype, result: Dtype, outputs: int, bins: int, guide: int
+) -> tuple[bool, bool]:
+    """Return if a group has room for all bits of float sums, on CPUs in any memory, and if it has in local memory."""
     sums, able = (bins + 2) * digits_of("exact", weight_dtype(weights)), device.capabilities
-    fits = able.kind == "cpu" or sums * TOTAL + guide * ENTRY_BYTES <= able.asked_local_memory
-    return result in STORED and able.int64_atomics and fits and outputs * sums <= _MOST_MERGED
+    fits = result in STORED and able.int64_atomics and outputs * sums <= _MOST_MERGED
+    here = fits and sums * TOTAL + guide * ENTRY_BYTES <= able.asked_local_memory
+    return here or (fits and able.kind == "cpu"), here
 
 
 class _Work(NamedTuple):

@@ -40,7 +40,7 @@ class HistogramTraits(CallTraits):
 
     ``values`` counts the integers between the first and the last edge, or is 0 for floats and too many integers.
     ``arrays`` find an element's bin, in a grid of ``axes``. ``exact`` is True if a group has room for all bits of sums
-    of float weights.
+    of float weights, ``exact_here`` if it has in local memory.
     """
 
     bins: int = 0
@@ -48,6 +48,7 @@ class HistogramTraits(CallTraits):
     arrays: int = 1
     axes: int = 1
     exact: bool = field(default=False, kw_only=True)
+    exact_here: bool = field(default=False, kw_only=True)
     portable: bool = field(default=True, kw_only=True)  # bins are found by comparisons
 
     @classmethod

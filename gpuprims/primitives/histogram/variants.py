@@ -52,7 +52,8 @@ class HistogramVariant(Variant):
 
     def adds_exactly(self, call: CallTraits) -> bool:
         """Return True if sums of float weights have all bits, and are rounded once."""
-        return self.histograms in ("local", "digits") and HistogramTraits.of(call).exact
+        traits = HistogramTraits.of(call)
+        return (self.histograms == "digits" and traits.exact) or (self.histograms == "local" and traits.exact_here)
 
     def level_for(self, call: CallTraits) -> Level:
         """See :class:`Variant`."""

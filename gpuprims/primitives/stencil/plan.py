@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,9 +24,9 @@ from gpuprims.primitives.stencil.grids import Border, grid_of
 from gpuprims.primitives.stencil.passes import Pass
 from gpuprims.primitives.stencil.portable import as_portable_stencil
 from gpuprims.primitives.stencil.request import StencilRequest
-from gpuprims.primitives.stencil.stencils import of_function
 from gpuprims.primitives.stencil.traits import StencilTraits
 from gpuprims.primitives.stencil.variants import StencilVariant
+from gpuprims.primitives.stencil.weights import of_weights
 
 # Most passes of one application.
 _MOST_APART = 3
@@ -161,12 +162,14 @@ def _in_one_launch(traits: StencilTraits, device: Device, variant: str | Variant
 
 
 def sample(call: Sample) -> LaunchPlan:
-    """Return the plan for three rows and columns of neighbours."""
-    form = contiguous(call.dtype, (1, call.size), 16)
-    stencil = of_function(_nine, call.dtype, call.dtype)
+    """Return the plan for weights of three rows and columns, on an image."""
+    rows = max(math.isqrt(call.size), 1)
+    form = contiguous(call.dtype, (rows, call.size // rows), 16)
+    double = call.device.capabilities.fp64 or asks_for_device()
+    stencil = of_weights(_WEIGHTS, call.dtype, call.dtype, double=double)
     border, grid = Border.around("nearest", call.dtype.type(0)), grid_of("stencil", form.shape, 2, None)
     return plan_call(StencilRequest("stencil", stencil, border, grid), (form,), None, 16, call.device, None, 0)
 
 
-def _nine(n: Any) -> Any:
-    return sum((n[dy, dx] for dy in (-1, 0, 1) for dx in (-1, 0, 1)), n[0, 0])
+# No product of a column and a row.
+_WEIGHTS = np.array([[1, 2, 1], [2, 3, 2], [1, 1, 2]])
