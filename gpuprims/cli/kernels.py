@@ -67,6 +67,7 @@ CALLS = {
     "histogram": "histogram({dtype}[{size}], 256, (0, 256))",
     "histogram/cpu_exact": "histogram({dtype}[{size}], 256, (0, 256), weights={dtype}[{size}], determinism=device)",
     "histogram/bytes": "histogram(uint8[{size}], 256, (0, 256))",
+    "histogram/packed": "histogram2d({dtype}[{size}], {dtype}[{size}], 256, ((0, 9), (0, 9)))",
     "histogram/partitioned": "histogram({dtype}[{size}], 262144, (0, 1000000))",
     "stencil": "stencil({dtype}[{rows}, 16], [[1, 2, 1], [2, 3, 2], [1, 1, 2]])",
     "stencil/columns": "stencil({dtype}[{rows}, 16], [[1], [2], [1]])",

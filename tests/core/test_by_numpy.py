@@ -94,7 +94,7 @@ def test_many_elements_are_a_kernels(host: gpuprims.Device, numpy_computes: None
 
 
 def test_few_elements_are_taken_from_many(host: gpuprims.Device, numpy_computes: None, computed: list[bool]) -> None:
-    x, few = np.arange(2**18).reshape(512, 512), np.array([5, -1, 7])
+    x, few = np.arange(2**22).reshape(2048, 2048), np.array([5, -1, 7])
     for given, by_numpy in ((x, True), (x[:, ::2], False)):  # NumPy would copy all of this one
         np.testing.assert_array_equal(gpuprims.take(given, few, device=host), np.take(given, few))
         assert computed[-1] == by_numpy
