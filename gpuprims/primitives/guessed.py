@@ -20,6 +20,7 @@ from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out, check_out
 from gpuprims.core.shapes import broadcast_shapes
 from gpuprims.operators import Folding
+from gpuprims.operators.exact_foldings import extent_of
 from gpuprims.operators.exact_windows import guess_of, unpacked_exponents
 from gpuprims.primitives.windowed import WindowedPlan, plan_extent
 
@@ -104,10 +105,12 @@ def guessing(
     flat = len(axes) == len(shape) and len(results) == 1 and results[0].shape == (math.prod(shape),)
     if not (isinstance(sure, WindowedPlan) and kept and flat and results[0].dtype.kind == "f" and sure.count >= _LEAST):
         return sure
-    some, fewer = _every(forms, shape, -(-sure.count // _SAMPLED))
-    if (found := plan_extent(sure, plain, some, fewer)) is None:
+    if (found := extent_of(plain)) is None:
         return sure
-    return GuessedPlan.guessing(sure, found[0], math.prod(fewer), 0 if reverse else sure.count - 1)
+    some, fewer = _every(forms, shape, -(-sure.count // _SAMPLED))
+    return GuessedPlan.guessing(
+        sure, plan_extent(sure, found[0], some, fewer), math.prod(fewer), 0 if reverse else sure.count - 1
+    )
 
 
 def _every(forms: Sequence[Form], shape: tuple[int, ...], step: int) -> tuple[list[Form], tuple[int, ...]]:

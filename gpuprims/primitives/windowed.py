@@ -149,17 +149,16 @@ def in_window(
     device, shape = whole.device, broadcast_shapes(whole.primitive, [form.shape for form in forms])
     if request.window is not None or not adds_words() or not device.capabilities.fp64 or plain.map.takes(len(forms)):
         return whole
-    if (found := plan_extent(whole, plain, forms, shape)) is None:
-        return whole
-    finding, dtype = found
     size, count = math.prod(shape), math.prod(shape if axes is None else [shape[axis] for axis in axes])
-    if size < _least(device, dtype, alone=size == count):
+    found = extent_of(plain)
+    if found is None or size < _least(device, found[1], alone=size == count):
         return whole
+    extent, dtype = found
 
     def inside(window: Window) -> LaunchPlan:
         return plan_call(request._replace(window=window), *how)
 
-    return WindowedPlan.of(whole, finding, inside, count, dtype)
+    return WindowedPlan.of(whole, plan_extent(whole, extent, forms, shape), inside, count, dtype)
 
 
 def _least(device: Device, dtype: Dtype, *, alone: bool) -> int:
@@ -168,13 +167,8 @@ def _least(device: Device, dtype: Dtype, *, alone: bool) -> int:
     return (_LEAST_ON_CPUS if device.capabilities.kind == "cpu" else on_gpus)[dtype.itemsize == 8]
 
 
-def plan_extent(
-    whole: LaunchPlan, plain: Folding, forms: Sequence[Form], shape: tuple[int, ...]
-) -> tuple[LaunchPlan, Dtype] | None:
-    """Return the plan that finds the window of elements of these forms, and their dtype; None if there is none."""
-    if (found := extent_of(plain)) is None:
-        return None
-    extent, dtype = found
+def plan_extent(whole: LaunchPlan, extent: Folding, forms: Sequence[Form], shape: tuple[int, ...]) -> LaunchPlan:
+    """Return the plan of the folding of :func:`extent_of`, which finds the window of elements of these forms."""
     target = contiguous(_UINT64, (), whole.results[0].divides_address)
     axes = tuple(range(len(shape)))
-    return plan_fold(whole.device, forms, [target], extent, shape, axes, commutative=True), dtype
+    return plan_fold(whole.device, forms, [target], extent, shape, axes, commutative=True)
