@@ -135,13 +135,9 @@ static word_t *words_of_row(PyArrayObject *x, const int descending) {
 PyDoc_STRVAR(indices_doc, "indices(keys, descending): the indices of a stable sort of each row.");
 
 static PyObject *indices(PyObject *module, PyObject *const *arguments, Py_ssize_t given) {
-    PyArrayObject *x = given == 2 ? elements_of(arguments[0], MOST_ROW) : NULL;
-    if (!x) {
-        if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "indices: keys, and True or False");
-        return NULL;
-    }
-    const int descending = PyObject_IsTrue(arguments[1]);
-    if (descending < 0) return NULL;
+    word_t flip;
+    PyArrayObject *x = keys_of(arguments, given, MOST_ROW, &flip);
+    if (!x) return NULL;
     const npy_intp n = PyArray_DIM(x, PyArray_NDIM(x) - 1), size = PyArray_SIZE(x);
     PyArrayObject *found = (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(x), PyArray_DIMS(x), NPY_INT64);
     word_t *const words = found ? room_for(n) : NULL;
@@ -151,7 +147,7 @@ static PyObject *indices(PyObject *module, PyObject *const *arguments, Py_ssize_
     }
     const words_t fill = words_of(x);
     for (npy_intp begin = 0; begin < size; begin += n) {
-        fill(PyArray_BYTES(x) + begin * PyArray_ITEMSIZE(x), n, descending ? ~(word_t)0 : 0, words);
+        fill(PyArray_BYTES(x) + begin * PyArray_ITEMSIZE(x), n, flip, words);
         npy_uint32 *const order = order_of(words, n);
         sort_indices(words, order, n, words + n);
         write_order(order, n, (npy_int64 *)PyArray_DATA(found) + begin);

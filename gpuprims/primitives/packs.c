@@ -85,16 +85,11 @@ PyDoc_STRVAR(indices_doc, "indices(keys, descending): the indices of a stable so
                           "many long groups of elements that differ in low bits alone.");
 
 static PyObject *indices(PyObject *module, PyObject *const *arguments, Py_ssize_t given) {
-    PyArrayObject *x = given == 2 ? elements_of(arguments[0], MOST_ROW) : NULL;
-    if (!x) {
-        if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "indices: keys, and True or False");
-        return NULL;
-    }
-    const int descending = PyObject_IsTrue(arguments[1]);
-    if (descending < 0) return NULL;
+    word_t flip;
+    PyArrayObject *x = keys_of(arguments, given, MOST_ROW, &flip);
+    if (!x) return NULL;
     const npy_intp n = PyArray_DIM(x, PyArray_NDIM(x) - 1);
     const int index_bits = n > 1 ? BITS_OF((word_t)n - 1) : 1;
-    const word_t flip = descending ? ~(word_t)0 : 0;
     PyArrayObject *found = (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(x), PyArray_DIMS(x), NPY_INT64);
     const npy_intp rows = n ? PyArray_SIZE(x) / n : 0;
     word_t *const words = found ? PyMem_RawMalloc(n * sizeof(word_t) + rows + 1) : NULL;

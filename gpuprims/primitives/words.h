@@ -72,3 +72,15 @@ static PyArrayObject *elements_of(PyObject *given, const npy_intp most) {
     PyErr_SetString(PyExc_TypeError, "contiguous arrays of bools, integers, float32 or float64, with short rows");
     return NULL;
 }
+
+/* Return the keys of `indices(keys, descending)`, whose rows have at most so many, and what flips their words; or raise. */
+static PyArrayObject *keys_of(PyObject *const *arguments, const Py_ssize_t given, const npy_intp most, word_t *flip) {
+    PyArrayObject *x = given == 2 ? elements_of(arguments[0], most) : NULL;
+    if (!x) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "indices: keys, and True or False");
+        return NULL;
+    }
+    const int descending = PyObject_IsTrue(arguments[1]);
+    *flip = descending ? ~(word_t)0 : 0;
+    return descending < 0 ? NULL : x;
+}
