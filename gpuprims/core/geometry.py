@@ -75,3 +75,8 @@ def first_refusal(*refusals: Refusal) -> Refusal:
         return next((reason for refusal in refusals if (reason := refusal(capabilities, call))), None)
 
     return refuse
+
+
+def power_of_two(number: int) -> int:
+    """Return the least power of two that is at least a number."""
+    return 1 << (number - 1).bit_length()

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpuprims.core.geometry import power_of_two
+
 # Tags are 32-bit numbers and a launch uses two, so fresh statuses replace these long before tags run out.
 _MOST_LAUNCHES = 2**30
 # Bytes for partial values that stay with a stream: the fewest, and the most. The fewest counters.
@@ -23,11 +25,9 @@ class Room(NamedTuple):
     @classmethod
     def of(cls, nbytes: int, counters: int) -> Room:
         """Return at least so much room, of few different sizes."""
-        return cls(_power(max(nbytes, _FEWEST_BYTES)) if nbytes else 0, _power(max(counters, _FEWEST_COUNTERS)))
-
-
-def _power(least: int) -> int:
-    return 1 << (least - 1).bit_length()
+        return cls(
+            power_of_two(max(nbytes, _FEWEST_BYTES)) if nbytes else 0, power_of_two(max(counters, _FEWEST_COUNTERS))
+        )
 
 
 class StreamMemory:

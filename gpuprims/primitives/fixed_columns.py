@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
+from gpuprims.core.geometry import power_of_two
 from gpuprims.core.kernel_spec import value_bytes, value_words
 from gpuprims.core.layout import Layout
 from gpuprims.operators import Folding
-from gpuprims.primitives.fixed_parts import FixedSpec, blocks_of, loads_of, power_from, shares, with_parts
+from gpuprims.primitives.fixed_parts import FixedSpec, blocks_of, loads_of, shares, with_parts
 from gpuprims.primitives.fixed_trees import lanes_of
 from gpuprims.primitives.fold_variants import FoldVariant
 
@@ -89,9 +90,9 @@ def _width(
     """Return how many outputs a group takes: all of few neighbours, or a power of two."""
     item = max(form.item for form in layout.forms[: len(layout.forms) - written])
     line, neighbours = max(_LINE // item, 1), layout.kept[-1]
-    if neighbours == outputs and outputs < 2 * line and power_from(outputs) * (1 - _IDLE) > outputs:
+    if neighbours == outputs and outputs < 2 * line and power_of_two(outputs) * (1 - _IDLE) > outputs:
         return outputs
-    width, least = min(chosen.block, power_from(outputs)), min(line, power_from(neighbours))
+    width, least = min(chosen.block, power_of_two(outputs)), min(line, power_of_two(neighbours))
     blocks, most = blocks_of(count, lanes), _groups(chosen, device)
 
     def narrows() -> bool:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.codegen.operands import return_value
+from gpuprims.core.geometry import power_of_two
 from gpuprims.expressions import TypedExpr, as_portable, c_type, emit_function, trace, typed
-from gpuprims.primitives.rows import power_of_two
 
 # Most lanes that add the products of a score.
 _MOST_LANES = 128

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpuprims.core.counters import with_counters
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
+from gpuprims.core.geometry import power_of_two
 from gpuprims.core.kernel_spec import value_bytes, value_words
 from gpuprims.core.layout import Layout
 from gpuprims.core.variant import MOST_GROUPS
 from gpuprims.operators import Folding
 from gpuprims.primitives.fixed_columns import launch_columns
 from gpuprims.primitives.fixed_on_cpus import cpu_spec
-from gpuprims.primitives.fixed_parts import FixedSpec, blocks_of, loads_of, power_from, shares, with_parts
+from gpuprims.primitives.fixed_parts import FixedSpec, blocks_of, loads_of, shares, with_parts
 from gpuprims.primitives.fixed_trees import lanes_of
 from gpuprims.primitives.fold_variants import FoldVariant
 from gpuprims.primitives.near import groups_near
@@ -69,7 +69,7 @@ def launch_fixed(
     parts, shift = shares(blocks_of(count, lanes), groups // strips)
     if chosen.by_rows:
         columns = chosen.outputs_per_group > 1
-        spec = cpu_spec(folding, layout, count, side_by_side=columns, commutative=commutative)
+        spec: FixedSpec = cpu_spec(folding, layout, count, side_by_side=columns, commutative=commutative)
     else:
         spec = FixedSpec.of(folding, layout, commutative=commutative, vector=vector)
     kernel, packed = device.kernel(chosen, spec), layout.pack(counted)
@@ -88,12 +88,12 @@ def _launch_few(
     if count > held and count % vector:
         vector = 1  # the kernel has no part of a vector there
     vectors = -(-held // vector)
-    lanes = 1 if alone else min(power_from(vectors), device.capabilities.warp)
-    pieces = power_from(-(-vectors // lanes))
+    lanes = 1 if alone else min(power_of_two(vectors), device.capabilities.warp)
+    pieces = power_of_two(-(-vectors // lanes))
     rows = min(max(_IN_FLIGHT // (pieces * vector * words), 1), _MOST_ROWS)
     how = {"commutative": True, "vector": vector, "lane_loads": loads_of(count, held)}
     spec = FewSpec.of(folding, layout, row_lanes=lanes, pieces=pieces, rows=rows, **how)
     tiles = -(-outputs * lanes // (spec.rows * chosen.block))
     groups = chosen.groups(min(tiles, MOST_GROUPS), device.capabilities)
     launch = device.kernel(chosen, spec).prepare(groups, layout.pack(counted), outputs, count)
-    return with_counters(device, launch, 1, 0, unread=0, one_kernel=True)
+    return with_parts(device, launch, spec, 1, 0, read=True)

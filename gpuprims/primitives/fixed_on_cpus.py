@@ -6,12 +6,14 @@ They are compiled for numbers of elements, or of lanes, without the loops for ot
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from gpuprims.core.geometry import power_of_two
 from gpuprims.core.kernel_spec import value_bytes, value_words
 from gpuprims.core.layout import Layout
 from gpuprims.operators import Folding
-from gpuprims.primitives.fixed_parts import FixedSpec, power_from
+from gpuprims.primitives.fixed_parts import FixedSpec
 from gpuprims.primitives.fixed_trees import lanes_of
 
 # Elements of a lane that kernels for columns tell apart: 1, at most 2, or these (rows: cpu_fixed_columns-nodes).
@@ -22,7 +24,16 @@ _AT_ONCE, _FEW, _UNEVEN = 8, 64, (16, 64)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CpuColumnsSpec(FixedSpec):
+class CpuSpec(FixedSpec):
+    """The macros of both."""
+
+    def headers(self) -> tuple[Path, ...]:
+        """See :class:`KernelSpec`."""
+        return (*super().headers(), Path(__file__).parent / "reduce" / "kernels" / "fixed_halves.h")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CpuColumnsSpec(CpuSpec):
     """The macros of a fold of outputs side by side."""
 
     each: int  # elements of a lane: 1, at most 2, or _SEVERAL
@@ -33,21 +44,21 @@ class CpuColumnsSpec(FixedSpec):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CpuRowsSpec(FixedSpec):
+class CpuRowsSpec(CpuSpec):
     """The macros of a fold of outputs one after the other."""
 
     few: bool  # outputs of few elements are folded side by side
     row_apart: int = 0  # lanes of a row that fold at once are so far apart; 0 for outputs that are not folded as rows
     row_lanes: int = 0  # that fold at once
-    row_even: bool = False  # there are as many for each
+    row_whole: int = 0  # that fold at once everywhere; the first ones may have one more
 
     def macros(self) -> dict[str, int | str]:
         """See :class:`KernelSpec`."""
-        row = {"ROW_APART": self.row_apart, "ROW_AT_ONCE": self.row_lanes, "ROW_EVEN": int(self.row_even)}
+        row = {"ROW_APART": self.row_apart, "ROW_AT_ONCE": self.row_lanes, "ROW_WHOLE": self.row_whole}
         return super().macros() | {"FEW": int(self.few)} | row
 
 
-def cpu_spec(folding: Folding, layout: Layout, count: int, *, side_by_side: bool, commutative: bool) -> FixedSpec:
+def cpu_spec(folding: Folding, layout: Layout, count: int, *, side_by_side: bool, commutative: bool) -> CpuSpec:
     """Return the spec of a fold of ``count`` elements for each output."""
     lanes = lanes_of(value_bytes(folding.values))
     how: dict[str, Any] = {"commutative": commutative, "vector": 1}
@@ -57,6 +68,6 @@ def cpu_spec(folding: Folding, layout: Layout, count: int, *, side_by_side: bool
     uneven = count % _AT_ONCE > 0 and count <= _UNEVEN[value_words(folding.values) > 1]
     if not commutative or not _AT_ONCE <= count <= lanes or uneven or len(layout.reduced) > 1:
         return CpuRowsSpec.of(folding, layout, few=commutative and count <= _FEW, **how)
-    apart = max(_AT_ONCE, power_from(count) // _AT_ONCE)
-    row = {"row_apart": apart, "row_lanes": -(-count // apart), "row_even": count % apart == 0}
+    apart = max(_AT_ONCE, power_of_two(count) // _AT_ONCE)
+    row = {"row_apart": apart, "row_lanes": -(-count // apart), "row_whole": count // apart}
     return CpuRowsSpec.of(folding, layout, few=False, **row, **how)

@@ -9,6 +9,7 @@ from typing import ClassVar
 from gpuprims.core.counters import with_counters
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
+from gpuprims.core.geometry import power_of_two
 from gpuprims.core.kernel_spec import value_bytes
 from gpuprims.primitives.fixed_trees import RUN, lanes_of
 from gpuprims.primitives.fold_spec import FoldSpec
@@ -42,12 +43,7 @@ def blocks_of(size: int, lanes: int) -> int:
 
 def loads_of(count: int, lanes: int) -> int:
     """Return how many of its elements, of ``count`` of an output, a lane of the tree loads at once."""
-    return min(power_from(max(-(-count // lanes), 1)), 4)
-
-
-def power_from(number: int) -> int:
-    """Return the least power of two that is not below a number."""
-    return 1 << (number - 1).bit_length()
+    return min(power_of_two(max(-(-count // lanes), 1)), 4)
 
 
 def with_parts(device: Device, launch: Launch, spec: FixedSpec, counters: int, values: int, *, read: bool) -> Launch:

@@ -20,8 +20,7 @@ from gpuprims.primitives.scan_tiles import APART, BULK_BYTES, ScanTraits
 _WORDS, _WORDS_OF_BYTES = 60, 47
 # The largest value, in words, whose runs stay in registers.
 _HELD_WORDS = 2
-# Words of elements that results need, of which a work-item holds a run in registers, each in a word or more
-# (row queues-elements).
+# Most words in which a work-item holds the elements of its run that results need (row queues-elements).
 _HELD_ELEMENTS = 72
 # If results take this many times the bytes of their elements, tiles are larger by a factor (row queues).
 _WIDENED, _MORE = 4, 36 / 28

@@ -30,11 +30,6 @@ def vector_of(form: Form) -> int:
     return vector
 
 
-def power_of_two(number: int) -> int:
-    """Return the least power of two that is at least a number."""
-    return 1 << (number - 1).bit_length()
-
-
 def sample_forms(call: Sample) -> tuple[Form, ...]:
     """Return samples, labels and weights for ``explain``: a row for each element, a feature for each output."""
     n, k = call.size, call.outputs

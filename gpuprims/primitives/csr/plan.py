@@ -9,6 +9,7 @@ import numpy as np
 from gpuprims.core.determinism import asks_for_device
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
+from gpuprims.core.geometry import power_of_two
 from gpuprims.core.kernel_spec import value_words
 from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing
 from gpuprims.core.layout import Form, contiguous, starts_of
@@ -19,7 +20,7 @@ from gpuprims.core.variant import Variant
 from gpuprims.primitives.csr.checks import check_arrays
 from gpuprims.primitives.csr.spec import TREE_LANES, CsrSpec, FixedCsrSpec, product_of
 from gpuprims.primitives.csr.variants import CsrVariant
-from gpuprims.primitives.rows import power_of_two, side_by_side
+from gpuprims.primitives.rows import side_by_side
 
 _LABEL = "csr_product"
 # Most words of sums that a work-item of a GPU holds; columns that a work-item of a CPU can sum at once.

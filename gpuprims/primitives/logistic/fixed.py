@@ -10,13 +10,14 @@ import numpy as np
 from gpuprims.core.counters import with_counters
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
+from gpuprims.core.geometry import power_of_two
 from gpuprims.core.launch_plan import in_turn
 from gpuprims.core.layout import Layout
 from gpuprims.expressions import TypedExpr, as_portable
 from gpuprims.primitives.logistic.labelled import typed_loss
 from gpuprims.primitives.logistic.tree import FixedLogisticSpec, tree_of
 from gpuprims.primitives.logistic.variants import LogisticVariant
-from gpuprims.primitives.rows import power_of_two, vector_of
+from gpuprims.primitives.rows import vector_of
 
 # Words of rows that a work-item holds, and rows, at most.
 _MOST_WORDS, _MOST_ROWS = 32, 8

@@ -10,6 +10,7 @@ from gpuprims.core.counters import with_counters
 from gpuprims.core.determinism import asks_for_device
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
+from gpuprims.core.geometry import power_of_two
 from gpuprims.core.kernel_spec import value_words
 from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn
 from gpuprims.core.layout import Form, Layout, contiguous, starts_of
@@ -24,7 +25,7 @@ from gpuprims.primitives.logistic.labelled import check_samples, typed_loss
 from gpuprims.primitives.logistic.refusals import LogisticTraits
 from gpuprims.primitives.logistic.spec import LogisticSpec
 from gpuprims.primitives.logistic.variants import LogisticVariant
-from gpuprims.primitives.rows import power_of_two, sample_forms, side_by_side, vector_of
+from gpuprims.primitives.rows import sample_forms, side_by_side, vector_of
 
 # Bytes of the rows that a work-item of a CPU takes at once, most and fewest rows, and bytes of a vector of scores.
 _CPU_BYTES, _MOST_ROWS, _LEAST_ROWS, _CPU_VECTOR = 65_536, 64, 4, 64  # rows: cpu_fused-rows

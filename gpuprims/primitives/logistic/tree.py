@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
+from gpuprims.core.geometry import power_of_two
 from gpuprims.expressions import TypedExpr
 from gpuprims.primitives.fixed_lanes import lane_macros, settled, settled_text
 from gpuprims.primitives.logistic.spec import LogisticSpec
-from gpuprims.primitives.rows import power_of_two
 
 # Work-items of a group, which are lanes of slots; most lanes of a row; most parts of the rows.
 TREE_BLOCK, _MOST_LANES, _MOST_PARTS = 256, 32, 4096

@@ -14,6 +14,7 @@ from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.codegen.operands import load, names_of, stored
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
+from gpuprims.core.geometry import power_of_two
 from gpuprims.core.kernel_spec import Access, KernelSpec, StrideClass
 from gpuprims.core.layout import VECTOR_BYTES, Layout
 from gpuprims.core.refusals import lacks_local
@@ -102,7 +103,7 @@ class Tiling(NamedTuple):
         wide = small and math.prod(flat.reduced) >= _LARGE and min(loads) > 1
         side = _WIDE_SIDE if wide else SIDE
         across, vector = (min(width, side * side // _BLOCK) for width in (across, vector))
-        tile_o, tile_j = (min(side, _power_of_two(number)) for number in (flat.reduced[finest], length))
+        tile_o, tile_j = (min(side, power_of_two(number)) for number in (flat.reduced[finest], length))
         if tile_o < side:
             tile_j = side * side // tile_o
         elif tile_j < side:
@@ -169,10 +170,6 @@ def _side_of(length: int, side: int, vector: int) -> int:
 def finest_axis(strides: Sequence[int]) -> int:
     """Return the axis along which neighbours lie closest."""
     return min((axis for axis, stride in enumerate(strides) if stride), key=lambda axis: abs(strides[axis]))
-
-
-def _power_of_two(number: int) -> int:
-    return 1 << (number - 1).bit_length()
 
 
 def across(capabilities: Capabilities, call: CallTraits) -> str | None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
+from gpuprims.core.geometry import power_of_two
 from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing
 from gpuprims.core.layout import Form, Layout, contiguous, starts_of
 from gpuprims.core.program_cache import keeps_calls
@@ -16,7 +17,7 @@ from gpuprims.core.variant import Variant
 from gpuprims.primitives.logistic.labelled import typed_loss
 from gpuprims.primitives.newton.spec import NewtonSpec
 from gpuprims.primitives.newton.variants import CPU_VECTOR, NewtonVariant, wide_item
-from gpuprims.primitives.rows import power_of_two, vector_of
+from gpuprims.primitives.rows import vector_of
 
 # Rows for each work-item of a group, and fewest work-items.
 _ROWS_EACH, _FEWEST = 16, 32  # rows: registers

@@ -7,7 +7,7 @@
  * launch  any number of groups of one work-item; each takes (output, part) pairs until none are left. A part has 2^shift
  *         blocks
  * host    ROW(o, j), ROW_END(j, last), MAP_ROW(row, j), OP(a, b), IDENTITY, STORE(o, j, value), COMMUTATIVE, TREE_LANES,
- *         TREE_RUN; FEW, ROW_APART, ROW_AT_ONCE, ROW_EVEN
+ *         TREE_RUN; FEW, ROW_APART, ROW_AT_ONCE, ROW_WHOLE; HALVES_1(E) and others (fixed_halves.h)
  * order   of fixed_trees.py, whatever `parts` is
  */
 /* Loops stay rolled: Intel's compiler does not vectorise unrolled ones. */
@@ -57,15 +57,7 @@ DEVICE void gp_fold_few(INPUTS, OUTPUTS, const layout_t layout, const i64 o, con
 #endif
 
 #if ROW_APART
-/* Fold 8 lanes of a row or fewer by halves: those that lie ROW_APART from each other, of which E(k) is number k. */
-#define HALVES_1(E) E(0)
-#define HALVES_2(E) OP(E(0), E(1))
-#define HALVES_3(E) OP(OP(E(0), E(2)), E(1))
-#define HALVES_4(E) OP(OP(E(0), E(2)), OP(E(1), E(3)))
-#define HALVES_5(E) OP(OP(OP(E(0), E(4)), E(2)), OP(E(1), E(3)))
-#define HALVES_6(E) OP(OP(OP(E(0), E(4)), E(2)), OP(OP(E(1), E(5)), E(3)))
-#define HALVES_7(E) OP(OP(OP(E(0), E(4)), OP(E(2), E(6))), OP(OP(E(1), E(5)), E(3)))
-#define HALVES_8(E) OP(OP(OP(E(0), E(4)), OP(E(2), E(6))), OP(OP(E(1), E(5)), OP(E(3), E(7))))
+/* Lanes that fold lie ROW_APART from each other. */
 #define IN_LANE(k) MAP_ROW(row, lane + (k)*ROW_APART)
 #define NODE(lane) VALUE(nodes, [k * ROW_APART + (lane)])
 #define SET_NODE(value) SET_VALUE(nodes, [k * ROW_APART + lane], value)
@@ -73,25 +65,18 @@ DEVICE void gp_fold_few(INPUTS, OUTPUTS, const layout_t layout, const i64 o, con
 /* Of lanes that are not even, the first ones have a last element, which folds with the one that is half a row before it. */
 #define BEFORE_LAST (ROW_AT_ONCE - 1 - (ROW_AT_ONCE > 4 ? 4 : ROW_AT_ONCE > 2 ? 2 : 1))
 #define WITH_LAST(k) ((k) == BEFORE_LAST && lane < more ? OP(IN_LANE(k), VALUE(lasts, [lane])) : IN_LANE(k))
-#define LESS_ONE GP_JOINED(LESS_ONE_OF_, ROW_AT_ONCE)
-#define LESS_ONE_OF_2 HALVES_1
-#define LESS_ONE_OF_3 HALVES_2
-#define LESS_ONE_OF_4 HALVES_3
-#define LESS_ONE_OF_5 HALVES_4
-#define LESS_ONE_OF_6 HALVES_5
-#define LESS_ONE_OF_7 HALVES_6
-#define LESS_ONE_OF_8 HALVES_7
+#define FOLD_WHOLE GP_JOINED(HALVES_, ROW_WHOLE)
 
 /* Fold neighbours, one for each lane, and store. Each step is taken for several outputs, because a whole vector of what was
  * stored in parts cannot be loaded at once (rows: cpu_fixed-rows). */
 DEVICE void gp_fold_neighbours(INPUTS, OUTPUTS, const layout_t layout, const i64 o, const int n, const int rows)
 {
     VALUES(nodes, [ABREAST * ROW_APART]);
-#if ROW_EVEN
+#if ROW_WHOLE == ROW_AT_ONCE
     EACH_ROW
     {
         const row_t row = ROW(o + k, 0);
-        EACH_LANE(0, ROW_APART) SET_NODE(GP_JOINED(HALVES_, ROW_AT_ONCE)(IN_LANE));
+        EACH_LANE(0, ROW_APART) SET_NODE(FOLD_WHOLE(IN_LANE));
     }
 #else
     VALUES(lasts, [ROW_APART]);
@@ -100,7 +85,7 @@ DEVICE void gp_fold_neighbours(INPUTS, OUTPUTS, const layout_t layout, const i64
     {
         const row_t row = ROW(o + k, 0);
         EACH_LANE(0, more) SET_VALUE(lasts, [lane], IN_LANE(ROW_AT_ONCE - 1));
-        EACH_LANE(0, ROW_APART) SET_NODE(LESS_ONE(WITH_LAST));
+        EACH_LANE(0, ROW_APART) SET_NODE(FOLD_WHOLE(WITH_LAST));
     }
 #endif
     for (int half_of = ROW_APART / 2; half_of >= 8; half_of /= 2)

@@ -61,15 +61,7 @@
         }                                                                                                              \
     } while (0)
 
-/* Fold `count` values by halves, AT_ONCE at most, of which E(k) is number k. */
-#define HALVES_1(E) E(0)
-#define HALVES_2(E) OP(E(0), E(1))
-#define HALVES_3(E) OP(OP(E(0), E(2)), E(1))
-#define HALVES_4(E) OP(OP(E(0), E(2)), OP(E(1), E(3)))
-#define HALVES_5(E) OP(OP(OP(E(0), E(4)), E(2)), OP(E(1), E(3)))
-#define HALVES_6(E) OP(OP(OP(E(0), E(4)), E(2)), OP(OP(E(1), E(5)), E(3)))
-#define HALVES_7(E) OP(OP(OP(E(0), E(4)), OP(E(2), E(6))), OP(OP(E(1), E(5)), E(3)))
-#define HALVES_8(E) OP(OP(OP(E(0), E(4)), OP(E(2), E(6))), OP(OP(E(1), E(5)), OP(E(3), E(7))))
+/* Fold `count` lanes, AT_ONCE at most. */
 #define FOLD_SOME(count)                                                                                               \
     case count: EACH(span) SET_NODE(HALVES_##count(ELEMENT)); break;
 #if LANE_HAS == 1
@@ -95,7 +87,7 @@
 #define BOTH(k) OP(ELEMENT(k), FURTHER(k))
 #define FOLD_FOUR(a, b, c, d) EACH(span) SET_NODE(OP(OP(a(0), c(2)), OP(b(1), d(3))))
 
-/* Fold fours of two lanes to slots, and the last ones to a node: of `left` elements, of which the second lane may lack one. */
+/* Fold fours of two lanes to slots, and the last ones to a node: `left` elements, but the second lane may lack one. */
 #define NEAR(value) OP(SLOT(LANE(0)), value)
 #define FAR(value) OP(SLOT(LANE(1)), value)
 #define SET_FOURS(first, second)                                                                                       \
