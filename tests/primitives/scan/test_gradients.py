@@ -219,7 +219,8 @@ def test_a_call_like_an_earlier_one_is_not_described_again(
 ) -> None:
     arrays = [[one.astype("f4") for one in some] for some in _given(rng, "linear", (500,), 0, False)]
     given = [[on_device(device, one) for one in some] for some in arrays]
-    first = scan_gradients(_step("linear"), *given, 0, reverse=False, device=device)
+    for _ in range(2):  # the first call of a process may load variants, and calls kept before are forgotten then
+        first = scan_gradients(_step("linear"), *given, 0, reverse=False, device=device)
     monkeypatch.setattr("gpuprims.primitives.scan.gradients.as_operands", None)
     again = scan_gradients(_step("linear"), *given, 0, reverse=False, device=device)
     for one, other in zip(first, again, strict=True):
