@@ -23,8 +23,10 @@ from gpuprims.primitives.searchsorted.edges import elements_of, in_order
 from gpuprims.primitives.searchsorted.plan import Side, bind, plan_call
 from gpuprims.primitives.signatures import Array, Host, HostArray, Out
 
-# Warm calls of edges on a device, and edges that ascended.
+# Warm calls of elements on a device, and edges there that ascended.
 _WARM, _ASCEND = WarmCalls(), KnownArrays()
+# Most bytes of the host's edges in the key of a warm call.
+_FEW = 1 << 12
 _TURNED = trace(lambda place, count: count - place, 2)
 
 
@@ -94,10 +96,16 @@ def digitize(
         found, own = _there(x, bins, side, device, key, ahead=out is None)
         if found is not None:
             return found
+    elif out is None and bins.nbytes <= _FEW and not isinstance(x, np.ndarray):
+        key = _WARM.key_of((side, bins.dtype, bins.shape, bins.tobytes()), (x,), device)
+        if (run := _WARM.find(key)) is not None:
+            return run((x,))
     edges, operands = in_order(own), elements_of(x, device)
     elements = operands.natives[0]
     there = edges.ascending if operands.on_host else copy_on(operands.device, edges.ascending)
     found = searchsorted(there, elements, side, out=out, device=operands.device)
+    if edges.rise and own is bins and operands.plain and key is not None:
+        _keep_edges(key, edges.ascending, elements, side, operands.device)
     if not edges.rise and elements.size:
         found = map_arrays(_TURNED, found, np.int64(own.size), out=out, device=operands.device)
     return operands.to_caller(found) if out is None else out
@@ -136,3 +144,10 @@ def _keep(key: Key | None, edges: Any, elements: Any, side: Side) -> None:
 
     _ASCEND.add(edges)
     _WARM.keep_run(key, run)
+
+
+def _keep_edges(key: Key, edges: np.ndarray, elements: Any, side: Side, device: Device) -> None:
+    """Keep what searches in these edges of the host, a copy of which stays on the device."""
+    operands, request, _, _ = bind((copy_on(device, edges), elements), side)
+    search = runner_of(find_plan(plan_call, operands, request, None, None), operands)
+    _WARM.keep_run(key, lambda arrays: search((copy_on(device, edges), *arrays)))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from operator import itemgetter
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from gpuprims.core.determinism import asks_for_device, cached_by_level
 from gpuprims.core.device import Device, device_of
+from gpuprims.core.driver import Driver
 from gpuprims.core.keywords import is_one_of, keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.layout import Form, contiguous, is_contiguous
@@ -22,6 +24,7 @@ from gpuprims.expressions import computable, trace, typed
 from gpuprims.expressions.masks import plain_array
 from gpuprims.primitives.beginnings import to_out
 from gpuprims.primitives.grouping.flat import flat
+from gpuprims.primitives.map import copier
 from gpuprims.primitives.stencil.calls import run
 from gpuprims.primitives.stencil.grids import border_of, grid_along
 from gpuprims.primitives.stencil.plan import plan_call
@@ -115,7 +118,7 @@ def _convolved(long: Operands, weights: np.ndarray, mode: Ends, out: Out | None,
         return run(long, request, out, None, partial(_WARM.keep, key))
     if mode == "full" and long.on_host and long.natives[0].size <= _SHORT:
         return _full_of_few(long, weights, result, out, key)
-    sums = _full(long, weights, result, key) if mode == "full" else _valid(long, weights, result)
+    sums = (_full if mode == "full" else _valid)(long, weights, result, key)
     (found,) = to_out(long, (sums,), out, (None,))
     return found.copy() if out is None and mode == "valid" and isinstance(found, np.ndarray) else found
 
@@ -149,40 +152,53 @@ def _hint(mode: Any) -> str:
     return " (ndimage.convolve1d has borders)" if border else did_you_mean(mode, get_args(Ends))
 
 
-def _valid(long: Operands, weights: np.ndarray, result: Dtype) -> Any:
-    """Return the sums in which all weights take part, as a view of a longer array."""
-    there, count = _there(long), len(weights)
-    sums = run(there, _request(there, weights, 0, result), None, None)
-    return there.cut(sums, count - 1, (there.natives[0].size - count + 1,))
+class _Runs(list[Run]):
+    """What runs the plans of a call again on other arrays, as far as it is known."""
+
+    def note(self, plan: LaunchPlan, operands: Operands, step: Step | None, out: Out | None) -> None:
+        """Add a plan that is done with its arrays once it has run."""
+        if step is None:
+            self.append(runner_of(plan, operands, out))
+
+
+def _valid(long: Operands, weights: np.ndarray, result: Dtype, key: Key | None) -> Any:
+    """Return the sums in which all weights take part, as a view of a longer array, and keep their plan by a key."""
+    there, beyond, runs = _there(long), len(weights) - 1, _Runs()
+    shape, cut = (there.natives[0].size - beyond,), there.driver.cut
+    sums = run(there, _request(there, weights, 0, result), None, None, runs.note)
+    if long.plain and runs:
+        (first,), ready = runs, _reader(long)
+        _WARM.keep_run(key, lambda arrays: cut(first((ready(arrays),)), beyond, shape))
+    return there.cut(sums, beyond, shape)
 
 
 def _full(long: Operands, weights: np.ndarray, result: Dtype, key: Key | None) -> Any:
     """Return all sums: one for each element, and those beyond the end, in which the last elements take part."""
-    there, beyond = _there(long), len(weights) - 1
+    there, beyond, runs = _there(long), len(weights) - 1, _Runs()
     (array,) = there.natives
     size = int(array.size)
-    runs = list[Run | None]()
-
-    def keep(plan: LaunchPlan, operands: Operands, step: Step | None, out: Out | None) -> None:
-        runs.append(runner_of(plan, operands, out) if step is None else None)
-
     sums = there.empty((size + beyond,), result)
-    run(there, _request(there, weights, 0, result), as_out(there, there.cut(sums, 0, (size,))), None, keep)
+    run(there, _request(there, weights, 0, result), as_out(there, there.cut(sums, 0, (size,))), None, runs.note)
     if beyond:
         last = there.instead(there.cut(array, size - beyond, (beyond,)))
-        run(last, _request(last, weights, beyond, result), as_out(last, there.cut(sums, size, (beyond,))), None, keep)
-    if long.plain and is_contiguous(long.forms[0]) and len(runs) == 1 + (beyond > 0) and None not in runs:
-        _WARM.keep_run(key, _again([one for one in runs if one is not None], there, size, beyond, result))
+        to = as_out(last, there.cut(sums, size, (beyond,)))
+        run(last, _request(last, weights, beyond, result), to, None, runs.note)
+    if long.plain and len(runs) == 1 + (beyond > 0):
+        _WARM.keep_run(key, _again(runs, there.driver, _reader(long), size, beyond, result))
     return sums
 
 
-def _again(runs: Sequence[Run], operands: Operands, size: int, beyond: int, result: Dtype) -> Run:
+def _reader(long: Operands) -> Run:
+    """Return what finds the array in the arrays of a call, or copies it so that its elements lie side by side."""
+    return itemgetter(0) if is_contiguous(long.forms[0]) else copier(long.natives[0], long.device)
+
+
+def _again(runs: Sequence[Run], driver: Driver, ready: Run, size: int, beyond: int, result: Dtype) -> Run:
     """Return the function that convolves another array on the device with the same weights."""
-    empty, cut = operands.driver.empty, operands.driver.cut
+    empty, cut = driver.empty, driver.cut
 
     def convolved(arrays: Sequence[Any]) -> Any:
-        (array,) = arrays
-        sums = empty((size + beyond,), result)
+        array, sums = ready(arrays), empty((size + beyond,), result)
         runs[0]((array, cut(sums, 0, (size,))))
         if beyond:
             runs[1]((cut(array, size - beyond, (beyond,)), cut(sums, size, (beyond,))))
