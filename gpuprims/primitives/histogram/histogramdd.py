@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,14 +12,19 @@ from gpuprims.core.keywords import check_flags, keywords_of, named_keywords, ref
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import as_out
 from gpuprims.core.variant_checks import asked_by_name
+from gpuprims.core.warm_calls import Key
 from gpuprims.errors import ShapeError
 from gpuprims.primitives.beginnings import to_out
 from gpuprims.primitives.histogram.axes_bins import is_number
 from gpuprims.primitives.histogram.calls import as_density
 from gpuprims.primitives.histogram.in_slabs import counted_in_slabs
 from gpuprims.primitives.histogram.plan import find_sums
-from gpuprims.primitives.histogram.points import MOST_AXES, grid_of_points
+from gpuprims.primitives.histogram.points import check_axes, grid_of_points
 from gpuprims.primitives.histogram.tables import new_edges
+from gpuprims.primitives.histogram.warm_grids import WARM, grid_key, keep_grid
+
+# From the arrays of a call to coordinates and weights.
+Columns = Callable[[Sequence[Any]], Sequence[Any]]
 
 
 @named_keywords
@@ -72,14 +78,12 @@ def histogram2d(
     """
     if unknown:
         refuse_keywords("histogram2d", keywords_of(histogram2d), unknown)
-    operands = as_operands("histogram2d", (x, y) if weights is None else (x, y, weights), device)
     given: Any = bins
     if not is_number(bins) and len(bins) not in (1, 2):
         given = [bins, bins]
-    counts, edges = _histogram(
-        operands, 2, given, range, density, deterministic=deterministic, out=out, variant=variant
-    )
-    return counts, edges[0], edges[1]
+    call = _Call(given, range, density, out, deterministic, device, variant)
+    counts, (xedges, yedges) = _histogram("histogram2d", (x, y), weights, call)
+    return counts, xedges, yedges
 
 
 @named_keywords
@@ -153,52 +157,70 @@ def histogramdd(
     """
     if unknown:
         refuse_keywords("histogramdd", keywords_of(histogramdd), unknown)
-    beside = () if weights is None else (weights,)
-    if isinstance(sample, list | tuple):
-        flat = all(isinstance(one, bool | int | float | complex) for one in sample)
-        columns = [np.asarray(sample, None if sample else np.float64)] if flat else sample
-        operands, axes = as_operands("histogramdd", (*columns, *beside), device), len(columns)
-    else:
-        operands = as_operands("histogramdd", (sample, *beside), device)
-        operands, axes = _columns(operands)
-    return _histogram(operands, axes, bins, range, density, out, deterministic=deterministic, variant=variant)
+    call = _Call(bins, range, density, out, deterministic, device, variant)
+    if not isinstance(sample, list | tuple):
+        return _histogram("histogramdd", (sample,), weights, call, _columns)
+    if all(isinstance(one, bool | int | float | complex) for one in sample):
+        sample = [np.asarray(sample, None if sample else np.float64)]
+    return _histogram("histogramdd", tuple(sample), weights, call)
 
 
-def _columns(operands: Operands) -> tuple[Operands, int]:
-    """Return the columns of a sample instead of the sample, and their number."""
-    rows, *weights = operands.natives
+def _columns(arrays: Sequence[Any]) -> Sequence[Any]:
+    """Return the columns of a sample, the first array, instead of the sample."""
+    rows, *weights = arrays
     if rows.ndim == 1:
-        return operands, 1
+        return arrays
     if rows.ndim != 2:
         raise ShapeError(f"histogramdd: a sample with a row for each point; got shape {tuple(rows.shape)}")
-    axes = int(rows.shape[1])
-    return operands.instead(*[rows[:, axis] for axis in range(min(axes, MOST_AXES + 1))], *weights), axes
+    check_axes("histogramdd", axes := int(rows.shape[1]))
+    return [*[rows[:, axis] for axis in range(axes)], *weights]
+
+
+class _Call(NamedTuple):
+    """The keywords of a call."""
+
+    bins: Any
+    limits: Any
+    density: Any
+    out: Any
+    deterministic: Any
+    device: str | Device | None
+    variant: str | None
+
+    def key(self, kind: Hashable, arrays: Sequence[Any]) -> Key | None:
+        """Return the key under which the call may be kept."""
+        if self.out is not None or self.variant is not None or not (self.density is None or self.density is False):
+            return None
+        return grid_key(kind, arrays, self.bins, self.limits, self.deterministic, self.device)
 
 
 def _histogram(
-    operands: Operands,
-    axes: int,
-    bins: Any,
-    limits: Any,
-    density: bool | None,
-    out: Any,
-    *,
-    deterministic: Any,
-    variant: str | None,
+    label: str, coordinates: tuple[Any, ...], weights: Any, call: _Call, columns: Columns = tuple
 ) -> tuple[Any, list[Any]]:
-    """Count the points of a call, whose first arrays are their coordinates."""
-    if density is not None:
-        check_flags(operands.label, density=density)
-    written, chosen = as_out(operands, out), asked_by_name("histogram", variant)
-    grid = grid_of_points(operands, axes, bins, limits, deterministic=deterministic)
+    """Count points; ``columns`` finds the coordinates along each axis in the arrays of a call."""
+    arrays, weighted = (coordinates, False) if weights is None else ((*coordinates, weights), True)
+    key = call.key((label, columns, weighted), arrays)
+    if (run := WARM.find(key)) is not None:
+        counted: tuple[Any, list[Any]] = run(arrays)
+        return counted
+    operands = as_operands(label, arrays, call.device)
+    operands = operands if columns is tuple else operands.instead(*columns(operands.natives))
+    if call.density is not None:
+        check_flags(label, density=call.density)
+    written, chosen = as_out(operands, call.out), asked_by_name("histogram", call.variant)
+    axes = len(operands.natives) - weighted
+    grid = grid_of_points(operands, axes, call.bins, call.limits, deterministic=call.deterministic)
 
     def count(part: Operands) -> Any:
         return find_sums(part, grid.request, chosen).count(part, grid.table).sums
 
-    in_slabs = operands.on_host and operands.exceed_room
-    counts = counted_in_slabs(operands, (0,), count) if in_slabs else count(operands)
+    if operands.on_host and operands.exceed_room:
+        counts = counted_in_slabs(operands, (0,), count)
+    else:
+        counts = count(operands)
+        keep_grid(key, grid, operands, columns)
     counts = counts.reshape(grid.shape)
-    if density:
+    if call.density:
         counts = as_density(operands, counts, *[one.edges for one in grid.tables])
     if operands.on_host:
         edges = [one.edges.copy() for one in grid.tables]

@@ -56,8 +56,13 @@ def warm_key(
             asked = (bins, limits, type(limits[0]), type(limits[1]))  # NumPy's edges depend on the types too
         else:
             return None
-    elif type(bins) is np.ndarray and bins.ndim == 1 and 1 < bins.size <= _MOST_HASHED:
+    elif is_few_edges(bins):
         asked = (bins.dtype, bins.tobytes())
     else:
         return None
     return WarmCalls.key_of((asked, axis, deterministic), arrays, device)
+
+
+def is_few_edges(bins: Any) -> bool:
+    """Return True for edges in an array of the host, so few that they may be a part of a key."""
+    return type(bins) is np.ndarray and bins.ndim == 1 and 1 < bins.size <= _MOST_HASHED

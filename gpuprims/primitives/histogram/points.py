@@ -27,7 +27,7 @@ from gpuprims.primitives.histogram.spec import Keys
 
 _FLOAT64 = np.dtype(np.float64)
 # A kernel reads an array for each axis, and holds the bins of each in registers.
-MOST_AXES = 8
+_MOST_AXES = 8
 
 
 class Grid(NamedTuple):
@@ -39,11 +39,16 @@ class Grid(NamedTuple):
     request: HistogramRequest
 
 
+def check_axes(label: str, axes: int) -> None:
+    """Raise for more axes than a kernel reads arrays."""
+    if not 0 < axes <= _MOST_AXES:
+        raise ArgumentError(f"{label}: from 1 to {_MOST_AXES} axes; got {axes}")
+
+
 def grid_of_points(operands: Operands, axes: int, bins: Any, limits: Any, *, deterministic: Any) -> Grid:
     """Return the bins of a call; raise for arrays and bins that do not fit."""
     label = operands.label
-    if not 0 < axes <= MOST_AXES:
-        raise ArgumentError(f"{label}: from 1 to {MOST_AXES} axes; got {axes}")
+    check_axes(label, axes)
     for native in operands.natives:
         if native.ndim != 1 or native.shape != operands.natives[0].shape:
             shapes = " and ".join(str(tuple(native.shape)) for native in operands.natives)
@@ -63,7 +68,7 @@ def grid_of_points(operands: Operands, axes: int, bins: Any, limits: Any, *, det
     return Grid(tables, table, shape, request)
 
 
-def _plan_call(
+def plan_call(
     grid: Grid,
     forms: tuple[Form, ...],
     written: tuple[Form, ...] | None,
@@ -72,6 +77,7 @@ def _plan_call(
     variant: str | Variant | None,
     generation: int,
 ) -> LaunchPlan:
+    """Decide everything about a count but its memory."""
     plan = with_table(plan_sums(grid.request, forms, alignment, device, variant, generation), grid.table, alone=True)
     plan.results = (contiguous(_FLOAT64, grid.shape, alignment),)
     return plan
@@ -105,6 +111,6 @@ def _bind(
 
 _REFUSED = {"density": "plans return counts (divide these)", "out": OUT_OF_CALLS}
 PLANS = {
-    name: planner(name, partial(_bind, name), _plan_call, taken=taken, positional=("bins", "range"), refused=_REFUSED)
+    name: planner(name, partial(_bind, name), plan_call, taken=taken, positional=("bins", "range"), refused=_REFUSED)
     for name, taken in (("histogram2d", 2), ("histogramdd", 1))
 }

@@ -27,7 +27,12 @@ def new_edges(operands: Operands, table: Table, *, copied: bool) -> Any:
     """Return new memory for the edges on the device, or with the edges unless a kernel copies them there."""
     if copied:
         return operands.driver.empty(table.edges.shape, table.edges.dtype)
-    return operands.driver.copy(table_on(operands.device, table, "edges"), table.edges)
+    return edges_of(operands.device, table)
+
+
+def edges_of(device: Device, table: Table) -> Any:
+    """Return new memory on the device, with the edges."""
+    return device.driver.copy(table_on(device, table, "edges"), table.edges)
 
 
 def _copied(device: Device, order: int, table: Table, part: str) -> Any:

@@ -119,6 +119,64 @@ def test_columns_of_a_sample(device: gpuprims.Device, rng: np.random.Generator, 
     np.testing.assert_allclose(got[0], expected[0], rtol=1e-13)
 
 
+KEPT: dict[str, dict[str, Any]] = {
+    "numbers": {"bins": 7, "range": ((-2.0, 2.0), (-1, 3))},
+    "numbers in other ranges": {"bins": 7, "range": ((-1.0, 2.0), (0, 3))},
+    "a number each": {"bins": [3, 8], "range": [[-2.0, 2.0], (-1, 3)]},
+    "whole ends": {"bins": 7, "range": ((-2, 2), (-1, 3))},
+    "edges": {"bins": np.array([-1.0, 0, 0.5, 2])},
+    "edges of each": {"bins": (np.array([-1.0, 0, 2]), np.array([0, 1, 3]))},
+    "one axis by edges": {"bins": (np.array([-1.0, 0, 2]), 4), "range": ((0, 1), (0, 1))},
+}
+
+
+@pytest.mark.parametrize("there", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_calls_like_earlier_ones(
+    device: gpuprims.Device, rng: np.random.Generator, *, weighted: bool, there: bool
+) -> None:
+    """Every call has points of its own, and edges that the caller may write to."""
+    need(device, "float64")
+    place = (lambda one: on_device(device, one)) if there else (lambda one: one)
+    for _ in range(3):
+        for how in KEPT.values():
+            sample = rng.standard_normal((777, 2)).astype(np.float32)
+            weights = {"weights": rng.integers(-9, 9, 777)} if weighted else {}
+            weights_there = {name: place(one) for name, one in weights.items()}
+            counts, *edges = np.histogram2d(*sample.T, **how, **weights)
+            x, y = (place(np.ascontiguousarray(column)) for column in sample.T)
+            results = [gpuprims.histogram2d(x, y, device=device, **how, **weights_there)]
+            for given in ([x, y], place(sample)):
+                if isinstance(how["bins"], np.ndarray):
+                    continue
+                found = gpuprims.histogramdd(given, device=device, **how, **weights_there)
+                results.append((found[0], *found[1]))
+            for got in results:
+                assert_grid([on_host(device, one) if there else one for one in got], [counts, *edges])
+                if not there:
+                    got[0][:], got[1][:] = -1, -1
+
+
+def test_calls_like_earlier_ones_are_not_described_again(
+    device: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need(device, "float64")
+    sample = rng.standard_normal((500, 2)).astype(np.float32)
+    there = on_device(device, sample)
+    calls = [lambda how=how: gpuprims.histogram2d(there[:, 0], there[:, 1], **how) for how in KEPT.values()]
+    calls.append(lambda: gpuprims.histogramdd(there, 3, [(0, 1), (0, 1)])[0])
+    if isinstance(there, np.ndarray):
+        pytest.skip("is about arrays of a device")
+    for _ in range(2):  # the first call of a process may load variants, and calls kept before are forgotten then
+        first = [call() for call in calls]
+    monkeypatch.setattr("gpuprims.primitives.histogram.histogramdd.as_operands", None)
+    for call, wanted in zip(calls, first, strict=True):
+        assert_equal(on_host(device, call()[0]), on_host(device, wanted[0]))
+    for how in ({"density": True}, {"out": there}, {"variant": "split"}, {"deterministic": 1}):
+        with pytest.raises(TypeError, match="not callable"):
+            gpuprims.histogram2d(there[:, 0], there[:, 1], **KEPT["numbers"], **how)
+
+
 def test_numbers_as_a_sample(device: gpuprims.Device) -> None:
     for given in ([1.0, 2, 5], np.arange(7.0), []):
         got, expected = gpuprims.histogramdd(given, 3, device=device), np.histogramdd(given, 3)
