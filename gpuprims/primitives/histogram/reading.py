@@ -30,8 +30,9 @@ _LEAST_VECTORS = 8  # of a work-item that counts: fewer groups wait less to add 
 _MOST_CARRIED = 2**21
 # Fewest elements of a part for each digit of a bin: so that adding the parts takes no longer than counting.
 _PER_DIGIT = {"exact": 1 / 8, "relative": 1 / 12, "integers": 1 / 4}
-# Up to this many totals, the last group stores the results; else each part's sums go to memory, for another launch.
-_MOST_MERGED = 2**16
+# Up to this many totals, the last group stores the results; else each part's sums go to memory, for another launch. It
+# passes many counts slowly, all alone (rows: merged).
+_MOST_MERGED, _MOST_MERGED_COUNTS = 2**16, 2**14
 # Results that kernels store; a fold converts to others.
 STORED = frozenset(map(np.dtype, ("i4", "i8", "u4", "u8", "f4", "f8")))
 
@@ -212,7 +213,8 @@ class Reader(NamedTuple):
         able, words, sums = self.device.capabilities, chosen.histograms == "digits", work.sums
         stores = chosen.histograms in ("local", "bytes", "digits") and target.dtype in STORED
         final, reports = stores and sums not in ("floats", "relative"), reports and outputs == 1 and not words
-        merged = final and (work.parts > 1 or reports or words) and able.int64_atomics and totals <= _MOST_MERGED
+        most = _MOST_MERGED_COUNTS if sums == "counts" else _MOST_MERGED
+        merged = final and (work.parts > 1 or reports or words) and able.int64_atomics and totals <= most
         if merged and planes > 1 and not words:
             merged = totals // outputs * TOTAL <= able.asked_local_memory
         final = final and (merged or work.parts == 1)

@@ -147,11 +147,10 @@ def _by_tree(
     spec = TreeSpec(*own, **asked, fan=tree.fan, levels=tree.levels, table=tree.table, loaded=loaded)
     kernel, packed = device.kernel(chosen, spec), layout.pack(0)
     search = kernel.prepare(chosen.groups(-(-n // chosen.tile), able), packed, n, size, 1)
-    nbytes = tree.entries * elements.item
-    if not tree.levels:
-        return with_scratch(device, search, nbytes)
+    if not tree.levels:  # the kernel has a parameter for a tree, but reads none
+        return lambda memories: search([*memories, memories[0]])
     build = kernel.prepare(chosen.groups(-(-size // (tree.fan * chosen.block)), able), packed, n, size, 0)
-    return with_scratch(device, in_turn((build, search)), nbytes)
+    return with_scratch(device, in_turn((build, search)), tree.entries * elements.item)
 
 
 def sample(call: Sample) -> LaunchPlan:
