@@ -37,7 +37,7 @@ class Apart:
         if not self._fits:
             return False
         if self._device is None:
-            return not any(np.may_share_memory(given[k], given[m]) for k, m, _, _ in self._pairs)
+            return True not in [np.may_share_memory(given[k], given[m]) for k, m, _, _ in self._pairs]
         address = self._device.driver.address
         for k, m, low, high in self._pairs:
             memory, first = address(given[k])

@@ -65,6 +65,17 @@ static PyObject *device_of(PyObject *device) {
     return PyObject_CallFunctionObjArgs(pick_device, Py_None, device, NULL);
 }
 
+/* The facts of a number, of which only the class counts; NULL without an exception for others. */
+static PyObject *number_facts(PyObject *number) {
+    if (PyFloat_CheckExact(number) || PyLong_CheckExact(number) || PyBool_Check(number) || PyComplex_CheckExact(number))
+        return Py_NewRef((PyObject *)Py_TYPE(number));
+    if (!PyArray_IsScalar(number, Number) && !PyArray_IsScalar(number, Bool)) return NULL;
+    PyObject *dtype = (PyObject *)PyArray_DescrFromScalar(number);
+    PyObject *facts = dtype ? PyTuple_Pack(2, dtype, Py_None) : NULL;
+    Py_XDECREF(dtype);
+    return facts;
+}
+
 /* Fill a key with the facts of arrays; 0 if Python must make it, -1 with an exception. */
 static int fill(PyObject *key, PyObject *arrays, PyObject *device) {
     int on_host = 0, on_device = 0, with_axes = 0;
@@ -76,14 +87,14 @@ static int fill(PyObject *key, PyObject *arrays, PyObject *device) {
             with_axes |= PyArray_NDIM((PyArrayObject *)array) > 0;
         } else {
             PyObject *tell = PyDict_GetItemWithError(facts_by_class, (PyObject *)Py_TYPE(array));
-            facts = Py_XNewRef(tell) ? PyObject_CallOneArg(tell, array) : NULL;
+            facts = Py_XNewRef(tell) ? PyObject_CallOneArg(tell, array) : PyErr_Occurred() ? NULL : number_facts(array);
+            on_device |= tell != NULL;
             Py_XDECREF(tell);
-            on_device = 1;
         }
         if (!facts) return PyErr_Occurred() ? -1 : 0;
         PyTuple_SET_ITEM(key, k + 2, facts);
     }
-    if (on_host && (on_device || !with_axes)) return 0;
+    if (on_host ? on_device || !with_axes : !on_device) return 0; /* numbers alone, or arrays without axes */
     PyObject *where = on_host ? device_of(device) : Py_NewRef(device);
     if (!where) return -1;
     PyTuple_SET_ITEM(key, 1, where);

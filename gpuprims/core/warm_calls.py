@@ -275,9 +275,10 @@ def _launching(plan: LaunchPlan, operands: Operands, out: Out | None) -> Run:
     take = taking(operands)
     if take is not None:
         run = _after(take, run)
-    if short and out is None and all(native.ndim for native in operands.natives):
-        return plan.runner_in_place(run, nbytes)
-    return run
+    if not short or out is not None:
+        return run
+    quick, numbers = plan.runner_in_place(run, nbytes), numbers_of(operands)
+    return _after(making_arrays(operands.label, numbers), quick) if numbers and quick is not run else quick
 
 
 def _into(plan: LaunchPlan, inputs: int, out: Out, *, in_place: bool) -> Run:

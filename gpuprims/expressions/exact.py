@@ -85,3 +85,17 @@ def prepared(function: TypedExpr) -> Callable[..., tuple[Any, ...]]:
             return compute(*arrays)
 
     return quiet if warns else compute
+
+
+def prepared_alone(function: TypedExpr, arrays: int) -> Callable[..., Any]:
+    """Return an exact function of one operation, whose result is no float, for many calls on a number of arrays."""
+    (place,), nodes = function.results, function.nodes
+    operands = [nodes[k] for k in nodes[place].operands]
+    places = [int(one.value) if one.name == "argument" else -1 for one in operands]
+    if nodes[place].name != "cast" and places == list(range(arrays)):
+        return COMPUTED[nodes[place].name].numpy
+    if nodes[place].name != "cast" and places == [0, -1] and arrays == 1:
+        apply, constant = COMPUTED[nodes[place].name].numpy, np.asarray(operands[1].scalar)
+        return lambda x: apply(x, constant)
+    compute = prepared(function)
+    return lambda *given: compute(*given)[0]

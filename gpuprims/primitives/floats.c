@@ -102,11 +102,11 @@ DEFINE_SEARCH(nan_in_floats, float)
 DEFINE_SEARCH(nan_in_doubles, double)
 
 /* Maps: a program has three bytes for each step, the operation and the numbers of two values. Values are the arrays,
- * then constants, then what the steps give; the last step gives the result. Steps take turns on blocks of elements that
- * stay in the cache, so nothing is contracted. */
+ * then constants, then what the steps give; the last step gives the result. Constants, and arrays whose bit of `alone`
+ * is set, have one number. Steps take turns on blocks of elements that stay in the cache, so nothing is contracted. */
 #define BLOCK 256
 #define MOST_VALUES 24
-enum { ADDED, SUBTRACTED, MULTIPLIED, DIVIDED, ROOT, NEGATED, SIZE, COPY, OPERATIONS };
+enum { ADDED, SUBTRACTED, MULTIPLIED, DIVIDED, ROOT, NEGATED, SIZE, COPY, LARGER, SMALLER, OPERATIONS };
 
 #define EACH_OF_BLOCK for (int k = 0; k < size; k++)
 #define DEFINE_MAP(name, type, ROOT_OF, SIZE_OF)                                                                       \
@@ -119,21 +119,27 @@ enum { ADDED, SUBTRACTED, MULTIPLIED, DIVIDED, ROOT, NEGATED, SIZE, COPY, OPERAT
         case ROOT: EACH_OF_BLOCK to[k] = ROOT_OF(a[k]); break;                                                         \
         case NEGATED: EACH_OF_BLOCK to[k] = -a[k]; break;                                                              \
         case SIZE: EACH_OF_BLOCK to[k] = SIZE_OF(a[k]); break;                                                         \
+        case LARGER: EACH_OF_BLOCK to[k] = a[k] != a[k] || a[k] > b[k] ? a[k] : b[k]; break;                           \
+        case SMALLER: EACH_OF_BLOCK to[k] = a[k] != a[k] || a[k] < b[k] ? a[k] : b[k]; break;                          \
         default: EACH_OF_BLOCK to[k] = a[k];                                                                           \
         }                                                                                                              \
     }                                                                                                                  \
                                                                                                                        \
     static void name(const unsigned char *program, const int steps, const double *constants, const int fixed,          \
-                     char *const *arrays, const int given, const npy_intp n, type *result) {                           \
+                     char *const *arrays, const int given, const unsigned alone, const npy_intp n, type *result) {     \
+        const int first = n < BLOCK ? (int)n : BLOCK;                                                                  \
         type room[MOST_VALUES][BLOCK];                                                                                 \
         const type *values[MOST_VALUES];                                                                               \
-        for (int k = 0; k < fixed; k++) {                                                                              \
-            for (int j = 0; j < BLOCK; j++) room[given + k][j] = (type)constants[k];                                   \
-            values[given + k] = room[given + k];                                                                       \
+        for (int k = 0; k < given + fixed; k++) {                                                                      \
+            if (k < given && !(alone >> k & 1)) continue;                                                              \
+            const type number = k < given ? *(const type *)arrays[k] : (type)constants[k - given];                     \
+            for (int j = 0; j < first; j++) room[k][j] = number;                                                       \
+            values[k] = room[k];                                                                                       \
         }                                                                                                              \
         for (npy_intp begin = 0; begin < n; begin += BLOCK) {                                                          \
             const int size = n - begin < BLOCK ? (int)(n - begin) : BLOCK;                                             \
-            for (int k = 0; k < given; k++) values[k] = (const type *)arrays[k] + begin;                               \
+            for (int k = 0; k < given; k++)                                                                            \
+                if (!(alone >> k & 1)) values[k] = (const type *)arrays[k] + begin;                                    \
             for (int step = 0; step < steps; step++) {                                                                 \
                 const unsigned char *own = program + 3 * step;                                                         \
                 type *to = step == steps - 1 ? result + begin : room[given + fixed + step];                            \
@@ -204,7 +210,8 @@ static PyObject *has_nan(PyObject *module, PyObject *given) {
 }
 
 PyDoc_STRVAR(apply_doc,
-             "apply(program, constants, *arrays): a function of arrays of one dtype and shape; NotImplemented with NaN.\n"
+             "apply(program, constants, *arrays): a function of arrays of one dtype and shape, and of arrays without axes;\n"
+             "NotImplemented with NaN.\n"
              "A program has three bytes a step; constants are bytes of float64.");
 
 /* Return 1 if each step of a program takes values that are there. */
@@ -228,27 +235,33 @@ static PyObject *apply(PyObject *module, PyObject *const *arguments, Py_ssize_t 
         PyErr_SetString(PyExc_ValueError, "apply: a program with few steps, each on values before it");
         return NULL;
     }
-    PyArrayObject *first = floats_of(arguments[2]);
+    PyArrayObject *whole = NULL; /* an array with axes, if there is one */
     for (Py_ssize_t k = 0; k < given; k++) {
         PyArrayObject *array = floats_of(arguments[2 + k]);
         if (!array) return NULL;
-        if (PyArray_TYPE(array) != PyArray_TYPE(first) || !PyArray_SAMESHAPE(array, first)) {
-            PyErr_SetString(PyExc_TypeError, "apply: arrays of one dtype and shape");
+        if (!whole || !PyArray_NDIM(whole)) whole = array;
+    }
+    unsigned alone = 0;
+    for (Py_ssize_t k = 0; k < given; k++) {
+        PyArrayObject *array = (PyArrayObject *)arguments[2 + k];
+        if (!PyArray_NDIM(array)) alone |= 1u << k;
+        if (PyArray_TYPE(array) != PyArray_TYPE(whole) || (PyArray_NDIM(array) && !PyArray_SAMESHAPE(array, whole))) {
+            PyErr_SetString(PyExc_TypeError, "apply: numbers, and arrays of one shape, of one dtype");
             return NULL;
         }
         arrays[k] = PyArray_BYTES(array);
     }
-    const int type = PyArray_TYPE(first), own_steps = (int)steps, own_fixed = (int)fixed, own_given = (int)given;
+    const int type = PyArray_TYPE(whole), own_steps = (int)steps, own_fixed = (int)fixed, own_given = (int)given;
     const double *constants = (const double *)PyBytes_AS_STRING(arguments[1]);
-    const npy_intp n = PyArray_SIZE(first);
-    PyArrayObject *result = (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(first), PyArray_DIMS(first), type);
+    const npy_intp n = PyArray_SIZE(whole);
+    PyArrayObject *result = (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(whole), PyArray_DIMS(whole), type);
     if (!result) return NULL;
     int nan;
     if (type == NPY_FLOAT32) {
-        map_floats(program, own_steps, constants, own_fixed, arrays, own_given, n, PyArray_DATA(result));
+        map_floats(program, own_steps, constants, own_fixed, arrays, own_given, alone, n, PyArray_DATA(result));
         nan = nan_in_floats(PyArray_DATA(result), n);
     } else {
-        map_doubles(program, own_steps, constants, own_fixed, arrays, own_given, n, PyArray_DATA(result));
+        map_doubles(program, own_steps, constants, own_fixed, arrays, own_given, alone, n, PyArray_DATA(result));
         nan = nan_in_doubles(PyArray_DATA(result), n);
     }
     if (!nan) return (PyObject *)result;

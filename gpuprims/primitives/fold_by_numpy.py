@@ -33,7 +33,7 @@ _MOST_EXTREMES, _MOST_BESIDE_NAN, _MOST_BYTES = 2**18, 2**20, 2**20  # rows: by_
 _COUNTED, _MOST_COUNTED = 2, 2**20  # rows: by_numpy-counts
 TRUTHS: dict[str, np.ufunc] = {"any": np.logical_or, "all": np.logical_and}
 # Of bools, extremes are truths; NumPy's end early, and NumPy looks at the first of more before a kernel is launched.
-_OF_BOOLS = TRUTHS | {"max": np.logical_or, "min": np.logical_and}
+_OF_BOOLS = TRUTHS | dict.fromkeys(("max", "nanmax"), np.logical_or) | dict.fromkeys(("min", "nanmin"), np.logical_and)
 _MOST_TRUTHS, _FIRST = 2**20, 2**14  # rows: by_numpy-truths
 _PLACES = {"argmin": False, "argmax": True}  # and the bool whose first place they are
 _ROWS_OF_PLACES = Few(near=2**25, woken=2**25)  # rows: by_numpy-places
@@ -62,7 +62,7 @@ def folds_by_numpy(
         flat = flat and not adds_words()
         shape = (1,) * len(form.shape) if keepdims else ()
         return ByNumPy(partial(_fold_floats, op, shape), few_floats(device), _IN_ORDER) if flat else None
-    if form.dtype.kind == "b" and not kept and is_contiguous(form) and op in _OF_BOOLS | _PLACES:
+    if form.dtype.kind == "b" and not kept and (op in _OF_BOOLS or (op in _PLACES and is_contiguous(form))):
         shape = (1,) * len(form.shape) if keepdims else ()
         found = _place_of_bools if op in _PLACES else _truth_of_bools
         if op in TRUTHS or op in _PLACES or result == form.dtype:
@@ -159,12 +159,19 @@ def _fold_floats(op: str, shape: tuple[int, ...], x: np.ndarray) -> Any:
 
 
 def _truth_of_bools(op: str, shape: tuple[int, ...], x: np.ndarray) -> Any:
-    """Return whether any is true, or all; NotImplemented if none of the first of many elements decides it."""
-    flat, fold = x.ravel(), _OF_BOOLS[op]
-    found = fold.reduce(flat if x.size <= _MOST_TRUTHS else flat[:_FIRST])
-    if x.size > _MOST_TRUTHS and found != (fold is np.logical_or):
+    """Return whether any is true, or all; NotImplemented if some of many elements do not decide it."""
+    fold, many = _OF_BOOLS[op], x.size > (_MOST_TRUTHS if x.flags.forc else _FIRST)
+    found = fold.reduce(_some(x) if many else x, None)
+    if many and found != (fold is np.logical_or):
         return NotImplemented
     return found.reshape(shape) if shape else found
+
+
+def _some(x: np.ndarray) -> np.ndarray:
+    """Return at most some thousands of the elements of an array."""
+    while x.size > _FIRST:
+        x = x[: len(x) * _FIRST // x.size] if len(x) * _FIRST >= x.size else x[0]
+    return x
 
 
 def _place_of_bools(op: str, shape: tuple[int, ...], x: np.ndarray) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from gpuprims.core.arrays import native_of
 from gpuprims.core.keywords import check_flags, refusing_keywords
 from gpuprims.errors import ArgumentError, NumberOverflowError, quoted
-from gpuprims.expressions import expression
+from gpuprims.expressions import Expr, expression
 from gpuprims.expressions.functions import ALIASES, COMPARE
 from gpuprims.expressions.masks import plain_array
 from gpuprims.primitives.map import map as map_elements
@@ -130,7 +131,8 @@ def round(x: Any, /) -> Any:
     [2.0, 2.0, -0.0]
     """
     dtype = getattr(x, "dtype", None) or plain_array("xp.round", x).dtype
-    whole = "int" in getattr(dtype, "name", str(dtype))  # of torch, a dtype has no name
+    # Other libraries' dtypes have no kind; a name of NumPy's takes longer to find than a short call.
+    whole = dtype.kind in "iu" if isinstance(dtype, np.dtype) else "int" in str(dtype)
     return map_elements("trunc(x)" if whole else "rint(x)", x)  # NumPy's rint of integers is a float
 
 
@@ -197,4 +199,9 @@ def astype(x: Any, dtype: Any, /, *, copy: builtins.bool = True, device: Any = N
         raise ArgumentError(f"astype: device=None, the array's own; got {quoted(device)} (move x by its library)")
     if not copy and getattr(x, "dtype", None) == dtype:
         return x
-    return map_elements(lambda element: element.astype(dtype), x)
+    return map_elements(_cast(dtype) if isinstance(dtype, np.dtype | type) else lambda e: e.astype(dtype), x)
+
+
+@lru_cache(maxsize=256)
+def _cast(dtype: Any) -> Expr:
+    return expression(lambda element: element.astype(dtype), 1)

@@ -131,6 +131,13 @@ WOKEN: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "map of roots": (lambda x, **at: G.map("sqrt(abs(x)) + x**2", x, **at), FLOATS),
     "map to truths": (lambda x, **at: G.map("where(x > 1, x, -x)", x, **at), ("int16", "int64", *FLOATS)),
     "map of two": (lambda x, **at: G.map("x + y", x, x[:1], **at), ("int32", "float32")),
+    "map of a number": (lambda x, **at: G.map("x + y", x, 2, **at), (*INTEGERS[1:], *FLOATS)),
+    "map from a number": (lambda x, **at: G.map("y - x", x, 100, **at), INTEGERS[1:]),
+    "map to one truth": (lambda x, **at: G.map("x < 3", x, **at), REAL),
+    "map of a choice": (lambda x, **at: G.map("where(c, x, y)", x > 1, x, x[::1], **at), REAL),
+    "map of a choice of a number": (lambda x, **at: G.map("where(c, x, y)", x > 1, x, 0, **at), REAL),
+    "map of one of two": (lambda x, **at: G.map(lambda p, q: q + 1, x, x, **at), INTEGERS[1:]),
+    "largest": (lambda x, **at: G.map("maximum(x, y)", x, 0, **at), INTEGERS[1:]),
     "map between numbers": (lambda x, **at: G.map("minimum(maximum(x, y), z)", x, 2, 5, **at), INTEGERS[1:]),
     "map between arrays": (lambda x, **at: G.map("minimum(maximum(y, x), z)", x[:1], x, x[:1] + 1, **at), INTEGERS[1:]),
     "map between ends": (lambda x, **at: G.map("minimum(maximum(x, y), z)", x[:1], x, 3, **at), INTEGERS[1:]),
@@ -255,6 +262,10 @@ def test_numpy_looks_at_the_first_bools(device: gpuprims.Device, numpy_computes:
             for op, given in (("any", x), ("all", ~x), ("max", x), ("min", ~x), ("argmax", x), ("argmin", ~x)):
                 expected = getattr(np, op)(given)
                 assert gpuprims.reduce(given, op=op, device=device) == expected
+                if not op.startswith("arg"):
+                    strided = np.stack([given, ~given if op in ("any", "max") else given], -1)
+                    assert gpuprims.reduce(strided[..., 0], op=op, device=device) == expected
+                    assert gpuprims.reduce(strided.T[0], op=op, device=device) == expected
                 kept = gpuprims.reduce(given, op=op, keepdims=True, device=device)
                 assert kept.shape == (1, 1)
                 assert kept[0, 0] == expected

@@ -149,6 +149,23 @@ def test_maps_in_c_have_the_bits_of_those_by_numpy(module: Any, rng: np.random.G
                 same(module.apply(*program, *arrays), prepared(function)(*arrays)[0])
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("text", ["x + y", "x - y/3", "maximum(x, y)", "minimum(x, y)", "minimum(maximum(x, y), 2)"])
+def test_numbers_beside_arrays(module: Any, rng: np.random.Generator, text: str, dtype: str) -> None:
+    """Selections keep the second of two equal operands, as kernels do, so also the sign of its zero."""
+    program = _program(typed(expression(text), (np.dtype(dtype),) * 2), 2)
+    assert program is not None
+    select = {"maximum": lambda a, b: np.where(a > b, a, b), "minimum": lambda a, b: np.where(a < b, a, b)}
+    for size in (1, 255, 256, 257, 1000):
+        x = rng.integers(-2, 3, (1, size)).astype(dtype)
+        x[x == 0] *= rng.choice([-1, 1], np.count_nonzero(x == 0))
+        for number in (-0.0, 0.0, 1.0):
+            y = np.array(number, dtype)
+            expected = eval(text, {}, {"x": x, "y": y, **select})  # noqa: S307 - a text from above
+            same(module.apply(*program, x, y), expected.astype(dtype))
+    assert module.apply(*program, y, y).shape == ()
+
+
 @pytest.mark.parametrize("text", ["x*x + y", "x < y", "exp(x)", "x + 1" + "*x + 1" * 30])
 def test_maps_that_need_more_have_no_program(text: str) -> None:
     """Dtypes that differ, other operations, and more steps than there is room for."""
@@ -169,7 +186,7 @@ def test_nan_and_arrays_that_do_not_fit_are_declined(module: Any, rng: np.random
     for wrong in (np.zeros(4, np.int32), np.zeros((4, 4), np.float32).T, np.zeros(8, np.float64)[::2], 1.0):
         with pytest.raises(TypeError, match="a contiguous array of float32 or float64"):
             module.fold(wrong, False)
-    with pytest.raises(TypeError, match="one dtype and shape"):
+    with pytest.raises(TypeError, match="of one shape, of one dtype"):
         module.apply(*program, np.zeros(3, np.float32), np.zeros(4, np.float32))
     with pytest.raises(ValueError, match="on values before it"):
         module.apply(bytes([0, 9, 9]), b"", np.zeros(3, np.float32))

@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.core.by_numpy import ANY_SIZE, ByNumPy, Few
+from gpuprims.core.by_numpy import ANY_SIZE, ByNumPy, Compute, Few
 from gpuprims.core.device import Device
 from gpuprims.core.layout import Form, is_contiguous
 from gpuprims.expressions import TypedExpr
-from gpuprims.expressions.exact import is_exact, prepared
+from gpuprims.expressions.exact import is_exact, prepared, prepared_alone
 from gpuprims.primitives.floats_by_numpy import FLOATS, has_nan, in_c
 
 # NumPy reads and writes an array for each operation, and looks for NaN among floats.
 _FEW, _FEW_OF_MANY, _MOST = Few(near=2**15, woken=2**16), Few(near=0, woken=2**16), 2  # rows: by_numpy
-_FEW_IN_C = Few(near=2**13, woken=2**16)  # rows: by_numpy-floats
+_FEW_IN_C = Few(near=2**13, woken=2**16)  # rows: by_numpy-floats, by_numpy-numbers
+_FEW_CHOSEN = Few(near=2**12, woken=2**16)  # rows: by_numpy-chosen
 # Bytes of the widest array up to which NumPy is faster: for one operation without floats, and for a copy.
 _BYTES, _COPIED_BYTES = 2**20, 2**22  # rows: by_numpy-one
 # Intel's compiler converts 64-bit integers to float32 one by one, NumPy several at once. Of others, NumPy is faster for
@@ -26,7 +27,7 @@ _ALL, _CAST = Few(near=ANY_SIZE, woken=ANY_SIZE), 4
 # The operations of floats.c, by number; more values than _MOST_VALUES have no room there.
 _OPERATIONS = {
     "add": 0, "subtract": 1, "multiply": 2, "square": 2, "divide": 3, "sqrt": 4, "negative": 5, "absolute": 6,
-    "fabs": 6, "positive": 7,
+    "fabs": 6, "positive": 7, "maximum": 8, "minimum": 9,
 }  # fmt: skip
 _MOST_VALUES = 24
 
@@ -34,13 +35,19 @@ _MOST_VALUES = 24
 def maps_by_numpy(
     device: Device, function: TypedExpr, forms: Sequence[Form], results: Sequence[Form]
 ) -> ByNumPy | None:
-    """Return how NumPy applies a function to whole arrays in C order, if it does."""
-    if not is_exact(function) or not all(map(is_contiguous, (*forms, *results))):
-        return None
+    """Return how NumPy applies a function to whole arrays in C order or in Fortran order, if it does."""
+    if not all(map(is_contiguous, (*forms, *results))):
+        if not all(map(is_contiguous, map(_transposed, (*forms, *results)))):
+            return None
+        found = maps_by_numpy(device, function, [*map(_transposed, forms)], [*map(_transposed, results)])
+        return None if found is None else found._replace(compute=partial(_on_transposes, found.compute))
     computed = all(function.nodes[k].name not in ("argument", "constant") for k in function.results)
-    whole = all(form.shape == results[0].shape for form in forms)
-    if computed and whole and in_c(device) and (program := _program(function, len(forms))) is not None:
+    shapes = {form.shape for form in forms} - {results[0].shape}
+    if computed and shapes <= {()} and in_c(device) and (program := _program(function, len(forms))) is not None:
         return ByNumPy(partial(FLOATS.calls.apply, *program), _FEW_IN_C)
+    if not is_exact(function):
+        return None
+    whole = not shapes
     shape = None if computed and whole else results[0].shape
     operations = [node for node in function.nodes if node.name not in ("argument", "constant")]
     if len(forms) == len(results) == whole and (alone := _copied_or_cast(function, forms[0], results[0])) is not None:
@@ -50,7 +57,23 @@ def maps_by_numpy(
     few = _of_bytes(_BYTES, *forms, *results) if not floats and len(operations) == 1 else few
     if (places := _bounds(function)) is not None:
         return ByNumPy(partial(_clipped, places, results[0].shape), few)
+    if computed and shapes <= {()} and len(function.results) == len(operations) == 1:
+        if operations[0].name == "where":  # it copies NaN bit for bit
+            return ByNumPy(prepared_alone(function, len(forms)), _FEW_CHOSEN)
+        if not floats:
+            return ByNumPy(prepared_alone(function, len(forms)), few)
     return ByNumPy(partial(_applied, prepared(function), shape, computed), few)
+
+
+def _transposed(form: Form) -> Form:
+    return form._replace(shape=form.shape[::-1], strides=form.strides[::-1])
+
+
+def _on_transposes(compute: Compute, *arrays: np.ndarray) -> Any:
+    found = compute(*[array.T for array in arrays])
+    if found is NotImplemented:
+        return found
+    return tuple([one.T for one in found]) if isinstance(found, tuple) else found.T
 
 
 def _of_bytes(most: int, *forms: Form) -> Few:
