@@ -33,8 +33,10 @@ _MOST_EXTREMES, _MOST_BESIDE_NAN, _MOST_BYTES = 2**18, 2**20, 2**20  # rows: by_
 _COUNTED, _MOST_COUNTED = 2, 2**20  # rows: by_numpy-counts
 TRUTHS: dict[str, np.ufunc] = {"any": np.logical_or, "all": np.logical_and}
 # Of bools, extremes are truths; NumPy's end early, and NumPy looks at the first of more before a kernel is launched.
-_OF_BOOLS = TRUTHS | dict.fromkeys(("max", "nanmax"), np.logical_or) | dict.fromkeys(("min", "nanmin"), np.logical_and)
+_OF_BOOLS = TRUTHS | {"max": np.logical_or, "min": np.logical_and}
 _MOST_TRUTHS, _FIRST = 2**20, 2**14  # rows: by_numpy-truths
+# Integers are never NaN.
+_OF_INTEGERS = {f"nan{op}": op for op in ("sum", "prod", "min", "max", "argmin", "argmax")}
 _PLACES = {"argmin": False, "argmax": True}  # and the bool whose first place they are
 _ROWS_OF_PLACES = Few(near=2**25, woken=2**25)  # rows: by_numpy-places
 # NumPy adds along few columns of integers of 8 bytes faster than a kernel for columns.
@@ -51,6 +53,7 @@ def folds_by_numpy(
     kept = len(form.shape) - len(axes)
     if not isinstance(op, str) or not axes or (kept > 1 and not is_contiguous(form)):
         return None
+    op = _OF_INTEGERS.get(op, op) if form.dtype.kind in "iub" else op
     rows = math.prod([n for axis, n in enumerate(form.shape) if axis not in axes])
     by_rows = len(form.shape) - 1 in axes
     if op in _PLACES and kept and by_rows and len(axes) == 1 and is_contiguous(form) and _is_real(form.dtype):

@@ -31,6 +31,9 @@ _MOST_LOADED = 32
 _MOST_JOINED = 16
 # Joined work-items fold outputs of up to this many elements side by side: FEW of reduce_cpu_chunks.cl.
 _FEW = 128
+# Threads of a CPU share the columns, of at least _FEWEST_BESIDE each, instead of up to _MOST_BESIDE rows of them (rows:
+# cpu_columns-beside).
+_FEWEST_BESIDE, _MOST_BESIDE = 64, 4096
 
 
 class FoldWork(NamedTuple):
@@ -130,6 +133,10 @@ class FoldWork(NamedTuple):
         if chosen.shares_outputs:  # enough groups to fill the device, each with a tile of its own
             tiles = max(-(-self.size * width // (chosen.block * chosen.items)), 1)
             parts = max(1, min(tiles, chosen.groups(rows * tiles, able) // rows))
+        if parts > 1 and chosen.block == 1 < chosen.outputs_per_group and self.size <= _MOST_BESIDE:
+            threads = chosen.groups(MOST_GROUPS, able)
+            if self._neighbours >= _FEWEST_BESIDE * threads:  # threads take columns, and leave no values
+                rows, parts = threads, 1
         groups = min(rows * parts, MOST_GROUPS)
         if not chosen.shares_outputs or chosen.block == 1:  # a group of one is a thread: no more than there are to run
             groups = chosen.groups(groups, able)
