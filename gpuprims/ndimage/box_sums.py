@@ -18,8 +18,8 @@ Pattern Recognition Letters 13 (1992).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,8 +30,9 @@ from gpuprims.core.c_modules import CModule
 from gpuprims.core.determinism import asks_for_device
 from gpuprims.core.layout import is_contiguous
 from gpuprims.core.operands import as_operands
+from gpuprims.core.warm_calls import Run
 from gpuprims.expressions import Expr, trace
-from gpuprims.ndimage.calls import Call, copied, kept_again, on_device, run_bound
+from gpuprims.ndimage.calls import Call, copied, found_again, kept_again, on_device, run_bound
 from gpuprims.ndimage.lines import Line, filtered
 from gpuprims.ndimage.padded import padded
 from gpuprims.primitives.map import map as map_arrays
@@ -42,7 +43,8 @@ from gpuprims.primitives.stencil.rounding import mean_of_whole
 _DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 # Most neighbours of narrow and of wide elements that one stencil adds in less time, and the fewest additions in all for
 # which several launches pay; C pays for fewer (stencil's rows: cpu_long_rows-sums, cpu_long_rows-means).
-_ADDED, _ADDED_WIDE, _FEWEST, _FEWEST_IN_C = 31, 15, 2**21, 2**18
+_ADDED, _ADDED_WIDE, _FEWEST = 31, 15, 2**21
+_ADDED_IN_C, _FEWEST_IN_C = 12, 2**16
 BOX_MEANS = CModule(Path(__file__).with_name("box_means.c"), in_calls=False)
 _SAME = trace(lambda element: element, 1)
 
@@ -66,33 +68,41 @@ class Means(NamedTuple):
     cval: Any
 
     def run(self, key: Any) -> Any:
-        """Compute the means; those along one axis in C are kept for later calls with the same key."""
+        """Compute the means; they are kept for later calls with the same key unless scans compute some of them."""
         call, lines, cval = self
-        if len(lines) == 1 and (found := _in_c(call, lines[0], cval)) is not None:
-            kept_again(call, key, found)
-            return copied(call, found(call.operands.natives))
-        there = on_device(call)
-        for line in lines:
-            result = _along(there, line, cval)
+        there, runs = on_device(call), list[Run | None]()
+        for number, line in enumerate(lines):
+            result, again = _along(there, line, cval, None if key is None else (*key, number))
+            runs.append(again)
             there = there._replace(operands=as_operands(call.label, (result,), call.operands.device))
+        if None not in runs:
+            kept_again(call, key, partial(_in_turn, [again for again in runs if again is not None]))
         return copied(call, there.operands.natives[0])
 
 
-def _along(call: Call, line: Line, cval: Any) -> Any:
-    """Return the means along one axis."""
+def _in_turn(runs: Sequence[Run], given: Sequence[np.ndarray]) -> np.ndarray:
+    for run in runs:
+        given = (run(given),)
+    return given[0]
+
+
+def _along(call: Call, line: Line, cval: Any, key: Any) -> tuple[Any, Run | None]:
+    """Return the means along one axis, and what computes them again for an array like this one, if anything does."""
     value = _value(call, call.element, line.mean_of)
     if value is None or not _is_long(line, value, call):
-        return run_bound(filtered(call, [line], cval))
+        return run_bound(filtered(call, [line], cval), key), found_again(key)
     if _is_last(line, call):
-        return run_bound(filtered(_in_c_order(call), [line], cval))
+        together = _in_c_order(call)
+        return run_bound(filtered(together, [line], cval), key), found_again(key) if together is call else None
     if (found := _in_c(call, line, cval)) is not None:
-        return found(call.operands.natives)
-    return _by_blocks(call, line, value, cval)
+        return found(call.operands.natives), found
+    return _by_blocks(call, line, value, cval), None
 
 
 def _is_long(line: Line, value: np.dtype[Any], call: Call) -> bool:
-    most = _ADDED_WIDE if value == _DOUBLE else _ADDED
-    fewest = _FEWEST_IN_C if _are_in_c(call, value) and not _is_last(line, call) else _FEWEST
+    most, fewest = _ADDED_WIDE if value == _DOUBLE else _ADDED, _FEWEST
+    if _are_in_c(call, value) and not _is_last(line, call):
+        most, fewest = _ADDED_IN_C, _FEWEST_IN_C
     return line.mean_of > most and line.mean_of * math.prod(call.shape) >= fewest
 
 
@@ -124,7 +134,7 @@ def _in_c_order(call: Call) -> Call:
     return call._replace(operands=as_operands(call.label, (copy,), operands.device))
 
 
-def _in_c(call: Call, line: Line, cval: Any) -> Callable[[Sequence[np.ndarray]], np.ndarray] | None:
+def _in_c(call: Call, line: Line, cval: Any) -> Run | None:
     """Return the function in C from the array to the means along one axis, if it computes them."""
     value, driver = _value(call, call.element, line.mean_of), call.operands.driver
     if value is None or _is_last(line, call) or not _is_long(line, value, call) or not _are_in_c(call, value):

@@ -16,7 +16,7 @@ from gpuprims.core.keywords import is_one_of, keywords_of, refuse_keywords
 from gpuprims.core.layout import is_contiguous
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out, host_results
-from gpuprims.core.warm_calls import WarmCalls
+from gpuprims.core.warm_calls import Run, WarmCalls
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError, quoted
 from gpuprims.expressions import Expr, computable
 from gpuprims.ndimage.arguments import mode_of
@@ -191,7 +191,7 @@ def run_several(call: Call, parts: Sequence[Bound], combine: Expr, key: Any) -> 
     results = [run_bound(part, own) for part, own in zip(parts, keys, strict=True)]
     device = call.operands.device
     if key is not None:
-        runs = [run for own in keys if (run := _WARM.find(own)) is not None]
+        runs = [run for own in keys if (run := found_again(own)) is not None]
 
         def run_again(given: Sequence[Any]) -> Any:
             return map_arrays(combine, *[run(given) for run in runs], device=device)
@@ -201,7 +201,12 @@ def run_several(call: Call, parts: Sequence[Bound], combine: Expr, key: Any) -> 
     return copied(call, map_arrays(combine, *results, device=device))
 
 
-def kept_again(call: Call, key: Any, run: Callable[[Sequence[Any]], Any]) -> None:
+def found_again(key: Any) -> Run | None:
+    """Return what was kept for calls with a key."""
+    return None if key is None else _WARM.find(key)
+
+
+def kept_again(call: Call, key: Any, run: Run) -> None:
     """Keep the plan for later calls with the same key, if the arrays and the result are the caller's own."""
     operands = call.operands
     if key is not None and operands.in_place and operands.as_given and call.out is None and call.behind is None:

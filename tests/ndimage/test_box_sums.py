@@ -95,6 +95,36 @@ def test_means_of_many(blocks: gpuprims.Device, rng: np.random.Generator, dtype:
             assert np.array_equal(found, expected)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("sizes", [(13, 5), (13, 33), (1, 15), (40, 2)])
+def test_later_calls_run_what_the_first_found(
+    blocks: gpuprims.Device,
+    module: Any,
+    rng: np.random.Generator,
+    numpy_computes: None,
+    monkeypatch: pytest.MonkeyPatch,
+    sizes: tuple[int, int],
+    dtype: str,
+) -> None:
+    if getattr(blocks.driver, "wakes_threads", None) is None:
+        pytest.skip("kernels work in the host's memory on CPUs, by OpenCL")
+    monkeypatch.setattr(box_sums.BOX_MEANS, "_asked", True)
+    monkeypatch.setattr(box_sums.BOX_MEANS, "calls", module)
+    forget_calls()
+    for shape in ((50, 61), (61, 50), (50, 61)):
+        for mode in ("reflect", ["wrap", "constant"]):
+            for turned in (False, True):
+                x = rng.standard_normal(shape).astype(dtype)
+                x = np.asfortranarray(x) if turned else x
+                found = ndimage.uniform_filter(x, sizes, mode=mode, cval=2, device=blocks)
+                expected = scipys.uniform_filter(x.astype("f8"), sizes, mode=mode, cval=2)
+                np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5 if dtype == "float32" else 1e-13)
+    x = rng.standard_normal((50, 61)).astype(dtype)
+    first = ndimage.uniform_filter(x, sizes, device=blocks)
+    monkeypatch.setattr(box_sums.Means, "run", lambda self, key: pytest.fail("a later call begins anew"))
+    assert np.array_equal(ndimage.uniform_filter(x, sizes, device=blocks), first)
+
+
 def test_rows_that_lie_apart(blocks: gpuprims.Device, rng: np.random.Generator) -> None:
     x = rng.standard_normal((41, 90)).astype(np.float32)
     for view in (x.T, x[::2, ::2], x[:, ::-1]):

@@ -35,8 +35,8 @@ from gpuprims.primitives.steps import steps_planner
 
 _LABEL = "convolve"
 _INT64 = np.dtype(np.int64)
-# Most bytes of weights in the key of a warm call, and host elements that are copied faster than a kernel launches.
-_FEW, _SHORT = 1 << 12, 1 << 16
+# Most bytes of weights in the key of a warm call, and of host elements whose copy takes less time than a launch.
+_FEW, _SHORT = 1 << 12, 1 << 19  # rows: convolve-short
 _WARM = WarmCalls()
 Ends = Literal["full", "same", "valid"]
 
@@ -116,7 +116,7 @@ def _convolved(long: Operands, weights: np.ndarray, mode: Ends, out: Out | None,
     if mode == "same":
         request = _request(long, weights, (len(weights) - 1) // 2, result)
         return run(long, request, out, None, partial(_WARM.keep, key))
-    if mode == "full" and long.on_host and long.natives[0].size <= _SHORT:
+    if mode == "full" and long.on_host and long.natives[0].nbytes <= _SHORT:
         return _full_of_few(long, weights, result, out, key)
     sums = (_full if mode == "full" else _valid)(long, weights, result, key)
     (found,) = to_out(long, (sums,), out, (None,))
@@ -169,6 +169,9 @@ def _valid(long: Operands, weights: np.ndarray, result: Dtype, key: Key | None) 
     if long.plain and runs:
         (first,), ready = runs, _reader(long)
         _WARM.keep_run(key, lambda arrays: cut(first((ready(arrays),)), beyond, shape))
+    elif runs and long.as_given and long.natives[0].nbytes <= _SHORT and is_contiguous(long.forms[0]):
+        (first,) = runs
+        _WARM.keep_run(key, lambda arrays: first(arrays)[beyond:].copy())
     return there.cut(sums, beyond, shape)
 
 
