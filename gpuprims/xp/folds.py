@@ -121,7 +121,9 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     given: Any = axis
     if not isinstance(given, int | np.integer) or given >= 0:
         raise ArgumentError(f"vecdot: axis= below 0, counted from the last; got {quoted(axis)}")
-    natives = as_operands("vecdot", (x1, x2), None).natives
+    # Plain arrays are what they seem; describing others takes longer than a short call.
+    plain = builtins.all(type(one) is np.ndarray and one.dtype.kind in "biufc" for one in (x1, x2))
+    natives = (x1, x2) if plain else as_operands("vecdot", (x1, x2), None).natives
     if axis < -builtins.min(axes := [one.ndim for one in natives]):
         raise AxisError(f"vecdot: axis= of an axis that both arrays have; got {axis} for {axes[0]} and {axes[1]} axes")
     lengths = [one.shape[axis] for one in natives]
