@@ -10,6 +10,7 @@ from kernel_cases import AFFINE
 
 import gpuprims
 from gpuprims.errors import NoVariantError
+from gpuprims.primitives.fold_launch import _FEWEST_BESIDE, _MOST_BESIDE
 
 
 @pytest.fixture
@@ -137,3 +138,12 @@ def test_few_rows_fold_in_order_and_write_their_results_alone(
     gpuprims.reduce(b[:, 1], op="max", axis=0, out=around[32:-32], device=device)
     np.testing.assert_array_equal(around[32:-32], b[:, 1].max(0))
     assert set(around[:32]) == set(around[-32:]) == {-100}
+
+
+@pytest.mark.parametrize("n", [1100, _MOST_BESIDE, _MOST_BESIDE + 1])
+@pytest.mark.parametrize("beyond", [-1, 0, 1, 211])
+def test_threads_share_columns_or_rows(each: gpuprims.Device, rng: np.random.Generator, n: int, beyond: int) -> None:
+    """Threads take columns if there are enough for each of them, and not too many rows; else parts of the rows."""
+    if each.capabilities.kind != "cpu":
+        pytest.skip("is about CPUs")
+    check_columns(each, rng, _FEWEST_BESIDE * each.capabilities.compute_units + beyond, n, "cpu_columns")
