@@ -136,3 +136,20 @@ def test_calls_have_the_bits_of_calls_without_c(
         found = call(x, 7, axis, device=device)
         assert (found.dtype, found.shape, found.tobytes()) == (wanted.dtype, wanted.shape, wanted.tobytes())
     forget_calls()
+
+
+def test_top_k_takes_strided_rows(
+    device: gpuprims.Device,
+    module: Any,
+    rng: np.random.Generator,
+    numpy_computes: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(PARTS, "_asked", True)
+    monkeypatch.setattr(PARTS, "calls", module)
+    forget_calls()
+    for x in (rng.permutation(18_000)[::2], rng.permutation(9000)[::-1]):
+        values, places = gpuprims.top_k(x, 500, axis=0, device=device)
+        np.testing.assert_array_equal(values, np.sort(x)[:-501:-1])
+        np.testing.assert_array_equal(x[places], values)
+    forget_calls()

@@ -36,7 +36,7 @@ def _firsts(x: np.ndarray, *, device: Device, k: int, axis: int | None, largest:
     if axis is None:
         x, axis = x.ravel(), 0
     if x.ndim == 1 and x.size >= _FEWEST and 2 * k < x.size:
-        found = _beyond_pivot(x, device, k, largest=largest)
+        found = _beyond_pivot(np.ascontiguousarray(x), device, k, largest=largest)
         if found is not None:
             return x.take(found), found
     order = argsort(x, axis=axis, descending=largest, device=device)
