@@ -98,7 +98,7 @@ def _in_c(found: tuple[Device, ...]) -> list[Any]:
         from gpuprims.backends.opencl.quick import HOST_CALLS
         from gpuprims.ndimage.box_sums import BOX_MEANS
         from gpuprims.primitives.extremes_in_c import EXTREMES
-        from gpuprims.primitives.few_orders import ORDERS, PACKS
+        from gpuprims.primitives.few_orders import ORDERS, PACKS, TRENDS
         from gpuprims.primitives.floats_by_numpy import FLOATS
         from gpuprims.primitives.parts_in_c import PARTS
         from gpuprims.primitives.searchsorted.by_numpy import PLACES
@@ -111,6 +111,7 @@ def _in_c(found: tuple[Device, ...]) -> list[Any]:
         rows += [("extremes and differences", EXTREMES.said())]
         rows += [("sorts and partitions of small arrays", ORDERS.said())]
         rows += [("places of sorted elements", PACKS.said())]
+        rows += [("places of elements that rise or fall", TRENDS.said())]
         rows += [("partitions by one rank", PARTS.said())]
         rows += [("means of long boxes of floats", BOX_MEANS.said())]
     return ["", table(("host code", "runs in"), rows, fold=("runs in",))] if rows else []

@@ -12,7 +12,7 @@ import numpy as np
 from gpuprims.core.c_modules import CModule
 from gpuprims.core.device import Device
 
-ORDERS, PACKS = (CModule(Path(__file__).with_name(name)) for name in ("orders.c", "packs.c"))
+ORDERS, PACKS, TRENDS = (CModule(Path(__file__).with_name(name)) for name in ("orders.c", "packs.c", "trends.c"))
 _PACKED = 4  # bytes of the least keys that are packed with their indices; narrower ones have few digits
 MOST_PIVOTS = 16  # as in orders.c
 _DTYPES = frozenset(map(np.dtype, ("?", "b", "B", "h", "H", "i", "I", "l", "L", "q", "Q", "f", "d")))
@@ -30,19 +30,34 @@ def packs_in_c(device: Device, dtype: np.dtype[Any]) -> bool:
     return PACKS.serves(device.driver) is not None
 
 
-def indices_in_c(device: Device, dtype: np.dtype[Any]) -> Callable[[np.ndarray, bool], np.ndarray] | None:
-    """Return what finds the indices of stable sorts, from rows and True for descending order; None without C."""
+# From rows, and True for descending order, to the indices of their stable sort; NotImplemented for rows of other kinds.
+Indices = Callable[[np.ndarray, bool], Any]
+
+
+def indices_in_c(device: Device, dtype: np.dtype[Any]) -> Indices | None:
+    """Return what finds the indices of stable sorts of any rows; None without C."""
     orders = orders_in_c(device, dtype)
-    if orders is None or not packs_in_c(device, dtype):
-        return None if orders is None else orders.indices
-    return partial(_packed_or_by_digits, PACKS.calls.indices, orders.indices)
+    if orders is None:
+        return None
+    sorted_already = indices_of_trends(device, dtype)
+    packed = PACKS.calls.indices if packs_in_c(device, dtype) else None
+    return partial(_by_the_first, [way for way in (sorted_already, packed, orders.indices) if way is not None])
 
 
-def _packed_or_by_digits(
-    packed: Callable[..., Any], by_digits: Callable[..., np.ndarray], rows: np.ndarray, descending: bool
-) -> np.ndarray:
-    found = packed(rows, descending)
-    return by_digits(rows, descending) if found is NotImplemented else found
+def indices_of_trends(device: Device, dtype: np.dtype[Any]) -> Indices | None:
+    """Return what finds the indices of rows that rise or fall, and leaves others after few elements; None without C."""
+    calls = TRENDS.serves(device.driver) if dtype in _DTYPES else None
+    return None if calls is None else calls.indices
+
+
+def _by_the_first(ways: list[Indices], rows: np.ndarray, descending: bool) -> Any:
+    """Return the indices by the first of some ways that takes the rows, as the last one does."""
+    found: Any = NotImplemented
+    for way in ways:
+        found = way(rows, descending)
+        if found is not NotImplemented:
+            return found
+    return found
 
 
 def rows_last(x: np.ndarray, axis: int | None) -> np.ndarray:

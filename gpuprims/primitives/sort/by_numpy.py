@@ -8,7 +8,7 @@ bits are its index.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, Literal
 
@@ -18,7 +18,14 @@ from gpuprims.core.by_numpy import ByNumPy, Compute, Few, noticed
 from gpuprims.core.device import Device
 from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands
-from gpuprims.primitives.few_orders import indices_in_c, orders_in_c, packs_in_c, rows_back, rows_last
+from gpuprims.primitives.few_orders import (
+    indices_in_c,
+    indices_of_trends,
+    orders_in_c,
+    packs_in_c,
+    rows_back,
+    rows_last,
+)
 from gpuprims.primitives.floats_by_numpy import has_nan
 
 # What a sort returns: sorted keys, their indices, or keys and the values beside them.
@@ -40,12 +47,13 @@ _KEYS_OF_BYTES = {  # rows: by_numpy, by_numpy-keys
     1: Few(near=2**15, woken=2**16), 2: Few(near=2**18, woken=2**18), 4: Few(near=2**21, woken=2**21),
 }  # fmt: skip
 _INDICES = Few(near=2**13, woken=2**15)  # rows: by_numpy
-_STABLE_INDICES = Few(near=2**10, woken=2**11)  # rows: by_numpy
+STABLE_INDICES = Few(near=2**10, woken=2**11)  # rows: by_numpy
 # The same in C, for at most 2^16 elements of a row, and by NumPy's digits.
-_INDICES_IN_C, _PACKED_IN_C = Few(near=2**15, woken=2**16), Few(near=2**22, woken=2**22)  # rows: by_numpy-orders, packs
+INDICES_IN_C, _PACKED_IN_C = Few(near=2**15, woken=2**16), Few(near=2**22, woken=2**22)  # rows: by_numpy-orders, packs
 _NARROW, _NARROW_INDICES = 2, Few(near=2**16, woken=2**16)  # rows: by_numpy-digits
 _SEGMENTS = Few(near=2**13, woken=2**14)  # rows: by_numpy-segments
 _OFFSETS = frozenset(map(np.dtype, (np.int32, np.uint32, np.int64)))
+_SORTED_ALREADY = Few(near=2**27, woken=2**27)  # rows: trends
 # From keys to the indices of their stable sort; NotImplemented if the bits may differ.
 Indices = Callable[[np.ndarray], Any]
 
@@ -65,12 +73,24 @@ def sorts_by_numpy(
         return ByNumPy(partial(sorts, axis=axis, descending=descending), few)
     in_c = orders_in_c(device, form.dtype) is not None
     if length > 1 << INDEX_BITS or not (flat or (in_c and wanted == "indices")):
-        return None
+        return _sorted_already(device, wanted, axis, descending, form)
     indices = indices_by_numpy(device, form.dtype, axis, descending=descending)
-    few = _INDICES_IN_C if in_c else _STABLE_INDICES if form.dtype == np.float64 else _INDICES
+    few = INDICES_IN_C if in_c else STABLE_INDICES if form.dtype == np.float64 else _INDICES
     few = _PACKED_IN_C if packs_in_c(device, form.dtype) else few
     few = _NARROW_INDICES if flat and form.dtype.itemsize <= _NARROW else few
     return ByNumPy(indices if wanted == "indices" else partial(_pairs, indices), few)
+
+
+def _sorted_already(device: Device, wanted: Wanted, axis: int | None, descending: bool, form: Form) -> ByNumPy | None:
+    """Return how C finds the indices of rows that lie together and rise or fall; other rows are left to kernels."""
+    one, trends = len(form.shape) == 1, indices_of_trends(device, form.dtype)
+    if trends is None or not (one or (wanted == "indices" and axis in (None, len(form.shape) - 1))):
+        return None
+
+    def indices(keys: np.ndarray) -> Any:
+        return trends(keys.ravel() if axis is None else keys, descending) if keys.flags.c_contiguous else NotImplemented
+
+    return ByNumPy(indices if wanted == "indices" else partial(_pairs, indices), _SORTED_ALREADY)
 
 
 def is_ordered(form: Form) -> bool:
@@ -101,48 +121,6 @@ def _segments(indices: Callable[..., Any], x: np.ndarray, offsets: Any, *, place
     if order is None:
         return NotImplemented
     return order if places else keys.take(order)
-
-
-def lexsorts_by_numpy(device: Device, rows: bool, forms: tuple[Form, ...]) -> ByNumPy | None:
-    """Return how NumPy sorts by several keys, the last one first, if it does; ``rows`` if an array has them."""
-    if not all(is_ordered(form) and form.shape[-1] <= 1 << INDEX_BITS for form in forms):
-        return None
-    each = [indices_by_numpy(device, form.dtype, -1, descending=False) for form in forms]
-    in_c = all(orders_in_c(device, form.dtype) is not None for form in forms)
-
-    def compute(*arrays: np.ndarray) -> Any:
-        keys = [*arrays[0]] if rows else arrays
-        return _by_several(keys, each * len(keys) if rows else each)
-
-    return ByNumPy(compute, _INDICES_IN_C if in_c else _STABLE_INDICES)
-
-
-def _by_several(keys: Sequence[np.ndarray], each: Sequence[Indices]) -> Any:
-    """Return the indices of a sort by several keys, the last one first; ``each`` sorts by one."""
-    order: Any = None
-    for key, indices in zip(keys, each, strict=True):
-        found = indices(key if order is None else key.take(order))
-        if found is NotImplemented:
-            return found
-        order = found if order is None else order.take(found)
-    return order
-
-
-def complex_by_numpy(wanted: Wanted, axis: int | None, descending: bool, forms: tuple[Form, ...]) -> ByNumPy | None:
-    """Return how NumPy sorts complex keys in ascending order, if it does."""
-    if descending or wanted == "pairs" or not forms[0].shape:
-        return None
-    return ByNumPy(partial(_sorted_complex, axis=axis, places=wanted == "indices"), _STABLE_INDICES)
-
-
-def _sorted_complex(x: np.ndarray, *, axis: int | None, places: bool) -> np.ndarray:
-    """Return sorted elements, or their indices, by NumPy's stable sort, which moves whole elements."""
-    given, along = (x.ravel(), -1) if axis is None else (x, axis)
-    if places:
-        return np.ascontiguousarray(given.argsort(along, "stable"))
-    ordered = given.copy()
-    ordered.sort(along, "stable")
-    return ordered
 
 
 def _sorted(x: np.ndarray, *, axis: int | None, descending: bool) -> np.ndarray:
@@ -239,7 +217,7 @@ def _by_packed_range(keys: np.ndarray, *, descending: bool, most: int | None) ->
     """Return the indices of keys of 64 bits that lie close to each other; NotImplemented if many do not."""
     low = keys.min()
     if int(keys.max()) - int(low) >> _KEY_BITS:
-        few = len(keys) <= _STABLE_INDICES.near
+        few = len(keys) <= STABLE_INDICES.near
         return _by_stable_sort(keys, descending=descending, most=most) if few else NotImplemented
     return _unpacked(_packed((keys - low).astype(np.int64, copy=False), descending=descending, most=most))
 

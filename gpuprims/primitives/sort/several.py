@@ -20,9 +20,9 @@ from gpuprims.primitives.chain import Chain, Operand
 from gpuprims.primitives.grouping.indices import plan_numbers
 from gpuprims.primitives.map.plan import MapRequest
 from gpuprims.primitives.map.plan import plan_call as plan_map
-from gpuprims.primitives.sort.by_numpy import complex_by_numpy, lexsorts_by_numpy
 from gpuprims.primitives.sort.keys import WIDEST
 from gpuprims.primitives.sort.plan import SortRequest, plan_rows
+from gpuprims.primitives.sort.several_by_numpy import complex_by_numpy, lexsorts_by_numpy
 from gpuprims.primitives.take.plan import TakeRequest
 from gpuprims.primitives.take.plan import plan_call as plan_take
 

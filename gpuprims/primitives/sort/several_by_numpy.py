@@ -1,0 +1,65 @@
+"""Sorts by several keys, and of complex ones, of few elements, by NumPy or in C, with the bits of the kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gpuprims.core.by_numpy import ByNumPy
+from gpuprims.core.device import Device
+from gpuprims.core.layout import Form
+from gpuprims.primitives.few_orders import orders_in_c
+from gpuprims.primitives.sort.by_numpy import (
+    INDEX_BITS,
+    INDICES_IN_C,
+    STABLE_INDICES,
+    Indices,
+    Wanted,
+    indices_by_numpy,
+    is_ordered,
+)
+
+
+def lexsorts_by_numpy(device: Device, rows: bool, forms: tuple[Form, ...]) -> ByNumPy | None:
+    """Return how NumPy sorts by several keys, the last one first, if it does; ``rows`` if an array has them."""
+    if not all(is_ordered(form) and form.shape[-1] <= 1 << INDEX_BITS for form in forms):
+        return None
+    each = [indices_by_numpy(device, form.dtype, -1, descending=False) for form in forms]
+    in_c = all(orders_in_c(device, form.dtype) is not None for form in forms)
+
+    def compute(*arrays: np.ndarray) -> Any:
+        keys = [*arrays[0]] if rows else arrays
+        return _by_several(keys, each * len(keys) if rows else each)
+
+    return ByNumPy(compute, INDICES_IN_C if in_c else STABLE_INDICES)
+
+
+def _by_several(keys: Sequence[np.ndarray], each: Sequence[Indices]) -> Any:
+    """Return the indices of a sort by several keys, the last one first; ``each`` sorts by one."""
+    order: Any = None
+    for key, indices in zip(keys, each, strict=True):
+        found = indices(key if order is None else key.take(order))
+        if found is NotImplemented:
+            return found
+        order = found if order is None else order.take(found)
+    return order
+
+
+def complex_by_numpy(wanted: Wanted, axis: int | None, descending: bool, forms: tuple[Form, ...]) -> ByNumPy | None:
+    """Return how NumPy sorts complex keys in ascending order, if it does."""
+    if descending or wanted == "pairs" or not forms[0].shape:
+        return None
+    return ByNumPy(partial(_sorted_complex, axis=axis, places=wanted == "indices"), STABLE_INDICES)
+
+
+def _sorted_complex(x: np.ndarray, *, axis: int | None, places: bool) -> np.ndarray:
+    """Return sorted elements, or their indices, by NumPy's stable sort, which moves whole elements."""
+    given, along = (x.ravel(), -1) if axis is None else (x, axis)
+    if places:
+        return np.ascontiguousarray(given.argsort(along, "stable"))
+    ordered = given.copy()
+    ordered.sort(along, "stable")
+    return ordered
