@@ -96,6 +96,10 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "runs": (lambda x, **at: G.unique_consecutive(x, True, True, **at), ("bool", "int16", "float32")),
     "repeated": (lambda x, **at: G.run_length_decode(x.ravel(), np.arange(x.size) % 3, **at), ("uint8", "float32")),
     "bincount": (lambda x, **at: G.bincount(x.ravel(), minlength=9, **at), ("bool", "uint8", "uint16")),
+    "bincount, weights": (
+        lambda x, **at: G.bincount(np.arange(x.size) % 7, x.ravel(), 9, **at),
+        ("bool", "int8", "uint16", "int32", *FLOATS),
+    ),
     "median": (G.median, ("int32", "uint32", "int64", "uint64", *FLOATS)),
     "quantile": (lambda x, **at: G.quantile(x, [0.1, 0.9, 0.5], **at), ()),
     "percentile": (lambda x, **at: G.percentile(x, 30, method="lower", keepdims=True, **at), ("int32", *FLOATS)),

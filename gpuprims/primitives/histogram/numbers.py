@@ -23,6 +23,7 @@ from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.core.warm_calls import SHORT, Key
 from gpuprims.errors import ArgumentError, GpuprimsError, quoted
+from gpuprims.primitives.floats_by_numpy import has_nan
 from gpuprims.primitives.histogram import in_place
 from gpuprims.primitives.histogram.binning import MOST_BINS, check_bins, direct
 from gpuprims.primitives.histogram.bins import find_largest, launch_of_largest, start_largest
@@ -46,6 +47,16 @@ _MOST_TRIED, _SHORT = 2**13, 2**26
 _INT64, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
 _MOST_KEPT = 1024
 _FEW, _NONE = Few(near=2**14, woken=2**16), Few(0, 0)  # rows: by_numpy
+# With weights, NumPy adds as a kernel does fewer than the 2^14 elements of a part (row by_numpy-weights).
+_FEW_WEIGHTS, _EXACT = Few(near=2**14 - 1, woken=2**14 - 1), 4  # bytes of integers whose sums are exact in any order
+
+
+def _few_of(forms: tuple[Form, ...]) -> Few:
+    """Return up to how many numbers along one axis NumPy counts, or adds the weights of."""
+    if len(forms) == 1:
+        return _FEW
+    dtype = forms[1].dtype
+    return _FEW_WEIGHTS if dtype.kind == "f" or dtype.itemsize <= _EXACT else _NONE
 
 
 class Numbers:
@@ -71,8 +82,8 @@ class Numbers:
         # Numbers that cannot be negative, or as large as the least length.
         self.bounded = dtype.kind in "ub" and minlength > (1 if dtype.kind == "b" else np.iinfo(dtype).max)
         # NumPy makes no int64 of uint64.
-        plain = self._counts and len(shape) == 1 and variant is None and dtype != np.uint64
-        self._few = _FEW if plain and self._size else _NONE
+        plain = len(shape) == 1 and variant is None and dtype != np.uint64
+        self._few = _few_of(forms) if plain and self._size else _NONE
         self._searches = device.capabilities.kind == "gpu" and self._size * dtype.itemsize <= _SHORT
         # Many rows have no room for the first trial, and then later calls search too: they have the kernels for that.
         self._trying = self._tries(max(minlength, self._first_tried))
@@ -86,7 +97,7 @@ class Numbers:
     def run(self, arrays: tuple[Any, ...], *, on_host: bool) -> Any:
         """Count arrays of the form that lie on the device, or on the host if kernels work there."""
         if on_host:
-            if (found := self._by_numpy(arrays[0])) is not None:
+            if (found := self._by_numpy(*arrays)) is not None:
                 return found
             if self._last and (sums := self._counted_quickly(arrays)) is not None:
                 return sums
@@ -98,15 +109,17 @@ class Numbers:
             return operands.to_caller(operands.driver.in_this_thread(lambda _: self.count(operands), nbytes)(arrays))
         return operands.to_caller(self.count(operands))
 
-    def _by_numpy(self, x: np.ndarray) -> np.ndarray | None:
-        """Return the counts of few elements by NumPy; None if they are many, or a kernel's call is to raise."""
+    def _by_numpy(self, x: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray | None:
+        """Return the counts, or sums of weights, of few elements by NumPy; None if a kernel is to count or raise."""
         if not 0 < self._size <= self._few.most(self.device.driver):  # a kernel's call raises for nothing's bad variant
             return None
         try:
-            found: np.ndarray = noticed(self.device.driver, "bincount", np.bincount)(x, None, self.minlength)
+            found: np.ndarray = noticed(self.device.driver, "bincount", np.bincount)(x, weights, self.minlength)
         except (ValueError, MemoryError):
             return None
-        return found if len(found) <= MOST_BINS else None
+        if len(found) > MOST_BINS or (weights is not None and has_nan(found)):  # the NaN of kernels have no sign
+            return None
+        return found
 
     def _counted_quickly(self, arrays: tuple[Any, ...]) -> Any:
         """Return the counts of an array of the host that is likely as long as the last; None if it is not."""
@@ -146,7 +159,7 @@ class Numbers:
     def count(self, operands: Operands) -> Any:
         """Return the counts, or sums of weights, on the device, or on the host if kernels work there."""
         minlength, last = self.minlength, self._last
-        if operands.in_place and (found := self._by_numpy(operands.natives[0])) is not None:
+        if operands.in_place and (found := self._by_numpy(*operands.natives)) is not None:
             return found
         if not self._size:  # NumPy ignores the weights
             return self._counted(operands, minlength, _INT64).sums

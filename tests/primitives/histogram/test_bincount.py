@@ -8,6 +8,7 @@ from histogram_cases import bincount
 from kernel_cases import Kernel, assert_equal, on_device, on_host, release_pools
 
 import gpuprims
+from gpuprims.core.by_numpy import Switch
 from gpuprims.errors import ArgumentError
 from gpuprims.primitives.histogram.calls import as_weighing, weighed
 from gpuprims.primitives.histogram.numbers import numbers_of
@@ -140,3 +141,14 @@ def test_what_warm_calls_of_a_gpu_run(histogram_kernel: Kernel, rng: np.random.G
         wrong = (on_device(device, np.where(np.arange(x.size) == 5, -1, x)), *arrays[1:])
         with pytest.raises(ArgumentError, match="non-negative elements; got -1"):
             numbers.run(wrong, on_host=False)
+
+
+@pytest.mark.usefixtures("numpy_computes")
+@pytest.mark.parametrize("n", [2**14 - 1, 2**14, 2**14 + 1])
+def test_few_weights_have_the_bits_of_many(
+    device: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, n: int
+) -> None:
+    x, weights = rng.integers(0, 9, n), rng.standard_normal(n) * 10.0 ** rng.integers(-9, 9, n)
+    found = gpuprims.bincount(x, weights, device=device)
+    monkeypatch.setattr(Switch, "on", False)
+    assert found.tobytes() == gpuprims.bincount(x, weights, device=device).tobytes()
