@@ -19,7 +19,8 @@ from gpuprims.primitives.parts_in_c import parted, parts_in_c
 Way = Literal["mean", "element", "between"]
 _NARROWEST = 4  # bytes of an element: NumPy interpolates float16 in another way
 _FEW, _FEW_INTEGERS = Few(near=2**13, woken=2**14), Few(near=2**14, woken=2**14)  # rows: by_numpy, by_numpy-integers
-_FEW_PARTED, _FEW_PARTED_INTEGERS = Few(near=2**16, woken=2**16), Few(near=2**20, woken=2**20)  # rows: by_numpy-parts
+# Elements that are partitioned by several ranks: by NumPy's masks, and in C; most that NumPy selects at once.
+_FEW_PARTED, _AT_ONCE = Few(near=2**16, woken=2**16), 2**10  # rows: by_numpy-parts, parts-several
 # Elements of a row up to which NumPy's masks partition by one rank faster than a kernel, and C all rows.
 _MASKED, _IN_C = Few(near=2**22, woken=2**22), Few(near=2**25, woken=2**25)  # rows: by_numpy-masks, parts-in-c
 _FEW_NARROW = Few(near=2**22, woken=2**22)  # rows: by_numpy-rows
@@ -30,8 +31,11 @@ _MOST_ALONE, _ALONE = 16, Few(near=2**22, woken=2**22)  # rows: by_numpy-alone
 def select(rows: np.ndarray, ranks: np.ndarray) -> None:
     """Partition along the last axis, in place.
 
-    Ranks are selected one at a time: only then does NumPy use vector instructions.
+    Most ranks are selected one at a time: only then does NumPy use vector instructions.
     """
+    if rows.ndim == 1 and rows.size <= _AT_ONCE:
+        rows.partition(ranks)
+        return
     apart = sorted(set(ranks.tolist()))
     if len(apart) > _MOST_ALONE:
         rows.partition(apart)
@@ -101,17 +105,23 @@ def parts_by_numpy(device: Device, form: Form, axis: int | None, number: int, *,
     """Return how NumPy partitions along one axis by ``number`` ranks, or finds ``places``; None if it does not."""
     if not form.shape:
         return None
+    if axis is not None and form.shape[axis] == 1:
+        return ByNumPy(partial(_alone, places=places), _IN_C)
     orders = orders_in_c(device, form.dtype) if number <= MOST_PIVOTS else None
     parts = parts_in_c(device, form.dtype) if number == 1 else None
     one = number == 1 and (axis is None or len(form.shape) == 1)
     if orders is not None:
-        few = _FEW_PARTED_INTEGERS if form.dtype.kind in "iu" else _FEW_PARTED
-        few = _IN_C if parts is not None else _MASKED if one else few
+        few = _MASKED if one and parts is None else _IN_C
         by_one = None if parts is None else partial(parted, parts, places=places)
         return ByNumPy(partial(_parts_in_c, orders.parts, by_one, axis=axis, places=places), few)
     if axis is not None and len(form.shape) != 1:
         return None
     return ByNumPy(partial(_parts, places=places), _MASKED if one else _FEW_PARTED)
+
+
+def _alone(x: np.ndarray, ranks: np.ndarray, *, places: bool) -> np.ndarray:
+    """Return the partition of rows of one element."""
+    return np.zeros(x.shape, np.int64) if places else x.copy()
 
 
 def _parts_in_c(

@@ -18,7 +18,7 @@ from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.taking import with_the_same
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
-from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
+from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls, by_value
 from gpuprims.errors import ArgumentError, AxisError, quoted
 from gpuprims.expressions import Expr, trace
 from gpuprims.primitives.axes import as_axis, axes_of
@@ -90,9 +90,9 @@ def _copy_as(dtype: np.dtype[Any]) -> Expr:
 
 def _partitioned(label: str, x: Any, kth: Any, axis: Any, *, out: Any, device: Any, variant: Any) -> Any:
     """Return the elements of a partition, or their indices."""
-    keywords, key = (kth if type(kth) is int else None, axis, variant), None
-    if out is None and keywords[0] is not None and type(axis) in AS_GIVEN:
-        key, given, run = _WARM.find_into((label, *keywords), (x,), None, device)
+    key, ranks = None, tuple(kth) if type(kth) is list else kth
+    if out is None and type(axis) in AS_GIVEN and (type(kth) is int or by_value(ranks)):
+        key, given, run = _WARM.find_into((label, ranks, axis, variant), (x,), None, device)
         if run is not None:
             return run(given)
     how = {"axis": axis, "out": out, "device": device, "variant": variant}
