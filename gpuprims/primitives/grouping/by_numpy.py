@@ -17,7 +17,11 @@ from gpuprims.primitives.sort.by_numpy import sorts_by_numpy
 
 FEW, DISTINCT = Few(near=2**14, woken=2**16), Few(near=2**16, woken=2**16)  # rows: by_numpy, by_numpy-distinct
 _FEW_BOOLS = Few(near=2**18, woken=2**18)  # rows: by_numpy-bools
-_MOST_REPEATED = 2**18  # most elements that NumPy repeats; row by_numpy-runs
+# NumPy finds runs, without an inverse, of few elements, and of RUNS whose first _LOOKED have _LONG a run or more.
+_FEW_RUNS, RUNS = Few(near=2**16, woken=2**16), Few(near=2**24, woken=2**24)  # rows: runs-long
+_LOOKED, _LONG = 2**12, 16  # rows: runs-long
+# It repeats few values, and DECODED of mean lengths of _LONG_DECODED or more, up to _MOST_REPEATED elements.
+DECODED, _FEW_DECODED, _LONG_DECODED, _MOST_REPEATED = Few(near=2**22, woken=2**22), 2**15, 12, 2**24  # rows: decoded
 
 
 def takes_few(operands: Operands, few: Few = FEW) -> bool:
@@ -83,21 +87,28 @@ def rows_by_numpy(x: np.ndarray) -> np.ndarray:
 
 def consecutive_by_numpy(*, inverse: bool, counts: bool) -> Compute:
     """Return the function with which NumPy finds the values of runs, and further results if wanted."""
-    return partial(_consecutive, inverse=inverse, counts=counts)
+    return partial(_consecutive, _FEW_RUNS.near, inverse=inverse, counts=counts)
 
 
-def _consecutive(x: np.ndarray, *, inverse: bool, counts: bool) -> Any:
-    """Return the values of runs, in a tuple with further results; NotImplemented with NaN."""
+def _consecutive(few: int, x: np.ndarray, *, inverse: bool, counts: bool) -> Any:
+    """Return the values of runs, in a tuple with further results; NotImplemented with NaN, or for many short runs."""
     flat = x.ravel()
-    if x.dtype.kind in "fc" and (flat != flat).any():
+    if x.size > few and not _runs_are_long(flat):
         return NotImplemented
     begins = begins_of(flat)
     first = begins.nonzero()[0]
     values = flat.take(first)
+    if x.dtype.kind in "fc" and (values != values).any():  # each NaN begins a run
+        return NotImplemented
     if not (inverse or counts):
         return values
     ranks = [(begins.cumsum() - 1).reshape(x.shape)] if inverse else []
     return (values, *ranks, *([_lengths(first, x.size)] if counts else []))
+
+
+def _runs_are_long(x: np.ndarray) -> bool:
+    """Return True if the first of many elements lie in long runs, which NumPy finds faster than kernels do."""
+    return int(np.count_nonzero(begins_of(x[:_LOOKED]))) * _LONG <= _LOOKED
 
 
 def repeated_by_numpy(values: np.ndarray, lengths: np.ndarray) -> Any:
@@ -107,7 +118,9 @@ def repeated_by_numpy(values: np.ndarray, lengths: np.ndarray) -> Any:
     if np.minimum.reduce(lengths) < 0 or np.maximum.reduce(lengths) > _MOST_REPEATED:
         return NotImplemented
     repeats = lengths.astype(np.int64, copy=False)
-    return values.repeat(repeats) if np.add.reduce(repeats) <= _MOST_REPEATED else NotImplemented
+    total, few = np.add.reduce(repeats), values.size <= _FEW_DECODED
+    takes = total <= _MOST_REPEATED and (few or total >= _LONG_DECODED * values.size)
+    return values.repeat(repeats) if takes else NotImplemented
 
 
 def few_runs(operands: Operands, elements: Any, asked: Sequence[bool]) -> list[Any] | None:
@@ -115,7 +128,10 @@ def few_runs(operands: Operands, elements: Any, asked: Sequence[bool]) -> list[A
 
     Return None if kernels have to find them: in large arrays, and with NaN, which may count as equal.
     """
-    if not operands.in_place or not 0 < elements.size <= FEW.most(operands.driver):
+    few, size = FEW if asked[2] else _FEW_RUNS, elements.size
+    if not operands.in_place or not 0 < size <= (few if asked[2] else RUNS).most(operands.driver):
+        return None
+    if size > few.most(operands.driver) and not _runs_are_long(elements):
         return None
     if elements.dtype.kind in "fc" and (elements != elements).any():
         return None

@@ -13,7 +13,7 @@ from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out
 from gpuprims.expressions import trace
 from gpuprims.primitives.beginnings import to_out
-from gpuprims.primitives.grouping.by_numpy import consecutive_by_numpy
+from gpuprims.primitives.grouping.by_numpy import FEW, RUNS, consecutive_by_numpy
 from gpuprims.primitives.grouping.few_calls import FewCalls
 from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.grouping.runs import find_runs
@@ -94,7 +94,8 @@ def consecutive(return_inverse: bool, return_counts: bool) -> FewCalls:
     """Return the calls with these keywords."""
     compute = consecutive_by_numpy(inverse=return_inverse, counts=return_counts)
     kernels = partial(_by_kernels, return_inverse, return_counts)
-    return FewCalls("unique_consecutive", compute, kernels, known=1 if return_inverse else None)
+    known, few = (1, FEW) if return_inverse else (None, RUNS)
+    return FewCalls("unique_consecutive", compute, kernels, known, lambda _: few)
 
 
 def _by_kernels(return_inverse: bool, return_counts: bool, operands: Operands, out: Out | None) -> Any:

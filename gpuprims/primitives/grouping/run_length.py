@@ -13,7 +13,7 @@ from gpuprims.core.outputs import Out
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError
 from gpuprims.expressions import trace
 from gpuprims.primitives.beginnings import to_out
-from gpuprims.primitives.grouping.by_numpy import consecutive_by_numpy, repeated_by_numpy
+from gpuprims.primitives.grouping.by_numpy import DECODED, RUNS, consecutive_by_numpy, repeated_by_numpy
 from gpuprims.primitives.grouping.few_calls import FewCalls
 from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.grouping.indices import index_dtype, numbers, scatter
@@ -87,7 +87,7 @@ def _encoded(operands: Operands, out: Out | None) -> tuple[Any, ...]:
     return to_out(operands, found, out, (0, 0))
 
 
-ENCODING = FewCalls("run_length_encode", consecutive_by_numpy(inverse=False, counts=True), _encoded)
+ENCODING = FewCalls("run_length_encode", consecutive_by_numpy(inverse=False, counts=True), _encoded, few=lambda _: RUNS)
 
 
 @overload
@@ -159,7 +159,7 @@ def _decoded(operands: Operands, out: Out | None) -> Any:
     return to_out(operands, (found,), out, (0,))[0]
 
 
-DECODING = FewCalls("run_length_decode", repeated_by_numpy, _decoded)
+DECODING = FewCalls("run_length_decode", repeated_by_numpy, _decoded, few=lambda _: DECODED)
 
 
 def _checked(operands: Operands) -> tuple[Any, Any]:
