@@ -11,6 +11,7 @@ import gpuprims
 from gpuprims.core import c_modules
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.program_cache import forget_calls
+from gpuprims.primitives.searchsorted import by_numpy
 from gpuprims.primitives.searchsorted.by_numpy import PLACES
 
 
@@ -44,6 +45,20 @@ def test_places_are_numpys(module: Any, rng: np.random.Generator, dtype: str) ->
                 np.testing.assert_array_equal(found, np.searchsorted(elements, keys, side))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
+def test_places_of_keys_that_rise(module: Any, rng: np.random.Generator, dtype: str) -> None:
+    for size in (0, 1, 3, 100, 5000):
+        elements = np.sort(drawn(rng, dtype, size))
+        for count in (8, 16, 17, 300, 20_000):
+            keys = np.sort(drawn(rng, dtype, count))
+            far = np.sort(rng.integers(-(2**20), 2**20, count)).astype(dtype)
+            for sought in (keys, far, np.concatenate([keys, far[::-1], keys]), elements.repeat(3)):
+                for side in ("left", "right"):
+                    np.testing.assert_array_equal(
+                        module.search(elements, sought, side == "right"), np.searchsorted(elements, sought, side)
+                    )
+
+
 def test_the_module_takes_nothing_else(module: Any) -> None:
     x = np.arange(9.0)
     others = (x[::2], x), (x, x[::2]), (x, x.astype("f4")), (x.reshape(3, 3), x), (x.astype("u1"), x.astype("u1"))
@@ -66,8 +81,38 @@ def test_calls_on_few_keys_run_in_c(
     monkeypatch.setattr(LaunchPlan, "compiled", lambda self: pytest.fail("a kernel was compiled"))
     forget_calls()
     elements, keys = np.sort(drawn(rng, "float32", 999)), drawn(rng, "float32", 1200).reshape(30, 40)
-    for there, sought in ((elements, keys), (elements.repeat(2)[::2], keys.T), (elements, keys[:, ::3])):
+    many = np.sort(drawn(rng, "float32", 2**17 + 1))
+    for there, sought in (
+        (elements, keys),
+        (elements, many),
+        (many, keys),
+        (elements.repeat(2)[::2], keys.T),
+        (elements, keys[:, ::3]),
+    ):
         for _ in range(2):
             found = gpuprims.searchsorted(there, sought, "right", device=device)
             np.testing.assert_array_equal(found, np.searchsorted(there, sought, "right"))
+    forget_calls()
+
+
+def test_many_keys_in_any_order_are_left_to_kernels(
+    device: gpuprims.Device,
+    module: Any,
+    rng: np.random.Generator,
+    numpy_computes: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(PLACES, "_asked", True)
+    monkeypatch.setattr(PLACES, "calls", module)
+    monkeypatch.setattr(by_numpy, "_FEW_IN_C", 500)
+    forget_calls()
+    elements = np.sort(drawn(rng, "float64", 999))
+    for keys in (
+        drawn(rng, "float64", 501),
+        np.sort(drawn(rng, "float64", 600))[::-1],
+        np.arange(600.0).reshape(6, -1).T,
+    ):
+        for _ in range(2):
+            found = gpuprims.searchsorted(elements, keys, device=device)
+            np.testing.assert_array_equal(found, np.searchsorted(elements, keys))
     forget_calls()

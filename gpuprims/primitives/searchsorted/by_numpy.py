@@ -18,7 +18,8 @@ Dtype = np.dtype[Any]
 # A search by NumPy waits for each comparison, unless the array is short.
 _FEW, _FEW_IN_SHORT, _SHORT = Few(near=2**9, woken=2**11), Few(near=2**12, woken=2**14), 2**5  # rows: by_numpy
 PLACES = CModule(Path(__file__).with_name("places.c"))
-_FEW_IN_C = Few(near=2**12, woken=2**12)  # rows: by_numpy-places
+# Keys that C finds, and those of which the first _LOOKED rise, which it finds behind each other.
+_FEW_IN_C, _RISING_IN_C, _LOOKED = 2**17, Few(near=2**25, woken=2**25), 64  # rows: places
 _IN_C = frozenset(map(np.dtype, ("float32", "float64", "int32", "int64")))
 # Keys compared with each of some elements, and those looked up in a table; how many these elements are at most.
 _COMPARED, _IN_TABLE, _FEW_COMPARED = Few(near=2**15, woken=2**16), Few(near=2**15, woken=2**16), 8  # rows: members
@@ -34,16 +35,24 @@ def searches_by_numpy(device: Device, elements: Form, keys: Dtype, side: str) ->
     """Return how NumPy, or C, finds the places of keys, if it does."""
     calls = PLACES.serves(device.driver)
     if calls is not None and elements.dtype == keys and keys in _IN_C:
-        return ByNumPy(partial(_placed, calls.search, side == "right"), _FEW_IN_C)
+        return ByNumPy(partial(_placed, calls.search, side == "right"), _RISING_IN_C)
     if {elements.dtype.kind, keys.kind} - set("iubf"):
         return None
     few = _FEW_IN_SHORT if elements.shape[0] <= _SHORT else _FEW
     return ByNumPy(partial(np.ndarray.searchsorted, side=side), few)
 
 
-def _placed(search: Callable[..., np.ndarray], right: bool, elements: np.ndarray, keys: np.ndarray) -> np.ndarray:
-    """Search in C, where both arrays lie together."""
+def _placed(search: Callable[..., np.ndarray], right: bool, elements: np.ndarray, keys: np.ndarray) -> Any:
+    """Search in C, where both arrays lie together; NotImplemented for many keys whose first ones fall."""
+    if keys.size > _FEW_IN_C and not _rises(keys):
+        return NotImplemented
     return search(np.ascontiguousarray(elements), keys if keys.flags.c_contiguous else keys.copy(order="C"), right)
+
+
+def _rises(keys: np.ndarray) -> bool:
+    """Return True if the first of many keys do not fall."""
+    first = keys.flat[:_LOOKED]
+    return bool((first[1:] >= first[:-1]).all())
 
 
 def compares(device: Device, elements: Form, keys: Dtype) -> bool:

@@ -1,6 +1,7 @@
-/* Places of few keys of the host among sorted elements: binary searches of several keys at a time, without branches.
+/* Places of keys of the host among sorted elements: binary searches of several keys at a time, without branches.
  *
- * NumPy's searches mispredict a branch in every second step. Without this module, NumPy or a kernel searches.
+ * NumPy's searches mispredict a branch in every second step. Keys that rise are searched for behind the key before them.
+ * Without this module, NumPy or a kernel searches.
  */
 #pragma GCC optimize("O3")
 #define PY_SSIZE_T_CLEAN
@@ -8,6 +9,7 @@
 #include <Python.h>
 #include <numpy/arrayobject.h>
 
+#define RELEASED 8192 /* during searches for more keys, other threads of Python run */
 #define AT_ONCE 8 /* keys whose searches do not wait for each other */
 #define EACH(key, keys) for (int key = 0; key < (keys); key++)
 
@@ -31,13 +33,22 @@
         for (npy_intp first = 0; first < count; first += AT_ONCE) {                                                    \
             const int taken = count - first < AT_ONCE ? (int)(count - first) : AT_ONCE;                                \
             type key[AT_ONCE] = {0};                                                                                   \
-            npy_intp at[AT_ONCE] = {0}, left = n;                                                                      \
+            npy_intp at[AT_ONCE], left = n, begin = 0;                                                                 \
+            int rise = first && taken == AT_ONCE;                                                                      \
             EACH(k, taken) key[k] = keys[first + k];                                                                   \
+            if (rise) EACH(k, AT_ONCE) rise &= keys[first + k - 1] <= key[k];                                          \
+            if (rise) {                                                                                                \
+                begin = places[first - 1];                                                                             \
+                for (left = 0; begin + left < n && BEFORE(x[begin + left], key[AT_ONCE - 1]);) left = 2 * left + 1;    \
+                left = left < n - begin ? left : n - begin;                                                            \
+            }                                                                                                          \
+            EACH(k, AT_ONCE) at[k] = begin;                                                                            \
+            const npy_intp any = left;                                                                                 \
             for (; left > 1; left -= left / 2) {                                                                       \
                 const npy_intp half = left / 2;                                                                        \
                 EACH(k, AT_ONCE) at[k] += half & -(npy_intp)BEFORE(x[at[k] + half - 1], key[k]);                       \
             }                                                                                                          \
-            if (n) EACH(k, AT_ONCE) at[k] += BEFORE(x[at[k]], key[k]);                                                 \
+            if (any) EACH(k, AT_ONCE) at[k] += BEFORE(x[at[k]], key[k]);                                               \
             EACH(k, taken) places[first + k] = key[k] != key[k] ? (nan_before ? size : n) : at[k];                     \
         }                                                                                                              \
     }
@@ -70,17 +81,20 @@ static PyObject *search(PyObject *module, PyObject *const *arguments, Py_ssize_t
     if (!places) return NULL;
     const npy_intp n = PyArray_SIZE(x), count = PyArray_SIZE(keys);
     npy_int64 *to = PyArray_DATA(places);
+    int searched = 1;
+    PyThreadState *state = count > RELEASED ? PyEval_SaveThread() : NULL;
     switch (PyArray_TYPE(x)) {
     case NPY_FLOAT32: (right ? floats_right : floats_left)(PyArray_DATA(x), n, PyArray_DATA(keys), count, to); break;
     case NPY_FLOAT64: (right ? doubles_right : doubles_left)(PyArray_DATA(x), n, PyArray_DATA(keys), count, to); break;
     case NPY_INT32: (right ? ints_right : ints_left)(PyArray_DATA(x), n, PyArray_DATA(keys), count, to); break;
     case NPY_INT64: (right ? longs_right : longs_left)(PyArray_DATA(x), n, PyArray_DATA(keys), count, to); break;
-    default:
-        Py_DECREF(places);
-        PyErr_SetString(PyExc_TypeError, "search: float32, float64, int32 or int64");
-        return NULL;
+    default: searched = 0;
     }
-    return (PyObject *)places;
+    if (state) PyEval_RestoreThread(state);
+    if (searched) return (PyObject *)places;
+    Py_DECREF(places);
+    PyErr_SetString(PyExc_TypeError, "search: float32, float64, int32 or int64");
+    return NULL;
 }
 
 static PyMethodDef METHODS[] = {
