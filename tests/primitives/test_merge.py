@@ -11,6 +11,8 @@ from sorted_cases import in_order
 from tricky_data import tricky
 
 import gpuprims
+from gpuprims.core.by_numpy import Switch
+from gpuprims.core.program_cache import forget_calls
 from gpuprims.errors import ArgumentError, ShapeError, UnknownKeywordError
 
 
@@ -128,3 +130,23 @@ def test_wrong_arguments_are_refused() -> None:
         gpuprims.merge(x, x, descending="yes", device="reference")
     with pytest.raises(UnknownKeywordError, match=r"merge: keywords among .*; got axis"):
         gpuprims.merge(x, x, axis=0, device="reference")
+
+
+@pytest.mark.usefixtures("numpy_computes")
+@pytest.mark.parametrize(("few", "many"), [(20_000, 79_999), (20_000, 80_000), (5000, 140_000), (8000, 127_999)])
+@pytest.mark.parametrize("dtype", ["float32", "int16"])
+def test_arrays_of_unequal_lengths_have_the_bits_of_kernels(
+    device: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, few: int, many: int, dtype: str
+) -> None:
+    first, second = (np.sort(rng.integers(-99, 99, n) * -1.0) for n in (few, many))
+    for given in ([first.astype(dtype), second.astype(dtype)], [second.astype(dtype), first.astype(dtype)]):
+        if dtype == "float32":
+            for one in given:
+                one[one == 0] *= rng.choice([-1, 1], np.count_nonzero(one == 0))
+                one[-3:] = np.nan
+        found = gpuprims.merge(*given, device=device)
+        monkeypatch.setattr(Switch, "on", False)
+        forget_calls()
+        assert found.tobytes() == gpuprims.merge(*given, device=device).tobytes()
+        monkeypatch.setattr(Switch, "on", True)
+        forget_calls()

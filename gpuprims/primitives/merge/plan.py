@@ -25,6 +25,10 @@ from gpuprims.primitives.merge.spec import MergeSpec, PathSpec
 from gpuprims.primitives.segments.offsets import along_one_axis
 
 _FEW = Few(near=2**15, woken=2**15)  # rows: by_numpy
+# The same for an array that is so many times as long as the other one, of which NumPy copies stretches; the narrowest
+# elements for the last limit, in bytes.
+_LONGER, _FAR_LONGER, _WIDE = 4, 16, 4  # rows: by_numpy-unequal
+_FEW_LONGER, _FEW_FAR_LONGER = Few(near=2**17, woken=2**17), Few(near=2**22, woken=2**22)  # rows: by_numpy-unequal
 
 
 class MergeRequest(NamedTuple):
@@ -98,7 +102,11 @@ def _by_numpy(forms: tuple[Form, ...], *, descending: bool) -> ByNumPy | None:
     first, second = (form.dtype for form in forms)
     if {first.kind, second.kind} - set("iubf") or (first != second and np.result_type(first, second).kind == "f"):
         return None
-    return ByNumPy(_merged_falling if descending else _merged, _FEW)
+    shorter, longer = sorted(form.shape[0] for form in forms)
+    few = _FEW_LONGER if longer >= _LONGER * shorter else _FEW
+    if longer >= _FAR_LONGER * shorter and min(first.itemsize, second.itemsize) >= _WIDE:
+        few = _FEW_FAR_LONGER
+    return ByNumPy(_merged_falling if descending else _merged, few)
 
 
 def _merged(first: np.ndarray, second: np.ndarray) -> np.ndarray:
