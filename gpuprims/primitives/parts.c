@@ -10,8 +10,9 @@
 #include <Python.h>
 #include <numpy/arrayobject.h>
 
+#include "moves.h"
+
 #define RELEASED 65536 /* of more bytes, other threads of Python run meanwhile */
-#define LANES 8
 
 /* Elements that were written and read, equal ones, and where the first of these may be. */
 typedef struct {
@@ -19,64 +20,6 @@ typedef struct {
 } pass_t;
 
 #if defined(__x86_64__)
-#include <immintrin.h>
-#define WIDE __attribute__((target("avx2,popcnt")))
-#define HAS_WIDE __builtin_cpu_supports("avx2")
-
-static npy_uint8 places_of[1 << LANES][LANES]; /* of the bits of a mask that are set */
-static npy_int32 words_of[1 << LANES / 2][LANES]; /* the same as pairs of words of 32 bits, of half a mask */
-
-static void find_places(void) {
-    for (int mask = 0; mask < 1 << LANES; mask++)
-        for (int lane = 0, at = 0; lane < LANES; lane++)
-            if (mask >> lane & 1) {
-                if (mask < 1 << LANES / 2) words_of[mask][2 * at] = 2 * lane, words_of[mask][2 * at + 1] = 2 * lane + 1;
-                places_of[mask][at++] = (npy_uint8)lane;
-            }
-}
-
-WIDE static inline __m128i bytes_of(const unsigned mask) { return _mm_loadl_epi64((const __m128i *)places_of[mask]); }
-
-/* Store the elements of a mask of eight, and others behind them. */
-WIDE static inline void move_1(const void *x, const unsigned mask, void *to) {
-    _mm_storel_epi64(to, _mm_shuffle_epi8(_mm_loadl_epi64(x), bytes_of(mask)));
-}
-
-WIDE static inline void move_2(const void *x, const unsigned mask, void *to) {
-    const __m128i low = _mm_add_epi8(bytes_of(mask), bytes_of(mask)), high = _mm_add_epi8(low, _mm_set1_epi8(1));
-    _mm_storeu_si128(to, _mm_shuffle_epi8(_mm_loadu_si128(x), _mm_unpacklo_epi8(low, high)));
-}
-
-WIDE static inline void move_4(const void *x, const unsigned mask, void *to) {
-    _mm256_storeu_si256(to, _mm256_permutevar8x32_epi32(_mm256_loadu_si256(x), _mm256_cvtepu8_epi32(bytes_of(mask))));
-}
-
-WIDE static inline void move_8(const void *x, const unsigned mask, void *to) {
-    const __m256i *from = x;
-    const unsigned halves[2] = {mask & 15, mask >> 4};
-    npy_int64 *at = to;
-    for (int half = 0; half < 2; half++) {
-        const __m256i words = _mm256_loadu_si256((const __m256i *)words_of[halves[half]]);
-        _mm256_storeu_si256((__m256i *)at, _mm256_permutevar8x32_epi32(_mm256_loadu_si256(from + half), words));
-        at += _mm_popcnt_u32(halves[half]);
-    }
-}
-
-/* Store the places, from `first` on, of the elements of a mask. */
-WIDE static inline void move_places(const npy_intp first, const unsigned mask, npy_int64 *to) {
-    const __m128i bytes = bytes_of(mask);
-    const __m256i before = _mm256_set1_epi64x(first);
-    _mm256_storeu_si256((__m256i *)to, _mm256_add_epi64(_mm256_cvtepu8_epi64(bytes), before));
-    _mm256_storeu_si256((__m256i *)to + 1, _mm256_add_epi64(_mm256_cvtepu8_epi64(_mm_srli_si128(bytes, 4)), before));
-}
-
-/* The mask of a comparison of eight elements of so many bytes. */
-#define MASK_1(x, OP, all) (unsigned)_mm_movemask_epi8(_mm_cvtsi64_si128((long long)((x)[0] OP all)))
-#define MASK_2(x, OP, all) ((unsigned)_mm_movemask_epi8(_mm_packs_epi16((__m128i)((x)[0] OP all), _mm_setzero_si128())))
-#define MASK_4(x, OP, all) (unsigned)_mm256_movemask_ps((__m256)((x)[0] OP all))
-#define MASK_8(x, OP, all)                                                                                             \
-    ((unsigned)_mm256_movemask_pd((__m256d)((x)[0] OP all)) | (unsigned)_mm256_movemask_pd((__m256d)((x)[1] OP all)) << 4)
-
 /* Move the elements for which x OP pivot, eight at a time, while there is room for eight; look for equal ones. */
 #define DEFINE_PASS(name, type, bytes, width, OP)                                                                      \
     WIDE static void name(const type *x, const type pivot, const npy_intp n, const npy_intp room, const int places,    \
@@ -97,9 +40,27 @@ WIDE static inline void move_places(const npy_intp first, const unsigned mask, n
         }                                                                                                              \
         *pass = (pass_t){at, next, equal, equal ? first : next};                                                       \
     }
+
+/* Gather the elements from low to high, eight at a time, while there is room for eight; count those below as equal ones. */
+#define DEFINE_BETWEEN(name, type, bytes, width)                                                                       \
+    WIDE static void name(const type *x, const type low, const type high, const npy_intp n, const npy_intp room,       \
+                          type *to, pass_t *pass) {                                                                    \
+        typedef type vector_t __attribute__((vector_size(width), aligned(1), may_alias));                              \
+        const vector_t lows = (vector_t){0} + low, highs = (vector_t){0} + high;                                       \
+        npy_intp at = 0, next = 0, below = 0;                                                                          \
+        for (; next + LANES <= n && at + LANES <= room; next += LANES) {                                               \
+            const vector_t *own = (const vector_t *)(x + next);                                                        \
+            const unsigned before = MASK_##bytes(own, <, lows), mask = MASK_##bytes(own, <=, highs) & ~before;         \
+            move_##bytes(own, mask, to + at);                                                                          \
+            at += _mm_popcnt_u32(mask);                                                                                \
+            below += _mm_popcnt_u32(before);                                                                           \
+        }                                                                                                              \
+        *pass = (pass_t){at, next, below, 0};                                                                          \
+    }
 #else
-#define HAS_WIDE 0
-static void find_places(void) {}
+#define DEFINE_BETWEEN(name, type, bytes, width)                                                                       \
+    static void name(const type *x, const type low, const type high, const npy_intp n, const npy_intp room, type *to,  \
+                     pass_t *pass) {}
 #define DEFINE_PASS(name, type, bytes, width, OP)                                                                      \
     static void name(const type *x, const type pivot, const npy_intp n, const npy_intp room, const int places,         \
                      void *to, pass_t *pass) {}
@@ -163,6 +124,22 @@ static int has_wide;
             at += x[k] == pivot;                                                                                       \
         }                                                                                                              \
         return at < room ? -1 : beyond;                                                                                \
+    }                                                                                                                  \
+    DEFINE_BETWEEN(name##_gather, type, bytes, width)                                                                  \
+    static npy_intp name##_between(const void *given, const void *bounds, const npy_intp n, const npy_intp room,       \
+                                   void *to, npy_intp *below) {                                                        \
+        const type *x = given, low = ((const type *)bounds)[0], high = ((const type *)bounds)[1];                      \
+        pass_t pass = {0, 0, 0, 0};                                                                                    \
+        if (has_wide) name##_gather(x, low, high, n, room, to, &pass);                                                 \
+        npy_intp at = pass.at;                                                                                         \
+        *below = pass.equal;                                                                                           \
+        for (npy_intp k = pass.next; k < n; k++) {                                                                     \
+            *below += x[k] < low;                                                                                      \
+            if (!(x[k] >= low && x[k] <= high)) continue;                                                              \
+            if (at == room) return -1;                                                                                 \
+            ((type *)to)[at++] = x[k];                                                                                 \
+        }                                                                                                              \
+        return at;                                                                                                     \
     }
 
 DEFINE(i8, npy_int8, 1, 8)
@@ -179,8 +156,9 @@ DEFINE(f64, double, 8, 32)
 typedef struct {
     int (*part)(const void *, const void *, npy_intp, int, void *);
     npy_intp (*firsts)(const void *, const void *, npy_intp, int, npy_intp, npy_int64 *);
+    npy_intp (*between)(const void *, const void *, npy_intp, npy_intp, void *, npy_intp *);
 } functions_t;
-#define OF(name) {name, name##_firsts}
+#define OF(name) {name, name##_firsts, name##_between}
 static const functions_t INTEGERS[2][4] = {{OF(u8), OF(u16), OF(u32), OF(u64)}, {OF(i8), OF(i16), OF(i32), OF(i64)}};
 static const functions_t FLOATS[2] = {OF(f32), OF(f64)};
 
@@ -244,8 +222,30 @@ static PyObject *firsts(PyObject *module, PyObject *const *arguments, Py_ssize_t
     return NULL;
 }
 
+PyDoc_STRVAR(between_doc, "between(x, bounds, found): write the elements of a row from a bound to another one to found, in order;\n"
+                          "how many lie below, and how many were written; None if there is too little room.");
+
+static PyObject *between(PyObject *module, PyObject *const *arguments, Py_ssize_t given) {
+    const functions_t *functions = given == 3 ? functions_of(arguments[0]) : NULL;
+    PyArrayObject *x = functions ? (PyArrayObject *)arguments[0] : NULL;
+    const void *bounds = x ? data_of(arguments[1], PyArray_TYPE(x), 2) : NULL;
+    const npy_intp room = bounds && PyArray_Check(arguments[2]) ? PyArray_SIZE((PyArrayObject *)arguments[2]) : 0;
+    void *to = room ? data_of(arguments[2], PyArray_TYPE(x), room) : NULL;
+    if (!to || !PyArray_ISWRITEABLE((PyArrayObject *)arguments[2])) {
+        PyErr_SetString(PyExc_TypeError, "between: numbers in C order, two bounds, and room");
+        return NULL;
+    }
+    npy_intp below = 0, found;
+    Py_BEGIN_ALLOW_THREADS
+    found = functions->between(PyArray_DATA(x), bounds, PyArray_SIZE(x), room, to, &below);
+    Py_END_ALLOW_THREADS
+    if (found < 0) Py_RETURN_NONE;
+    return Py_BuildValue("nn", below, found);
+}
+
 static PyMethodDef METHODS[] = {{"part", (PyCFunction)(void (*)(void))part, METH_FASTCALL, part_doc},
                                 {"firsts", (PyCFunction)(void (*)(void))firsts, METH_FASTCALL, firsts_doc},
+                                {"between", (PyCFunction)(void (*)(void))between, METH_FASTCALL, between_doc},
                                 {NULL}};
 static struct PyModuleDef MODULE = {
     PyModuleDef_HEAD_INIT, .m_name = "parts", .m_doc = "Partitions of rows by an element.", .m_size = -1, .m_methods = METHODS};

@@ -12,7 +12,7 @@ from gpuprims.core import c_modules
 from gpuprims.core.by_numpy import Switch
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.program_cache import forget_calls
-from gpuprims.primitives.parts_in_c import PARTS
+from gpuprims.primitives.parts_in_c import PARTS, sampled
 
 DTYPES = "bBhHiIlLqQfd"
 
@@ -73,6 +73,43 @@ def test_first_places(module: Any, rng: np.random.Generator, dtype: str, kind: s
                 np.testing.assert_array_equal(places, np.concatenate([beyond, np.flatnonzero(x == pivot)])[:k])
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", ["whole", "few"])
+def test_elements_between_bounds(module: Any, rng: np.random.Generator, dtype: str, kind: str) -> None:
+    for n in (1, 7, 8, 9, 70, 2003):
+        x = drawn(rng, dtype, (n,), kind)
+        for low, high in ((0, n - 1), (n // 3, n // 2), (n // 2, n // 2)):
+            bounds = np.sort(x)[[low, high]]
+            expected = x[(x >= bounds[0]) & (x <= bounds[1])]
+            for spare in (0, 1, 20):
+                room = np.empty(expected.size + spare, dtype)
+                below, count = module.between(x, bounds, room)
+                assert (below, count) == (np.count_nonzero(x < bounds[0]), expected.size)
+                assert room[:count].tobytes() == expected.tobytes()
+            if expected.size > 1:
+                assert module.between(x, bounds, np.empty(expected.size - 1, dtype)) is None
+
+
+@pytest.mark.parametrize("dtype", ["i", "q", "f", "d"])
+def test_pivots_of_long_rows(module: Any, rng: np.random.Generator, dtype: str) -> None:
+    n = 2**14 + 5
+    even = drawn(rng, dtype, (n,), "whole")
+    nan = even.copy()
+    if even.dtype.kind == "f":
+        nan[::9] = np.nan
+    for name, x in {"even": even, "rising": np.sort(even), "few": drawn(rng, dtype, (n,), "few"), "nan": nan}.items():
+        for rank in (0, 5, n // 3, n // 2, n - n // 4, n - 1):
+            pivot = sampled(module, x, rank)
+            if pivot is not None:
+                np.testing.assert_array_equal(pivot, np.sort(x)[rank : rank + 1])
+            elif name in ("even", "rising"):
+                assert rank in (0, 5, n - 1)
+    assert sampled(module, even[: 2**14 - 1], 5000) is None
+    waves = np.resize(np.arange(16.0), n).astype(dtype)  # the sample has a few of the values alone
+    pivot = sampled(module, waves, n // 2)
+    assert pivot is None or pivot == np.sort(waves)[n // 2]
+
+
 @pytest.mark.parametrize("dtype", ["f", "d"])
 def test_nan_is_told(module: Any, rng: np.random.Generator, dtype: str) -> None:
     for n in (1, 5, 300):
@@ -102,6 +139,9 @@ def test_the_module_takes_nothing_else(module: Any) -> None:
     for one in wrong:
         with pytest.raises(TypeError):
             module.part(*one)
+    for one in ((x[::2], x[:2], x.copy()), (x, x[:1], x.copy()), (x, x[:2], to), (x, x[:2], x[:0]), (x, x[:2])):
+        with pytest.raises(TypeError):
+            module.between(*one)
     places = np.empty(3, np.int64)
     for one in ((x, x[:2], True, places), (x, x[:1], True, to), (x, x[8:], True, places), (x, x[:1], True, places[:0])):
         with pytest.raises(TypeError):
@@ -124,16 +164,16 @@ def test_calls_have_the_bits_of_calls_without_c(
     call = getattr(gpuprims, name)
     monkeypatch.setattr(PARTS, "_asked", True)
     calls = [(drawn(rng, dtype, (40, 30), "few")[:, ::2], axis) for axis in (0, 1, None)]
-    calls.append((drawn(rng, dtype, (70_000,), "whole"), 0))
+    calls += [(drawn(rng, dtype, (n,), "whole"), 0) for n in (15_000, 70_000)]
     monkeypatch.setattr(PARTS, "calls", None)
     monkeypatch.setattr(Switch, "on", False)
-    expected = [call(x, 7, axis, device="reference") for x, axis in calls]
+    expected = [call(x, x.shape[axis or 0] // 2 - 1, axis, device="reference") for x, axis in calls]
     monkeypatch.setattr(Switch, "on", True)
     monkeypatch.setattr(PARTS, "calls", module)
     monkeypatch.setattr(LaunchPlan, "compiled", lambda self: pytest.fail("a kernel was compiled"))
     forget_calls()
     for (x, axis), wanted in zip(calls, expected, strict=True):
-        found = call(x, 7, axis, device=device)
+        found = call(x, x.shape[axis or 0] // 2 - 1, axis, device=device)
         assert (found.dtype, found.shape, found.tobytes()) == (wanted.dtype, wanted.shape, wanted.tobytes())
     forget_calls()
 
