@@ -15,7 +15,7 @@ _DTYPES = frozenset(map(np.dtype, ("b", "B", "h", "H", "i", "I", "l", "L", "q", 
 _SELECTED = np.dtype(np.int32)  # NumPy selects these by vectors, and bytes one by one
 # Fewest elements of a row, and their bytes, whose pivot is found among those near it: between two of so many sampled
 # ones, _REACH to each side of its rank, four to five times its deviation. A _PART of the row at most is gathered.
-_LONG, _WIDE, _SAMPLED, _REACH, _PART = 2**14, 4, 2**10, 72, 4  # rows: parts-sampled
+LONG, _WIDE, _SAMPLED, _REACH, _PART = 2**14, 4, 2**10, 72, 4  # rows: parts-sampled
 
 
 def parts_in_c(device: Device, dtype: np.dtype[Any]) -> Any:
@@ -31,9 +31,9 @@ def select(rows: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def sampled(parts: Any, row: np.ndarray, rank: int) -> np.ndarray | None:
-    """Return the element of a rank of a long row, found between two of a sample; None if it is not there."""
+    """Return the element of a rank of LONG elements or more, sought between two of a sample; None if not there."""
     at = rank * _SAMPLED // row.size
-    if row.size < _LONG or row.itemsize < _WIDE or not _REACH <= at < _SAMPLED - _REACH:
+    if row.itemsize < _WIDE or not _REACH <= at < _SAMPLED - _REACH:
         return None
     step = row.size // _SAMPLED
     sample = np.sort(row[step // 2 :: step][:_SAMPLED])
@@ -50,7 +50,7 @@ def sampled(parts: Any, row: np.ndarray, rank: int) -> np.ndarray | None:
 
 def parted(parts: Any, rows: np.ndarray, rank: int, *, places: bool) -> Any:
     """Return rows, or the places of their elements, parted by the element of a rank each; NotImplemented with NaN."""
-    if rows.ndim == 1 and (pivot := sampled(parts, rows, rank)) is not None:
+    if rows.ndim == 1 and rows.size >= LONG and (pivot := sampled(parts, rows, rank)) is not None:
         result = np.empty(rows.size, np.int64 if places else rows.dtype)
         return result if parts.part(rows, pivot, result, places) else NotImplemented
     ordered, pivots = select(rows, rank)
