@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
-from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
 from gpuprims.errors import ArgumentError
 from gpuprims.primitives.signatures import Array, Element, Function, Host, HostArray, Out, SortKeywords, Where
@@ -17,9 +16,9 @@ from gpuprims.primitives.sort.calls import in_order
 from gpuprims.primitives.sort.compared import check_less
 from gpuprims.primitives.sort.keyed import keys_by, sort_by
 from gpuprims.primitives.sort.plan import sample
-from gpuprims.primitives.sort.plans import PLANS, bind_lexsort, bind_sort
+from gpuprims.primitives.sort.plans import PLANS, bind_sort, lexsorted
 from gpuprims.primitives.sort.segments import argsort_segments, sort_segments
-from gpuprims.primitives.sort.several import plan_call, plan_lexsort
+from gpuprims.primitives.sort.several import plan_call
 from gpuprims.primitives.sort.variants import VARIANTS
 
 PRIMITIVE = Primitive(
@@ -296,5 +295,4 @@ def lexsort(
     """
     if unknown:
         refuse_keywords("lexsort", keywords_of(lexsort), unknown)
-    operands, rows, result, chosen = bind_lexsort((keys,), out, device, variant)
-    return find_plan(plan_lexsort, operands, rows, result, chosen).run(operands, result)
+    return lexsorted(keys, out, device, variant)

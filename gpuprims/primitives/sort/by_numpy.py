@@ -50,7 +50,7 @@ _INDICES = Few(near=2**13, woken=2**15)  # rows: by_numpy
 STABLE_INDICES = Few(near=2**10, woken=2**11)  # rows: by_numpy
 # The same in C, for at most 2^16 elements of a row, and by NumPy's digits.
 INDICES_IN_C, _PACKED_IN_C = Few(near=2**15, woken=2**16), Few(near=2**22, woken=2**22)  # rows: by_numpy-orders, packs
-_NARROW, _NARROW_INDICES = 2, Few(near=2**16, woken=2**16)  # rows: by_numpy-digits
+NARROW, _NARROW_INDICES = 2, Few(near=2**16, woken=2**16)  # rows: by_numpy-digits, lexsort-warm
 _SEGMENTS = Few(near=2**13, woken=2**14)  # rows: by_numpy-segments
 _OFFSETS = frozenset(map(np.dtype, (np.int32, np.uint32, np.int64)))
 _SORTED_ALREADY = Few(near=2**27, woken=2**27)  # rows: trends
@@ -77,7 +77,7 @@ def sorts_by_numpy(
     indices = indices_by_numpy(device, form.dtype, axis, descending=descending)
     few = INDICES_IN_C if in_c else STABLE_INDICES if form.dtype == np.float64 else _INDICES
     few = _PACKED_IN_C if packs_in_c(device, form.dtype) else few
-    few = _NARROW_INDICES if flat and form.dtype.itemsize <= _NARROW else few
+    few = _NARROW_INDICES if flat and form.dtype.itemsize <= NARROW else few
     return ByNumPy(indices if wanted == "indices" else partial(_pairs, indices), few)
 
 
@@ -183,7 +183,7 @@ def indices_by_numpy(device: Device, dtype: np.dtype[Any], axis: int | None, *, 
 
     def found(keys: np.ndarray) -> np.ndarray:
         rows = rows_last(keys, axis)
-        if rows.ndim == 1 and dtype.itemsize <= _NARROW:
+        if rows.ndim == 1 and dtype.itemsize <= NARROW:
             return _by_stable_sort(rows, descending=descending, most=None)
         return rows_back(indices(rows, descending), axis)
 

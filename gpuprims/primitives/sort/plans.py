@@ -6,12 +6,14 @@ from functools import partial
 from typing import Any
 
 from gpuprims.core.device import Device
+from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out
 from gpuprims.core.plans import planner
 from gpuprims.core.primitive import Planner
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
+from gpuprims.core.warm_calls import WarmCalls
 from gpuprims.errors import ArgumentError, ShapeError, quoted
 from gpuprims.primitives.segments.kept import keeping_offsets
 from gpuprims.primitives.signatures import Function
@@ -19,6 +21,7 @@ from gpuprims.primitives.sort.by_numpy import Wanted
 from gpuprims.primitives.sort.plan import SortRequest, bind
 from gpuprims.primitives.sort.several import plan_call, plan_lexsort
 
+_SEVERAL = WarmCalls()
 Bound = tuple[Operands, SortRequest, Out | None, str | Variant | None]
 
 
@@ -77,6 +80,19 @@ def bind_lexsort(
         hint = "" if shapes[0] else " (for one key: argsort)"
         raise ShapeError(f"lexsort: keys of one axis and one length; got the shapes {quoted(shapes)}{hint}")
     return operands, rows, as_out(operands, out), None if variant is None else asked_by_name("sort", variant)
+
+
+def lexsorted(keys: Any, out: Any, device: str | Device | None, variant: str | None) -> Any:
+    """Return the indices that sort by several keys, and keep the plan for later calls with like arrays."""
+    key, sequence = None, type(keys) in (tuple, list)
+    if out is None:
+        key, given, run = _SEVERAL.find_into((sequence, variant), tuple(keys) if sequence else (keys,), None, device)
+        if run is not None:
+            return run(given)
+    operands, rows, result, chosen = bind_lexsort((keys,), out, device, variant)
+    plan = find_plan(plan_lexsort, operands, rows, result, chosen)
+    _SEVERAL.keep(key, plan, operands)
+    return plan.run(operands, result)
 
 
 _APART = {

@@ -15,6 +15,7 @@ from gpuprims.primitives.few_orders import orders_in_c
 from gpuprims.primitives.sort.by_numpy import (
     INDEX_BITS,
     INDICES_IN_C,
+    NARROW,
     STABLE_INDICES,
     Indices,
     Wanted,
@@ -30,8 +31,12 @@ def lexsorts_by_numpy(device: Device, rows: bool, forms: tuple[Form, ...]) -> By
     each = [indices_by_numpy(device, form.dtype, -1, descending=False) for form in forms]
     in_c = all(orders_in_c(device, form.dtype) is not None for form in forms)
 
+    narrow = all(form.dtype.kind in "iub" and form.dtype.itemsize <= NARROW for form in forms)
+
     def compute(*arrays: np.ndarray) -> Any:
         keys = [*arrays[0]] if rows else arrays
+        if narrow:  # NumPy sorts them by digits, and keeps the order from key to key
+            return np.lexsort(keys)
         return _by_several(keys, each * len(keys) if rows else each)
 
     return ByNumPy(compute, INDICES_IN_C if in_c else STABLE_INDICES)

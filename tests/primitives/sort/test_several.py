@@ -96,3 +96,20 @@ def test_wrong_arguments(device: gpuprims.Device, call: str) -> None:
     function, raised, said = WRONG[call]
     with pytest.raises(raised, match=said):
         function(device=device)
+
+
+@pytest.mark.usefixtures("numpy_computes")
+@pytest.mark.parametrize("dtypes", [("uint8", "int16"), ("bool", "int64"), ("float32", "int8")])
+def test_later_calls_tell_a_table_from_keys(device: gpuprims.Device, rng: np.random.Generator, dtypes: Any) -> None:
+    keys = tuple(rng.integers(0, 5, 70).astype(dtype) for dtype in dtypes)
+    table = rng.integers(0, 5, (2, 70)).astype(dtypes[1])
+    for _ in range(3):
+        assert_equal(gpuprims.lexsort(keys, device=device), np.lexsort(keys))
+        assert_equal(gpuprims.lexsort([*keys], device=device), np.lexsort(keys))
+        assert_equal(gpuprims.lexsort(table, device=device), np.lexsort(table))
+        assert_equal(gpuprims.lexsort(table[:, ::2], device=device), np.lexsort(table[:, ::2]))
+        assert_equal(gpuprims.lexsort((table[0],), device=device), np.lexsort((table[0],)))
+        with pytest.raises(errors.ShapeError):
+            gpuprims.lexsort((table,), device=device)
+        with pytest.raises(errors.ShapeError):
+            gpuprims.lexsort((keys[0], keys[1][1:]), device=device)
