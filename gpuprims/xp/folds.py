@@ -11,6 +11,7 @@ import numpy as np
 from gpuprims.core.device import device_of
 from gpuprims.core.keywords import check_flags, refusing_keywords
 from gpuprims.core.operands import as_operands
+from gpuprims.core.warm_calls import Run, WarmCalls
 from gpuprims.errors import ArgumentError, AxisError, ShapeError, quoted
 from gpuprims.expressions.masks import plain_array
 from gpuprims.primitives.map import map as map_elements
@@ -18,6 +19,7 @@ from gpuprims.primitives.map.diff import diff as differences
 from gpuprims.primitives.reduce import reduce
 from gpuprims.primitives.scan import scan
 
+_DOTS = WarmCalls()
 Axis = int | tuple[int, ...] | None
 
 
@@ -117,6 +119,15 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     ...     gpuprims.xp.vecdot(np.eye(2), np.array([3.0, 4.0])).tolist()
     [3.0, 4.0]
     """
+    key, arrays, run = _DOTS.find_into(axis, (x1, x2), None) if type(axis) is int else (None, (x1, x2), None)
+    if run is None:
+        run = _dot(x1, x2, axis)
+        _DOTS.keep_run(key, run)
+    return run(arrays)
+
+
+def _dot(x1: Any, x2: Any, axis: int) -> Run:
+    """Return the function that takes inner products of arrays like these, which are checked."""
     # The axis is counted from the end, because the arrays may have unlike numbers of axes.
     given: Any = axis
     if not isinstance(given, int | np.integer) or given >= 0:
@@ -132,8 +143,9 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     # Sums of small integers have 64 bits, but inner products the dtype of a product.
     dtype = np.result_type(*(one.dtype for one in natives))
     if dtype.kind == "b":  # NumPy's product of bools is their conjunction, and its sum a disjunction
-        return reduce(x1, x2, op="any", map="x & y", axis=axis)
-    return reduce(x1, x2, map="conj(x) * y", axis=axis, dtype=dtype if dtype.kind in "iu" else None)
+        return lambda arrays: reduce(*arrays, op="any", map="x & y", axis=axis)
+    own = dtype if dtype.kind in "iu" else None
+    return lambda arrays: reduce(*arrays, map="conj(x) * y", axis=axis, dtype=own)
 
 
 @refusing_keywords
