@@ -152,7 +152,8 @@ def _finish(spec: KernelSpec, finish: TypedExpr, inputs: Sequence[Access]) -> st
 
     elements = f"{elements_of(inputs)}, " if inputs else ""
     head = f"DEVICE void gp_finish(const layout_t layout, const i64 j, const value_t value, {elements}{targets})"
-    return emit_function(head, finish, _of_value(spec, finish, inputs), close)
+    # Results that need elements, as gradients do, round once, where they are stored: instructions bound such scans.
+    return emit_function(head, finish, _of_value(spec, finish, inputs), close, stored=spec.rereads)
 
 
 def _of_value(spec: KernelSpec, function: TypedExpr, inputs: Sequence[Access]) -> list[str]:

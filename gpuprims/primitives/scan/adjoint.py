@@ -109,7 +109,9 @@ class _Adjoint(NamedTuple):
         whole = [one + more for one, more in zip(above, later, strict=True)]
         own = gradients(step.function, arguments, whole)[n:]
         kept = (*whole, *(0,) * (step.elements - n))
-        return tuple(np.where(place == self.last, one, gradient) for one, gradient in zip(kept, own, strict=True))
+        # GPUs compare 64 bits by several instructions.
+        at_last = place.astype(np.int32) == self.last if self.last < 2**31 else place == self.last
+        return tuple(np.where(at_last, one, gradient) for one, gradient in zip(kept, own, strict=True))
 
     def _split(self, value: Sequence[Any]) -> tuple[dict[tuple[int, int], Any], Sequence[Any]]:
         """Return the parts of the matrix by their places, and the term."""
