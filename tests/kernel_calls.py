@@ -156,6 +156,7 @@ QUEUED_SCANS: dict[str, Callable[..., Any]] = {
     "pairs in order, rows of one scan": lambda **where: gpuprims.scan(
         resident(900, 20_004, dtype="f4")[:, 3:], resident(900, 20_001, dtype="f4"), op=AFFINE, **where
     ),
+    "pairs in order": lambda **where: gpuprims.scan(resident(QUEUED), resident(QUEUED), op=AFFINE, **where),
     "sums of two inputs and of one that broadcasts": lambda **where: gpuprims.scan(
         *(resident(QUEUED, dtype=one) for one in ("f2", "i2")), ones(QUEUED), map="(x * z, y, y > 3)", op=BOTH, **where
     ),

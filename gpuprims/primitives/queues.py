@@ -83,9 +83,9 @@ def queue_of(at: Geometry, able: Capabilities, call: ScanTraits) -> Queue:
         items = min(call.vector * (-(-call.row // (pieces * runs * call.vector)) // 2 * 2 + 1), items)
     lookups = -(-able.compute_units * resident // 32)
     found = 0 if call.commutative else 32 * lookups * call.value_bytes
-    alone = call.phased and call.result_bytes <= call.queued_bytes  # rows: queues-places
-    queue = _queue(at, able, call, items, runs + runs // 32 + 1, lookups, learning=found, most=1 if alone else 2)
-    return queue._replace(late=late)
+    two, one = (_queue(at, able, call, items, runs + runs // 32 + 1, lookups, learning=found, most=n) for n in (2, 1))
+    pays = call.phased or (call.words <= _HELD_WORDS and one.depth > two.depth)  # rows: queues-places
+    return (one if pays and call.result_bytes <= call.queued_bytes else two)._replace(late=late)
 
 
 def ordered_queue_of(at: Geometry, able: Capabilities, call: ScanTraits) -> Queue:

@@ -109,7 +109,7 @@ class _Adjoint(NamedTuple):
         whole = [one + more for one, more in zip(above, later, strict=True)]
         own = gradients(step.function, arguments, whole)[n:]
         kept = (*whole, *(0,) * (step.elements - n))
-        # GPUs compare 64 bits by several instructions.
+        # GPUs compare 64 bits by several instructions. rows: queues-float16
         at_last = place.astype(np.int32) == self.last if self.last < 2**31 else place == self.last
         return tuple(np.where(at_last, one, gradient) for one, gradient in zip(kept, own, strict=True))
 

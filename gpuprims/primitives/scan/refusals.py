@@ -11,7 +11,7 @@ from gpuprims.primitives.queues import ordered_queue_of, queue_of, queueable
 from gpuprims.primitives.scan_tiles import ScanTraits
 
 # Tiles of a multiprocessor from which on a queue is worth its start, and of values of several words or elements that
-# round_robin loads one by one. rows: queues-short
+# round_robin loads one by one. rows: queues-short, queues-pairs
 _QUEUED, _QUEUED_ALONE = 8, 2
 # Words of values, at most, if results need elements; a queue of more spills registers. rows: queues-elements
 _MOST_WORDS = 10
@@ -48,8 +48,6 @@ def queue_pays(at: Geometry) -> Refusal:
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
         traits = ScanTraits.of(call)
         queue = queue_of(at, capabilities, traits)
-        if not traits.commutative and traits.words == 2 and traits.vector > 1:  # rows: queues
-            return "is for values of other than 2 words, or operators that commute, or elements loaded one by one"
         if traits.rereads and traits.words > _MOST_WORDS:
             rule = f"is for values of at most {_MOST_WORDS} words, if results need elements"
             return f"{rule}; this call's have {traits.words}"

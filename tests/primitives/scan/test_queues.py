@@ -63,11 +63,7 @@ def test_tiles_fit_in_local_memory(dtype: str) -> None:
         ((resident(9000, 9001)[:, ::-1],), {"op": "argmax"}, "is for elements that lie at most 32 bytes apart"),
         ((resident(LONG, 1),), {"axis": 1}, "is for elements that lie at most 32 bytes apart"),
         ((resident(LONG, dtype="f8"),), {}, None),
-        (
-            (resident(LONG), resident(LONG)),
-            {"op": AFFINE},
-            "is for values of other than 2 words, or operators that commute",
-        ),
+        ((resident(LONG), resident(LONG)), {"op": AFFINE}, None),
         ((resident(LONG)[::-1], resident(LONG)), {"op": AFFINE}, None),
         ((resident(1 << 19, dtype="f8"),), {}, "is for 264 or more tiles of 3584; this call has 147"),
     ],
@@ -109,6 +105,12 @@ def test_copies_begin_and_end_at_whole_16_bytes(geometry: Geometry, dtypes: tupl
     for operands, elements in ((spec.inputs, chosen.items * spec.runs), (spec.outputs, chosen.items * 32)):
         ends = np.cumsum([elements * access.dtype.itemsize for access in operands])
         assert not np.any(ends % 16)
+
+
+@pytest.mark.parametrize(("dtype", "places"), [("float32", 1), ("float64", 2)])
+def test_pairs_of_two_words_have_one_tile_of_results_in_a_deeper_queue(dtype: str, places: int) -> None:
+    _, spec = asked(resident(LONG, dtype=dtype), resident(LONG, dtype=dtype), op=AFFINE)
+    assert (spec.depth, spec.places) == (9 - 2 * places, places)
 
 
 @pytest.fixture
@@ -174,6 +176,18 @@ def test_pairs_of_rows_keep_their_order(able: gpuprims.Device) -> None:
     scanned = gpuprims.scan(*there, op=AFFINE, variant=ANY_SIZE)
     for got, one in zip(scanned, affine_scan(*(one[:, ::-1].ravel() for one in pair)), strict=True):
         np.testing.assert_array_equal(able.to_host(got), one)
+
+
+@pytest.mark.parametrize("size", [2, 3071, 3072, 3073, 5120, 5124, 300_001, (1 << 22) + 4])
+@pytest.mark.parametrize("inclusive", [True, False])
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_pairs_keep_their_order(able: gpuprims.Device, dtype: str, inclusive: bool, size: int) -> None:
+    pair = affine_pair(np.random.default_rng(13), size)
+    there = [able.asarray(one.astype(dtype)) for one in pair]
+    scanned = gpuprims.scan(*there, op=AFFINE, inclusive=inclusive, variant=ANY_SIZE)
+    for got, whole, nothing in zip(scanned, affine_scan(*pair), (1, 0), strict=True):
+        wanted = whole if inclusive else np.concatenate([[nothing], whole[:-1]])
+        np.testing.assert_array_equal(able.to_host(got), wanted.astype(dtype))
 
 
 def test_rows_of_any_length_and_their_own_memory(able: gpuprims.Device) -> None:
