@@ -23,7 +23,7 @@ def must_find(label: str, op: Op, operands: Operands) -> Callable[[Any], Any] | 
         return None
 
     def found(results: Any) -> Any:
-        if np.min(results, initial=0) < 0:
+        if np.min(np.asarray(results), initial=0) < 0:  # a tensor has no min of nothing
             raise EmptyReductionError(f"{label} with {op.name}: a number in each slice; got one where all are NaN")
         return results
 

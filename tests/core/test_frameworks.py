@@ -117,6 +117,7 @@ def test_reduce_gives_the_same_library_and_numpys_dtypes(
     library.check(library.reduce(given, op="max", axis=-1, keepdims=True), x.max(axis=-1, keepdims=True))
     library.check(library.reduce(given, op="argmax"), np.argmax(x))
     library.check(library.reduce(given, op="argmax", axis=1), np.argmax(x, axis=1))
+    library.check(library.reduce(given, op="nanargmax", axis=1), np.nanargmax(x, axis=1))
     library.check(library.reduce(given, op="any", axis=0), np.any(x, axis=0))
 
 

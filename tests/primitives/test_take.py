@@ -6,7 +6,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_cases import COMPLEX, DTYPES, INTEGERS, Kernel, assert_equal, on_device, on_host, poison, random_values
+from kernel_cases import (
+    COMPLEX,
+    DTYPES,
+    INTEGERS,
+    Kernel,
+    assert_equal,
+    need,
+    on_device,
+    on_host,
+    poison,
+    random_values,
+)
 from tricky_data import tricky
 
 import gpuprims
@@ -204,6 +215,12 @@ def test_scatter_undoes_take(device: gpuprims.Device, rng: np.random.Generator, 
             into = on_device(device, np.zeros_like(x))
             got = scatter(on_device(device, x[::step]), on_device(device, indices[::step]), into, device)
             assert_equal(on_host(device, got), expected)
+
+
+@pytest.mark.parametrize("number", [True, 300, 2.5, 1j])
+def test_a_number_keeps_its_dtype_beside_narrow_indices(device: gpuprims.Device, number: complex) -> None:
+    need(device, np.asarray(number).dtype)
+    assert_equal(gpuprims.take(number, np.uint8([0, 0]), device=device), np.take(number, np.uint8([0, 0])))
 
 
 def test_wrong_arguments_are_refused() -> None:

@@ -11,7 +11,6 @@ import numpy as np
 from gpuprims.core.determinism import asked_level
 from gpuprims.core.lazy import is_lazy
 from gpuprims.core.operands import as_operands
-from gpuprims.errors import ArgumentError
 from gpuprims.expressions import Expr, expression, trace
 from gpuprims.operators import as_ddof, as_map
 from gpuprims.primitives.axes import as_axis, folded_axes
@@ -53,8 +52,6 @@ def spread_exactly(
     operands = as_operands("reduce", arrays if where is None else (*arrays, where), device, stored=True)
     shape = np.broadcast_shapes(*(native.shape for native in operands.natives))
     count = int(np.prod([shape[one] for one in folded_axes(as_axis(axis), len(shape))], dtype=np.int64))
-    if not count and 0 in shape:
-        raise ArgumentError(f"reduce with {op} at the level 'order': at least one element to fold; got shape {shape}")
     function = as_map("reduce", None if mapped is None else expression(mapped, len(arrays)), len(arrays))
     how = {"axis": axis, "device": device, "where": where}
     nan, typed, root, freedom = "nan" * _SPREADS[op], how | {"dtype": dtype}, op.endswith("std"), as_ddof(ddof)

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from gpuprims.core.arrays import native_of
+from gpuprims.core.arrays import NUMBERS, native_of
 from gpuprims.core.by_numpy import ByNumPy, Few
 from gpuprims.core.counters import with_counters
 from gpuprims.core.device import Device, device_of
@@ -101,6 +101,8 @@ def bind(
         hint = did_you_mean(mode, get_args(Mode))
         raise ArgumentError(f"take: mode= among 'raise', 'wrap', 'clip'; got {quoted(mode)}{hint}")
     x, indices = arrays
+    if isinstance(x, NUMBERS):  # its dtype does not depend on that of the indices
+        x = native_of("take", x)
     operands = as_operands("take", (x, _beside(x, indices)), device, stored=True)
     first, second = operands.natives
     if second.dtype.kind not in "iub":

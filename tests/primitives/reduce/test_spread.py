@@ -215,6 +215,15 @@ def cpu(device: gpuprims.Device) -> gpuprims.Device:
     return device
 
 
+@pytest.mark.parametrize("op", ["var", "std", "nanvar", "nanstd"])
+def test_nothing_has_no_spread(device: gpuprims.Device, op: str) -> None:
+    for level in (None, "device", "order") if device.capabilities.fp64 else (None, "device"):
+        for shape in ((0,), (0, 3), (3, 0)):
+            x = np.zeros(shape, np.float32)
+            got = gpuprims.reduce(x, op=op, axis=0, ddof=1, determinism=level, device=device)
+            assert_equal(got, getattr(np, op)(x, axis=0, ddof=1))
+
+
 # Dtypes --------------------------------------------------------------------------------------------------------------
 
 
