@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from gpuprims.core.arrays import unchanged
 from gpuprims.core.capture import Captured
+from gpuprims.core.determinism import CHOSEN, Asked, asked_level
 from gpuprims.core.device import DEFAULT, Device
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.layout import Form
@@ -64,6 +65,7 @@ class Plan(OfThisProcess):
         self._calls = WarmCalls(owned=True)
         # Keys of host arrays have the device of calls that name none, or the one named, which takes longer to find.
         self._named = self.device if operands.on_host and DEFAULT.known is not self.device else None
+        self._level = asked_level()  # calls look up and compile plans of their own at it
         self._captured: list[Any] = []  # launches and memory that graphs use
         self._is_capturing = getattr(self.device.driver, "is_capturing", None)
         _PLANS.add(self)
@@ -88,6 +90,10 @@ class Plan(OfThisProcess):
         """
         if unknown:
             self._refuse_keywords(unknown)
+        # Spelled out, as in warm_calls.py.
+        leveled = Asked.ever and (self._level or CHOSEN.here.get() or CHOSEN.choices)
+        if leveled and asked_level() != self._level:
+            return CHOSEN.during(self._level, self, *arrays, out=out)
         if self._is_capturing is not None and self._is_capturing():
             return self._capture(arrays, out)
         given = (*arrays, *self._beside) if self._beside else arrays
@@ -161,6 +167,8 @@ class Plan(OfThisProcess):
         CaptureError
             A CUDA graph is being captured.
         """
+        if Asked.ever and asked_level() != self._level:
+            return CHOSEN.during(self._level, self.item, *arrays)
         plan = self._launch_plan
         if self._is_capturing is not None and self._is_capturing():
             raise CaptureError(f"plan of {self.primitive}: item() outside of the capture of a graph; got a call in one")

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gpuprims.core.arrays import unchanged
-from gpuprims.core.determinism import asked_level, at_level
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of
 from gpuprims.core.launch_plan import LaunchPlan
@@ -46,7 +45,7 @@ class StepsPlan(LaunchPlan):
         chosen = first.chosen
         described = chosen.device, chosen.primitive, chosen.traits, chosen.results, chosen.compiling
         plan = cls(*described, asked=chosen.asked, inputs=())
-        plan.label, plan.steps = label, partial(at_level, label, asked_level(), steps)
+        plan.label, plan.steps = label, steps
         return plan
 
     def run(self, operands: Operands, out: Out | None) -> Any:

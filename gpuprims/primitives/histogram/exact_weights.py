@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gpuprims.core.arrays import native_of
 from gpuprims.core.determinism import asks_for_device
 from gpuprims.core.device import Device
 from gpuprims.core.lazy import is_lazy
@@ -37,7 +38,7 @@ def adds_exactly(x: Any, weights: Any, deterministic: Any, label: str, *, as_flo
     """
     if not asks_for_device() or is_lazy(x) or is_lazy(weights):
         return False
-    dtype = getattr(weights, "dtype", None) or np.asarray(weights).dtype
+    dtype = native_of(label, weights).dtype  # tensors have dtypes of their own
     if not (dtype.kind == "f" or (as_floats and dtype.kind in "iu" and dtype.itemsize == 8)):
         return False
     if not deterministic:
@@ -49,14 +50,15 @@ def sums_exactly(
     label: str, weights: Any, count: Callable[[Any], Any], device: Device, dtype: Any, added: Any = np.int64
 ) -> Any:
     """Return the exact sums of weights, rounded to ``dtype``; ``count`` adds integers of dtype ``added``."""
-    native = weights if hasattr(weights, "dtype") else np.asarray(weights)
+    native = native_of(label, weights)
     size = int(np.prod(native.shape))
     if size >= _MOST:
         raise ArgumentError(f"{label}: fewer than 2^31 float weights at this level of determinism; got {size}")
     dtype = np.dtype(dtype)
     wider = np.result_type(dtype, np.float32)
     if native.dtype != wider:
-        native = map_arrays(_as(wider.name), native, device=device)
+        weights = map_arrays(_as(wider.name), weights, device=device)
+        native = native_of(label, weights)
     form, added = format_of(native.dtype), np.dtype(added)
     top, low, special = 1, 1, False
     if size:
@@ -72,7 +74,7 @@ def sums_exactly(
     places = range(first, top + form.mantissa, bits)
     functions = [_plane(form, place, bits, added.name) for place in places]
     functions += [_infinite(sign, added.name) for sign in (1, -1) if special]
-    sums = [count(map_arrays(function, native, device=device)) for function in functions]
+    sums = [count(map_arrays(function, weights, device=device)) for function in functions]
     return map_arrays(_joined(form, len(places), bits, first, dtype.name, len(sums)), *sums, device=device)
 
 

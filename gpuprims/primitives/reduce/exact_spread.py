@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gpuprims.core.arrays import native_of
 from gpuprims.core.determinism import asked_level
 from gpuprims.core.lazy import is_lazy
 from gpuprims.core.operands import as_operands
@@ -25,7 +26,7 @@ def spreads_exactly(op: Any, arrays: tuple[Any, ...], initial: Any, dtype: Any) 
         return False
     if any(map(is_lazy, arrays)):
         return False
-    kinds = [np.dtype(getattr(array, "dtype", None) or np.asarray(array).dtype).kind for array in arrays]
+    kinds = [native_of("reduce", array).dtype.kind for array in arrays]  # tensors have dtypes of their own
     return all(kind in "fbiu" for kind in kinds) and (
         "f" in kinds or (dtype is not None and np.dtype(dtype).kind == "f")
     )
@@ -61,7 +62,11 @@ def spread_exactly(
         return map_arrays(_divided(root, float(max(count - freedom, 0))), squares, out=out, device=device)
     counts = reduce(*arrays, op="sum", map=_counted(function, bool(nan)), keepdims=keepdims, **how)
     return map_arrays(
-        _divided_by_counts(root, float(freedom), squares.dtype.name), squares, counts, out=out, device=device
+        _divided_by_counts(root, float(freedom), native_of("reduce", squares).dtype.name),
+        squares,
+        counts,
+        out=out,
+        device=device,
     )
 
 
