@@ -11,6 +11,7 @@ from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import value_bytes, value_words
 from gpuprims.core.launch_plan import nothing
 from gpuprims.core.layout import Layout
+from gpuprims.core.refusals import SPARE_LOCAL, lacks_local
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import MOST_GROUPS, Variant
 from gpuprims.operators import Folding
@@ -108,7 +109,11 @@ class FoldWork(NamedTuple):
         if not chosen.narrows or not self._neighbours:
             return 1
         most = _MOST_ACROSS if self.size <= _SHORT else max(_WORD // self._item, 1)
-        return min(self.layout.width_across(self.read), most)
+        across, able = min(self.layout.width_across(self.read), most), self.device.capabilities
+        nbytes = chosen.block * value_bytes(self.folding.values)
+        while across > 1 and lacks_local(across * nbytes + SPARE_LOCAL, able):  # a group keeps a value of each
+            across //= 2
+        return across
 
     @property
     def _neighbours(self) -> int:

@@ -142,6 +142,19 @@ def test_folds_of_histograms_compile(bins: int, pytestconfig: pytest.Config) -> 
             assert compile_cuda(variant, spec, architecture) == ([], True)
 
 
+def test_values_of_outputs_side_by_side_fit_in_local_memory() -> None:
+    driver = CompilingDriver("cuda", GPU)
+    four = gpuprims.Op(
+        lambda a, b: tuple(one + other for one, other in zip(a, b, strict=True)), (0.0,) * 4, commutative=True
+    )
+    for how in ({"op": four, "dtype": "f8"}, {"op": "nansum", "determinism": "order"}):
+        columns = [resident(6, 1704)] * (4 if "dtype" in how else 1)
+        gpuprims.reduce(*columns, axis=0, device=gpuprims.Device._of(driver), **how)
+    assert "each" in [variant.name for variant, _ in driver.asked]
+    for variant, spec in driver.asked:
+        assert compile_cuda(variant, spec, ARCHITECTURES[-1]) == ([], True)
+
+
 @pytest.mark.parametrize("operation", probe._OPERATIONS)
 def test_the_loops_of_a_probe_compile(operation: str) -> None:
     variant, spec, _ = probe.kernel_of(operation, "cuda", 256, 4096)
