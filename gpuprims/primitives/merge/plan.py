@@ -25,8 +25,8 @@ from gpuprims.primitives.merge.spec import MergeSpec, PathSpec
 from gpuprims.primitives.segments.offsets import along_one_axis
 
 _FEW = Few(near=2**15, woken=2**15)  # rows: by_numpy
-# The same for an array that is so many times as long as the other one, of which NumPy copies stretches; the narrowest
-# elements for the last limit, in bytes.
+# NumPy copies whole stretches of an array that is _LONGER or _FAR_LONGER times as long as the other one, so it is then
+# faster for more elements; for those of _FEW_FAR_LONGER only where an element has at least _WIDE bytes.
 _LONGER, _FAR_LONGER, _WIDE = 4, 16, 4  # rows: by_numpy-unequal
 _FEW_LONGER, _FEW_FAR_LONGER = Few(near=2**17, woken=2**17), Few(near=2**22, woken=2**22)  # rows: by_numpy-unequal
 

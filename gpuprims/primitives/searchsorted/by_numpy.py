@@ -18,7 +18,8 @@ Dtype = np.dtype[Any]
 # A search by NumPy waits for each comparison, unless the array is short.
 _FEW, _FEW_IN_SHORT, _SHORT = Few(near=2**9, woken=2**11), Few(near=2**12, woken=2**14), 2**5  # rows: by_numpy
 PLACES = CModule(Path(__file__).with_name("places.c"))
-# Keys that C finds, and those of which the first _LOOKED rise, which it finds behind each other.
+# Most keys that C searches for in any order, and in ascending order, which the first _LOOKED keys tell: C searches for
+# each of these behind the place of the one before.
 _FEW_IN_C, _RISING_IN_C, _LOOKED = 2**17, Few(near=2**25, woken=2**25), 64  # rows: places
 _IN_C = frozenset(map(np.dtype, ("float32", "float64", "int32", "int64")))
 # Keys compared with each of some elements, and those looked up in a table; how many these elements are at most.

@@ -14,7 +14,7 @@ from gpuprims.core.keywords import check_flags, keywords_of, named_keywords, ref
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.layout import is_contiguous
 from gpuprims.core.operands import as_operands, is_plain
-from gpuprims.core.warm_calls import Key, WarmCalls, runner_of
+from gpuprims.core.warm_calls import Key, Run, WarmCalls, runner_of
 from gpuprims.expressions import trace
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.searchsorted import searchsorted
@@ -128,15 +128,14 @@ def _there(
         found = searchsorted(native, elements, side, device=operands.device)
         if ascend():
             if native is bins and elements is x:
-                _keep(key, native, elements, side)
+                _keep(key, native, elements, side, operands.device)
             return operands.to_caller(found), np.empty(0)
     return None, np.asarray(given.to_host(native))
 
 
-def _keep(key: Key | None, edges: Any, elements: Any, side: Side) -> None:
+def _keep(key: Key | None, edges: Any, elements: Any, side: Side, device: Device) -> None:
     """Keep what searches in edges that ascended: it does not wait for their check."""
-    operands, request, _, _ = bind((edges, elements), side)
-    search, device = runner_of(find_plan(plan_call, operands, request, None, None), operands), operands.device
+    search = _searching(edges, elements, side)
 
     def run(arrays: Sequence[Any]) -> Any:
         check_behind(device, arrays[0], _ASCEND)
@@ -147,7 +146,12 @@ def _keep(key: Key | None, edges: Any, elements: Any, side: Side) -> None:
 
 
 def _keep_edges(key: Key, edges: np.ndarray, elements: Any, side: Side, device: Device) -> None:
-    """Keep what searches in these edges of the host, a copy of which stays on the device."""
-    operands, request, _, _ = bind((copy_on(device, edges), elements), side)
-    search = runner_of(find_plan(plan_call, operands, request, None, None), operands)
+    """Keep what searches in a copy of the host's edges, which stays on the device."""
+    search = _searching(copy_on(device, edges), elements, side)
     _WARM.keep_run(key, lambda arrays: search((copy_on(device, edges), *arrays)))
+
+
+def _searching(edges: Any, elements: Any, side: Side) -> Run:
+    """Return the function that searches for the places of elements in edges like these, on their device."""
+    operands, request, _, _ = bind((edges, elements), side)
+    return runner_of(find_plan(plan_call, operands, request, None, None), operands)
