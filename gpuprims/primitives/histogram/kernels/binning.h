@@ -211,7 +211,9 @@ DEVICE i32 gp_cell_of(const key_t x, const binning_t b, f32 *aside)
 }
 #endif
 
-/* gp_guess_bin returns an element's place, or sets `doubt`; gp_settle_bin always returns the place. */
+/* gp_guess_bin returns an element's place, or sets `doubt`; gp_settle_bin always returns the place. gp_propose_bin returns
+ * the bin of an element `inside` the range if it is `sure`; grids join the tests of all axes. */
+#define INSIDE(x, b) ((x) >= (b).first && (x) <= (b).last)
 #if BINS_DIRECT
 DEVICE i32 gp_settle_bin(const key_t x, const binning_t b)
 {
@@ -225,20 +227,19 @@ DEVICE i32 gp_guess_bin(const key_t x, const binning_t b, int *doubt)
 }
 #elif BINS_EVEN || BINS_SOUGHT
 /* A bin is a cell, up to rounding. Further than the limit from the middle of a cell, it may be the neighbouring one. */
-DEVICE i32 gp_guess_bin(const key_t x, const binning_t b, int *doubt)
+DEVICE i32 gp_propose_bin(const key_t x, const binning_t b, const int inside, int *sure)
 {
     f32 aside;
     const i32 cell = gp_cell_of(x, b, &aside);
-    const int inside = x >= b.first && x <= b.last;
 #if LOCAL_GUIDE
     /* The bin is the cell, or a neighbouring one. */
     const i32 near = inside ? cell : 0;
     const int below = x < b.guide[near], above = x >= b.guide[near + 1];
-    *doubt = inside && (below || above) && b.limit < 0;
-    return inside && !*doubt ? near - below + above : NO_BIN(b);
+    *sure = !((below || above) && b.limit < 0);
+    return near - below + above;
 #else
-    *doubt = inside && !(aside <= b.limit);
-    return inside && aside <= b.limit ? cell : NO_BIN(b);
+    *sure = aside <= b.limit;
+    return cell;
 #endif
 }
 
@@ -260,13 +261,12 @@ DEVICE i32 gp_settle_bin(const key_t x, const binning_t b)
 #elif BINS_EDGES
 /* For each cell, the guide counts the thresholds after the first that are below all of its elements. This number is
  * the bin, unless the cell is impure: a threshold may lie in it. */
-DEVICE i32 gp_guess_bin(const key_t x, const binning_t b, int *doubt)
+DEVICE i32 gp_propose_bin(const key_t x, const binning_t b, const int inside, int *sure)
 {
     f32 aside;
-    const int inside = x >= b.first && x <= b.last;
     const u32 lower = b.guide[inside ? gp_cell_of(x, b, &aside) : 0];
-    *doubt = inside && lower >= IMPURE;
-    return inside && lower < IMPURE ? (i32)lower : NO_BIN(b);
+    *sure = lower < IMPURE;
+    return (i32)lower;
 }
 
 DEVICE i32 gp_settle_bin(const key_t x, const binning_t b)
@@ -285,6 +285,17 @@ DEVICE i32 gp_settle_bin(const key_t x, const binning_t b)
         }
     }
     return low;
+}
+#endif
+
+#if !BINS_DIRECT
+DEVICE i32 gp_guess_bin(const key_t x, const binning_t b, int *doubt)
+{
+    int sure;
+    const i32 bin = gp_propose_bin(x, b, INSIDE(x, b), &sure);
+    const int inside = INSIDE(x, b);
+    *doubt = inside && !sure;
+    return inside && sure ? bin : NO_BIN(b);
 }
 #endif
 

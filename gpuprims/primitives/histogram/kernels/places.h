@@ -23,22 +23,26 @@ DEVICE bins_t gp_read_bins(GLOBAL const u64 *table, const i64 bins)
     return b;
 }
 
-/* An element is in doubt if one of its keys is, and in no bin if one of them is. */
+/* An element is in no bin if one of its keys is, and in doubt if one of the others is. Tests follow one another without any
+ * choice in between, because GPUs join such a row of comparisons, each with the next. */
 DEVICE i32 gp_guess_place(const value_t value, const bins_t b, int *doubt)
 {
     const key_t keys[GRID] = {GRID_KEYS(value)};
-    i32 place = GRID_ROW(value) * b.row;
+    u32 place = (u32)(GRID_ROW(value) * b.row); /* any number outside the bins */
     int inside = 1;
-    *doubt = 0;
+#pragma unroll
+    for (int axis = 0; axis < GRID; axis++)
+        inside = inside && INSIDE(keys[axis], b.axes[axis]);
+    int sure = inside;
 #pragma unroll
     for (int axis = 0; axis < GRID; axis++) {
-        int unsure;
-        const i32 bin = gp_guess_bin(keys[axis], b.axes[axis], &unsure);
-        *doubt |= unsure;
-        inside &= bin < b.axes[axis].bins;
-        place += inside ? bin * b.strides[axis] : 0;
+        int certain;
+        const i32 bin = gp_propose_bin(keys[axis], b.axes[axis], inside, &certain);
+        sure = sure && certain;
+        place += (u32)bin * (u32)b.strides[axis];
     }
-    return inside ? place : b.bins;
+    *doubt = inside && !sure;
+    return sure ? (i32)place : b.bins;
 }
 
 DEVICE i32 gp_settle_place(const value_t value, const bins_t b)
