@@ -19,7 +19,7 @@ from gpuprims.operators import Op, as_map, make_folding
 from gpuprims.primitives.fold import plan_fold
 from gpuprims.primitives.histogram.elements import MOST_COUNTED, sum_dtype, values_of, weight_dtype
 from gpuprims.primitives.histogram.groups import ENTRY_BYTES, TOTAL, Group, Room
-from gpuprims.primitives.histogram.spec import MOST_PACKED, Bins, HistogramSpec, Keys, Sums, digits_of, planes_of
+from gpuprims.primitives.histogram.spec import FULL, MOST_PACKED, Bins, HistogramSpec, Keys, Sums, digits_of, planes_of
 from gpuprims.primitives.histogram.traits import HistogramTraits
 from gpuprims.primitives.histogram.variants import HistogramVariant
 
@@ -201,7 +201,9 @@ class Reader(NamedTuple):
         if not chosen.shares_histograms:
             least = max(least, int(digits * width * _PER_DIGIT.get(sums, 1)))
         parts = group.parts(outputs * ranges, least, room.local)
-        most = MOST_PACKED if histograms == "packed" else _MOST_CARRIED if sums == "relative" else MOST_COUNTED
+        most = _MOST_CARRIED if sums == "relative" else MOST_COUNTED
+        if histograms == "packed":
+            most = min(MOST_PACKED, chosen.block * FULL)
         parts = max(parts, -(-size // most))
         rows = 1 if chosen.shares_histograms else parts * (room.copies if histograms == "private" else 1)
         places = outputs, planes_of(sums, weight), width

@@ -49,9 +49,10 @@ _INT64, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
 TABLE_HEADER = 8
 # Float32 holds multiples of this width.
 _SMALLEST = 1e-30
-# Most elements of a part that is counted in 16 bits, and entries of the list of full counts (histogram_packed.cl).
-MOST_PACKED = 2**23
-MOST_FULL = MOST_PACKED // 2**15 + 2
+# Counts of 16 bits (histogram_packed.cl): what groups take from one, and work-items count at most; most elements of a
+# part, and entries of the list of full counts.
+FULL, MOST_PACKED = 2**15, 2**23
+MOST_FULL = MOST_PACKED // FULL + 2
 # Most histograms among which a CPU work-item alternates.
 CPU_REPLICAS = 8
 

@@ -10,7 +10,7 @@ from kernel_cases import Kernel, assert_equal, two_groups
 import gpuprims
 from gpuprims.primitives.histogram import reading, traits
 
-FULL = 2**15
+FULL, LOOK = 2**15, 7 * 2**13  # a group takes so much from a count, and counts so many elements before it looks
 SIZES = [FULL - 1, FULL, FULL + 1, 2 * FULL - 1, 2 * FULL, 2 * FULL + 1, 4 * FULL + 9]
 
 
@@ -69,6 +69,19 @@ def test_ranges_tiles_and_tasks(kernel: Kernel, rng: np.random.Generator, monkey
             with two_groups(kernel.device, monkeypatch):
                 got = bincount(kernel, x.astype(np.int32), minlength=bins)
             assert_equal(got, np.bincount(x, minlength=bins))
+
+
+@pytest.mark.parametrize("early", [2**13 - 1, 2**13, 2**14 - 1, FULL - 1, FULL, LOOK])
+@pytest.mark.parametrize("place", [0.25, 0.99])
+def test_counts_that_rise_late(kernel: Kernel, rng: np.random.Generator, place: float, early: int) -> None:
+    """A place has few or many of the elements before groups first look at counts, and then all."""
+    bins, _ = most_bins(kernel)
+    how = {"bins": (bins // 9, 10), "range": ((0, 1), (0, 1))}
+    others, alike = rng.random((2, LOOK - early), np.float32), np.full((2, early + 2 * LOOK + 9), place, np.float32)
+    others[0] *= np.float32(0.2)
+    x, y = np.concatenate([others, alike], axis=1)
+    got = gpuprims.histogram2d(x, y, **how, device=kernel.device, variant="packed")
+    assert_equal(got[0], np.histogram2d(x, y, **how)[0])
 
 
 def test_rows_and_grids(kernel: Kernel, rng: np.random.Generator) -> None:

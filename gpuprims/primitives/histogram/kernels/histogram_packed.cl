@@ -3,7 +3,7 @@
  *
  * in      INPUTS: n elements for each of `outputs` histograms; the table (binning.h)
  * out     histograms: counts of bins + 2 places, for each output, for each part of 2^15 * (MOST_FULL - 2) elements at most
- * local   (span + 1) / 2 words, and BESIDE_COUNTS, and the guide if it is LOCAL_GUIDE
+ * local   (span + 1) / 2 words, up to a multiple of 4, and BESIDE_COUNTS, and the guide if it is LOCAL_GUIDE
  * launch  any number of groups of BLOCK, whose tiles have FULL elements at most; each takes (part, output, range) triples
  *         until none are left
  * host    gp_load_whole_tile (binning.h); gp_guess_place, gp_settle_item (places.h); MAP
@@ -13,23 +13,24 @@
  *     lower    0  1  2      for each other at one word
  *     upper    3  4  5
  *
- * No count passes 0xFFFF: before a group counts more than FULL elements, it takes FULL from each count that has so many, and
- * lists the place. So a count is below FULL, and at most FULL are added to it before the next time. The place that most of a
- * part's first elements have is counted in registers, because lanes wait for each other at one word. */
+ * No count passes 0xFFFF: before it could, a group takes FULL from each count that has so many, and lists the place. So a
+ * count is below FULL, and at most FULL are added to it before the next time; or more, as long as all counts stay below
+ * HIGH. The place that most of a part's first elements have is counted by each work-item in a word of its own, because lanes
+ * wait for each other at one word. */
 #define FULL 0x8000
+#define HIGH 0x2000
 #define SPARE 32
-/* Behind the counts: how many places are listed, these, the place that most elements have, and words that nobody reads. */
-#define BESIDE_COUNTS (1 + MOST_FULL + 1 + SPARE)
+/* Behind the counts: how many places are listed, these, the place that most elements have, 1 once a count was HIGH, words that
+ * nobody reads, and those of work-items, which count FULL at most. */
+#define BESIDE_COUNTS (1 + MOST_FULL + 2 + SPARE + BLOCK)
 #define MOST_HAVE (1 + MOST_FULL)
+#define WAS_HIGH (2 + MOST_FULL)
+#define SPARE_WORDS (3 + MOST_FULL)
 #define PLACE_BITS 20 /* of a place within a range; the bits above count BLOCK elements */
 
-/* Count a live place, or add to a word that nobody reads: a branch for each element would delay the next one. */
-DEVICE void gp_count_packed(LOCAL u32 *words, const i32 place, const i32 pairs, const int live, const int tid)
-{
-    const int upper = place >= pairs;
-    const i32 spare = pairs + MOST_HAVE + 1 + (tid & (SPARE - 1));
-    gp_add_count(words + (live ? upper ? place - pairs : place : spare), upper ? 0x10000u : 1u);
-}
+/* The word of a place, and what adds 1 to its count. */
+#define WORD_OF(place, pairs) min((u32)(place), (u32)((place) - (pairs)))
+#define ONE_OF(place, pairs) ((place) >= (pairs) ? 0x10000u : 1u)
 
 DEVICE u32 gp_packed_count(LOCAL const u32 *words, const i32 place, const i32 pairs)
 {
@@ -40,31 +41,42 @@ DEVICE u32 gp_packed_count(LOCAL const u32 *words, const i32 place, const i32 pa
  * before and after. */
 DEVICE i32 gp_find_frequent(LOCAL u32 *words, LOCAL u32 *most, const i32 place, const i32 pairs, const int live, const int tid)
 {
-    gp_count_packed(words, place, pairs, live, tid);
+    if (live) gp_add_count(words + WORD_OF(place, pairs), ONE_OF(place, pairs));
     barrier(CLK_LOCAL_MEM_FENCE);
     const u32 found = live ? gp_packed_count(words, place, pairs) : 0;
     if (found > 1) gp_raise(most, found << PLACE_BITS | (u32)place);
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (live) gp_add_count(words + (place < pairs ? place : place - pairs), 0u - (place < pairs ? 1u : 0x10000u));
+    if (live) gp_add_count(words + WORD_OF(place, pairs), 0u - ONE_OF(place, pairs));
     const u32 frequent = *most;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (tid == 0) *most = 0;
     return frequent ? (i32)(frequent & ((1u << PLACE_BITS) - 1)) : -1;
 }
 
-/* Take FULL from each count that has so many, and list its place. */
-DEVICE void gp_take_full(LOCAL u32 *words, LOCAL u32 *list, const i32 pairs, const int tid)
+/* Take FULL from each count that has so many, and list its place. Return how many elements may be counted before the next
+ * time: fewer once a count has been as high as HIGH. */
+DEVICE i32 gp_take_full(LOCAL u32 *words, LOCAL u32 *list, const i32 pairs, const int tid)
 {
+    u32 seen = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
+    for (i32 first = 4 * tid; first < pairs; first += 4 * BLOCK) {
+        u32 four[4];
+        READ_LOCAL(u32, 2, words + first, four); /* dynamic local memory is aligned to 8 bytes */
+        READ_LOCAL(u32, 2, words + first + 2, four + 2);
+        const u32 any = four[0] | four[1] | four[2] | four[3];
+        seen |= any;
+        if (!(any & 0x80008000u)) continue;
 #pragma unroll 1
-    for (i32 at = tid; at < pairs; at += BLOCK) {
-        const u32 word = words[at], full = word & 0x80008000u;
-        if (!full) continue;
-        words[at] = word - full;
-        if (full & 0x8000u) list[1 + gp_increment(list)] = (u32)at;
-        if (full >> 16) list[1 + gp_increment(list)] = (u32)(at + pairs);
+        for (i32 at = first; at < first + 4; at++) {
+            const u32 word = words[at], full = word & 0x80008000u;
+            words[at] = word - full;
+            if (full & 0x8000u) list[1 + gp_increment(list)] = (u32)at;
+            if (full >> 16) list[1 + gp_increment(list)] = (u32)(at + pairs);
+        }
     }
+    if (seen & 0xE000E000u) gp_set_bits(list + WAS_HIGH, 1u);
     barrier(CLK_LOCAL_MEM_FENCE);
+    return list[WAS_HIGH] ? FULL : 0x10000 - HIGH;
 }
 
 /* Add what was taken to a row of counts in global memory, once for each place: the first of its entries adds all. */
@@ -86,18 +98,18 @@ DEVICE void gp_add_full(LOCAL const u32 *list, GLOBAL total_t *row, const int ti
 #define BEFORE_COUNTING MAKE_ROOM(BLOCK * ITEMS);
 #define MAKE_ROOM(more)                                                                                                \
     do {                                                                                                               \
-        if (held + (more) > FULL) {                                                                                    \
-            gp_take_full(own, list, pairs, tid);                                                                       \
+        if (held + (more) > room) {                                                                                    \
+            room = gp_take_full(own, list, pairs, tid);                                                                \
             held = 0;                                                                                                  \
         }                                                                                                              \
         held += (more);                                                                                                \
     } while (0)
+/* Add 1 to a word for each element, also for one that is not counted here: a branch would delay the next one. */
 #define COUNT_PLACE(place)                                                                                             \
     do {                                                                                                               \
         const i32 within = (place) - low;                                                                              \
-        const int often = within == frequent;                                                                          \
-        hits += (u32)often;                                                                                            \
-        gp_count_packed(own, within, pairs, (u32)within < counted && !often, tid);                                     \
+        const u32 word = (u32)within < counted ? WORD_OF(within, pairs) : spare;                                       \
+        gp_add_count(own + (within == frequent ? mine : word), ONE_OF(within, pairs));                                 \
     } while (0)
 #define COUNT(value, item)                                                                                             \
     do {                                                                                                               \
@@ -113,22 +125,23 @@ void histogram_packed(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outpu
 {
     LOCAL_MEMORY(u32, own);
     const i32 width = (i32)bins + 2, size = (i32)span, ranges = (width + size - 1) / size, pairs = (size + 1) / 2;
-    LOCAL u32 *list = own + pairs;
+    const i32 beside = (pairs + 3) / 4 * 4; /* counts are looked through by four words */
+    LOCAL u32 *list = own + beside;
     const int tid = get_local_id(0);
+    const u32 spare = beside + SPARE_WORDS + (tid & (SPARE - 1)), mine = beside + SPARE_WORDS + SPARE + tid;
     const i64 share = gp_share(n, parts);
     bins_t b = gp_read_bins(table, bins);
-    SHARE_GUIDE(b, own, pairs + BESIDE_COUNTS, tid);
+    SHARE_GUIDE(b, own, beside + BESIDE_COUNTS, tid);
 
     for (i64 task = get_group_id(0); task < outputs * parts * ranges; task += get_num_groups(0)) {
         const i64 whole_task = task / ranges, o = whole_task % outputs, part = whole_task / outputs;
         const i64 first = part * share, end = min(first + share, n);
         const i32 low = (i32)(task % ranges) * size;
         const u32 counted = (u32)max(min(size, width - (BINS_DIRECT ? 0 : 2) - low), 0); /* places that have results */
-        u32 hits = 0;
-        i32 held = 0;
+        i32 held = 0, room = 0x10000 - HIGH;
 
         /* 1. Clear the counts, and find a frequent place. */
-        for (i32 at = tid; at < pairs + BESIDE_COUNTS; at += BLOCK) own[at] = 0;
+        for (i32 at = tid; at < beside + BESIDE_COUNTS; at += BLOCK) own[at] = 0;
         barrier(CLK_LOCAL_MEM_FENCE);
         i32 early = -1;
         if (first + tid < end) early = gp_settle_place(MAP(o, first + tid), b) - low;
@@ -152,6 +165,7 @@ void histogram_packed(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outpu
             COUNT_PLACE(place);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
+        const u32 hits = frequent >= pairs ? own[mine] >> 16 : own[mine] & 0xFFFF;
         if (hits) gp_add_count(list + MOST_HAVE, hits);
         barrier(CLK_LOCAL_MEM_FENCE);
 
