@@ -52,8 +52,40 @@ PLACES = {
         gpuprims.argsort(resident(1000, dtype=dtype), **where) for dtype in ("?", "i2", "f2", "f4", "i8", "f8")
     ],
 }
+LANES = {
+    "rows of five, with indices or values": lambda **where: [
+        gpuprims.argsort(resident(600, 5, dtype="f2"), **where),
+        gpuprims.sort_by_key(resident(600, 5), resident(600, 5, dtype="f8"), descending=True, **where),
+    ],
+    "short rows of every width": lambda **where: [
+        gpuprims.argsort(resident(600, length, dtype=dtype), **where)
+        for length, dtype in (
+            (2, "?"),
+            (3, "i2"),
+            (7, "f2"),
+            (10, "f4"),
+            (32, "i8"),
+            (33, "f8"),
+            (100, "f2"),
+            (256, "f4"),
+        )
+    ],
+}
+ROWS = {
+    "rows of 1,000, with indices, values or neither": lambda **where: [
+        gpuprims.sort(resident(60, 1000), **where),
+        gpuprims.argsort(resident(60, 1000, dtype="f2"), **where),
+        gpuprims.sort_by_key(resident(60, 1000), resident(60, 1000, dtype="f8"), descending=True, **where),
+    ],
+    "rows of every width": lambda **where: [
+        gpuprims.argsort(resident(60, length, dtype=dtype), **where)
+        for length, dtype in ((40, "?"), (300, "i2"), (8000, "f2"), (600, "f4"), (3000, "i8"), (33, "f8"))
+    ],
+}
 ALONE = {
     "sort_places": PLACES,
+    "sort_lanes": LANES,
+    "sort_rows": ROWS,
     "sort_buckets": KEYS,
     "sort_resident": ROW,
     "sort_merge": MERGED,

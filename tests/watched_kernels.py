@@ -34,6 +34,7 @@ NEED_WARPS = (
     "scan_rows",
     "sort_onesweep",
     "sort_resident",
+    "sort_rows",
 )
 LARGEST = 20_000
 # Variants of scan that need each result at the place of its element.

@@ -228,6 +228,12 @@ def _sort(rng: np.random.Generator, how: How) -> None:
     assert_equal(gpuprims.argsort(x, **how), np.argsort(x, kind="stable"))
 
 
+def _sort_rows(rng: np.random.Generator, how: How) -> None:
+    x = rng.standard_normal((5, 611), np.float32)
+    assert_equal(gpuprims.argsort(x, **how), np.argsort(x, kind="stable"))
+    assert_equal(gpuprims.sort(x.astype(np.float64), **how), np.sort(x.astype(np.float64)))
+
+
 def _sort_keys(rng: np.random.Generator, how: How) -> None:
     x = rng.standard_normal(2**19 + 11, np.float32)
     assert_equal(gpuprims.sort(x, **how), np.sort(x))
@@ -270,11 +276,12 @@ CALLS: dict[str, tuple[Callable[[np.random.Generator, How], None], int]] = {
     "csr_fixed": (_csr, 4),
     "sort_onesweep": (_sort, 32),
     "sort_resident": (_sort, 32),
+    "sort_rows": (_sort_rows, 32),
     "sort_buckets": (_sort_keys, 4),
     "sort_counted": (_sort, 4),
 }
 # Those whose lanes vote in 32 bits.
-VOTING = ("sort_onesweep", "sort_resident")
+VOTING = ("sort_onesweep", "sort_resident", "sort_rows")
 
 
 def known() -> dict[str, Variant]:

@@ -119,9 +119,9 @@ def sort(
     GPUs sort one long row by its bytes from the top down, until what is alike so far fits in a group's local memory
     (E. Stehle and H.-A. Jacobsen, "A memory bandwidth-efficient hybrid radix sort on GPUs", 2017), and other long rows
     from the lowest byte up: a launch counts all bytes of all keys, and one for each byte moves the elements (A. Adinets
-    and D. Merrill, "Onesweep: a faster least significant digit radix sort for GPUs", 2022). Short rows, and all rows
-    with ``less``, are merged (O. Green, R. McColl and D. Bader, "GPU merge path: a GPU merging algorithm", 2012).
-    ``gpuprims.explain("sort")`` shows which.
+    and D. Merrill, "Onesweep: a faster least significant digit radix sort for GPUs", 2022). One launch sorts short rows
+    by networks (K. Batcher, "Sorting networks and their applications", 1968) or by bytes in local memory. Others, and
+    those with ``less``, are merged (O. Green, R. McColl and D. Bader, "GPU merge path", 2012).
 
     Examples
     --------

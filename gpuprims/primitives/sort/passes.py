@@ -15,6 +15,7 @@ from gpuprims.primitives.sort.counted import by_counts
 from gpuprims.primitives.sort.keys import DIGITS
 from gpuprims.primitives.sort.lane_order import RANKS, lanes_in_order
 from gpuprims.primitives.sort.resident import at_once
+from gpuprims.primitives.sort.short_rows import in_groups, in_lanes
 from gpuprims.primitives.sort.traits import LANES, LEAST_MERGING, merged_bytes
 from gpuprims.primitives.sort.turns import Turns
 from gpuprims.primitives.sort.work import Four, Passes, Rows, Work
@@ -33,6 +34,8 @@ def passes_of(work: Work) -> Passes:
         "buckets": by_buckets,
         "resident": at_once,
         "places": _by_places,
+        "lanes": in_lanes,
+        "rows": in_groups,
         "merge": _by_merging,
         "cpu_merge": _by_merging,
     }

@@ -12,10 +12,13 @@ from gpuprims.core.kernel_spec import Dtype, KernelSpec, unchanged
 from gpuprims.core.layout import contiguous, starts_of
 from gpuprims.expressions import TypedExpr, c_type
 from gpuprims.primitives.merge.spec import CROSSING
+from gpuprims.primitives.networks import network_macros
 from gpuprims.primitives.ordering import KERNELS
 from gpuprims.primitives.sort.keys import Keys
 
 _INT64 = np.dtype(np.int64)
+# The header of kernels that sort short rows.
+NUMBERED = "numbered.h"
 # What a launch does: move elements, count their digits, count them and note zeros and NaN, add up counts, sort tiles,
 # find where the merge path crosses the begins of tiles, put equal ones in order, write what was counted, or try what a
 # device does.
@@ -41,6 +44,8 @@ class SortSpec(KernelSpec):
     memories: int = 0  # pointer arguments
     copies: int = 1  # of each count of a group: see sort_buckets.cl
     parts: tuple[str, ...] = ()  # further headers of this room
+    row: int = 0  # elements of a row that networks sort
+    length: int = 0  # elements that a network sorts
 
     contracted: ClassVar[bool] = False  # a product merged with a sum may make an element less than itself
     maps: ClassVar[bool] = False
@@ -60,6 +65,8 @@ class SortSpec(KernelSpec):
         memories: int,
         copies: int = 1,
         parts: tuple[str, ...] = (),
+        row: int = 0,
+        length: int = 0,
     ) -> SortSpec:
         """Return the spec of a launch with this number of arrays."""
         accesses = starts_of([contiguous(keys.word, (1,), 1)]).accesses
@@ -79,6 +86,8 @@ class SortSpec(KernelSpec):
             memories=memories,
             copies=copies,
             parts=parts,
+            row=row,
+            length=length,
         )
 
     @property
@@ -110,7 +119,14 @@ class SortSpec(KernelSpec):
             "LOAD_KEYS": 16 // self.keys.nbytes,
             "LANES_IN_ORDER": int(self.lanes_in_order),
             "COPIES": self.copies,
+            **self._of_rows(),
         }
+
+    def _of_rows(self) -> dict[str, int | str]:
+        """Define what kernels of short rows use beside."""
+        if NUMBERED not in self.parts:
+            return {}
+        return {"KEY_BYTES": self.keys.nbytes, "ROW_KEYS": self.row, **network_macros(self.length)}
 
     def text(self) -> list[str]:
         """Write the types of values and places."""

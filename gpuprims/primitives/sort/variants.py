@@ -20,7 +20,7 @@ from gpuprims.primitives.sort.refusals import (
     votes_fit,
     whole_rows,
 )
-from gpuprims.primitives.sort.room import fits_at_once
+from gpuprims.primitives.sort.room import fits_at_once, lanes_fit, row_fits
 from gpuprims.primitives.sort.traits import by_bits, chunk_fits, counted_tile_fits, merged_tile_fits
 
 
@@ -28,6 +28,7 @@ from gpuprims.primitives.sort.traits import by_bits, chunk_fits, counted_tile_fi
 class SortVariant(Variant):
     """A way to sort: by :mod:`gpuprims.primitives.sort.passes`, in groups that may wait for each other."""
 
+    holds: bool = False  # groups hold whole rows; the launch decides the size of local memory
     tasks: Geometry | None = None  # each group sorts a bucket of keys; the launch decides the size of local memory
     sweeps: bool = False  # groups pass counts of digits on; the launch decides the size of local memory
 
@@ -39,7 +40,7 @@ class SortVariant(Variant):
     @property
     def asks_local_memory(self) -> bool:
         """See :class:`Variant`."""
-        return self.waits or self.tasks is not None
+        return self.waits or self.holds or self.tasks is not None
 
 
 _SORT = Catalogue(SortVariant, "sort", Path(__file__).parent)
@@ -109,6 +110,21 @@ VARIANTS = (
             fits_at_once(at),
         ),
         yields=rows_from(2**12),  # rows: resident
+    ),
+    *_SORT.gpu(
+        "lanes",
+        rank=25,
+        geometry=Geometry(128, 32),  # rows: lanes
+        refuse=lambda at: first_refusal(not_for_cpus, by_bits, group_fits(at.block), lanes_fit(at)),
+    ),
+    *_SORT.gpu(
+        "rows",
+        rank=16,
+        geometry=Geometry(1024, 16),  # rows: rows
+        holds=True,
+        refuse=lambda at: first_refusal(
+            not_for_cpus, by_bits, group_fits(at.block), shuffles(at.block), votes_fit, row_fits(at)
+        ),
     ),
     *_SORT.gpu(
         "onesweep",

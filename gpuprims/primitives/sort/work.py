@@ -79,6 +79,8 @@ class Work(NamedTuple):
         lanes_in_order: bool = False,
         copies: int = 1,
         parts: tuple[str, ...] = (),
+        row: int = 0,
+        length: int = 0,
     ) -> SortSpec:
         """Return the spec of a launch with this number of arrays."""
         return SortSpec.of(
@@ -92,4 +94,6 @@ class Work(NamedTuple):
             memories=memories,
             copies=copies,
             parts=parts,
+            row=row,
+            length=length,
         )

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.oclgrind
 @each(of("sort"))
 def test_keys_and_indices(kernel: Kernel, rng: np.random.Generator) -> None:
     how = {"device": kernel.device, "variant": kernel.variant.name}
-    sizes = {"onesweep": (16_385,), "resident": (700, 9_001), "buckets": (), "counted": ()}
+    sizes = {"onesweep": (16_385,), "resident": (700, 9_001), "buckets": (), "counted": (), "lanes": (1, 7)}
     for size in sizes.get(kernel.variant.name, (1, 60, 700)):
         x = random_values(rng, np.int16, size)
         assert np.array_equal(gpuprims.sort(x, **how), np.sort(x))
@@ -46,7 +46,9 @@ def test_skewed_keys(kernel: Kernel, rng: np.random.Generator) -> None:
 @each([variant for variant in of("sort") if variant.name != "buckets"])
 def test_rows_with_values(kernel: Kernel, rng: np.random.Generator) -> None:
     how = {"device": kernel.device, "variant": kernel.variant.name}
-    rows = {"onesweep": (2, 17_001), "resident": (1, 9_001), "counted": (1, 130)}.get(kernel.variant.name, (3, 130))
+    rows = {"onesweep": (2, 17_001), "resident": (1, 9_001), "counted": (1, 130), "lanes": (130, 3)}.get(
+        kernel.variant.name, (3, 130)
+    )
     keys, values = random_values(rng, np.uint8, rows), random_values(rng, np.float32, rows)
     order = np.argsort(keys, kind="stable")
     got = gpuprims.sort_by_key(keys, values, **how)

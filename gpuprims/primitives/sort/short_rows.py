@@ -1,0 +1,35 @@
+"""The launches of sorts of short rows: each in the registers of a work-item, or in the local memory of a group."""
+
+from __future__ import annotations
+
+from gpuprims.errors import NoVariantError
+from gpuprims.primitives.sort.lane_order import RANKS, lanes_in_order
+from gpuprims.primitives.sort.room import fitted_to_lanes, fitted_to_row, word_bytes
+from gpuprims.primitives.sort.spec import NUMBERED
+from gpuprims.primitives.sort.work import Passes, Work
+
+
+def in_lanes(work: Work) -> Passes:
+    """Sort each row in the registers of work-items."""
+    device, rows = work.device, work.rows
+    block, length = fitted_to_lanes(work.variant.geometry, rows.length, work.keys.nbytes, device.capabilities)
+    variant = work.variant.resized(block=block)
+    together = block // -(-rows.length // length)
+    groups = variant.groups(-(-rows.many // together), device.capabilities)
+    kernel = device.kernel(variant, work.spec(4, parts=(NUMBERED,), row=rows.length, length=length))
+    return kernel.prepare(groups, work.layout, rows.many, *work.begins)
+
+
+def in_groups(work: Work) -> Passes:
+    """Sort each row in the local memory of a group."""
+    device, rows, variant = work.device, work.rows, work.variant
+    nbytes = word_bytes(work.keys.nbytes, alone=work.carried is None)
+    found = fitted_to_row(variant.geometry, rows.length, nbytes, device.capabilities)
+    if found is None:
+        raise NoVariantError(f"{variant.label}: rows that fit in local memory; got rows of {rows.length}")
+    geometry, local = found
+    chosen = variant.resized(**geometry._asdict())
+    groups = chosen.groups(rows.many, device.capabilities)
+    in_order = lanes_in_order(device, work.variant)
+    kernel = device.kernel(chosen, work.spec(4, lanes_in_order=in_order, parts=(*RANKS, NUMBERED)))
+    return kernel.prepare(groups, work.layout, *rows, *work.begins, local=local)
