@@ -43,5 +43,26 @@ SELECTIONS: dict[str, Callable[..., Any]] = {
     ],
 }
 _SHORT_SELECTIONS = {name: call for name, call in SELECTIONS.items() if name != "median of float32"}
+_FIRST_OF_FEW: dict[str, Callable[..., Any]] = {
+    "the largest of rows of three": lambda **where: gpuprims.top_k(resident(200, 9)[:, ::3], 2, axis=1, **where),
+    "the smallest of short columns": lambda **where: [
+        gpuprims.top_k(resident(length, 300, dtype=dtype), 3, axis=0, largest=False, **where)
+        for length, dtype in ((6, "?"), (8, "i1"), (32, "u8"), (17, "f2"), (10, "f8"))
+    ],
+}
+_ROWS_OF_FEW: dict[str, Callable[..., Any]] = {
+    "ranks of rows of three": lambda **where: _selected(resident(200, 9)[:, ::3], (1,), **where),
+    "ranks of short columns": lambda **where: [
+        _selected(resident(length, 300, dtype=dtype), (0,), **where)
+        for length, dtype in ((6, "?"), (8, "i1"), (32, "u8"), (17, "f2"), (10, "f8"))
+    ],
+}
 # The calls of kernels that do not take those of all others.
-ALONE = {"top_k_rows": _SHORT_ROWS, "top_k_sampled": _FEW, "selection_cpu_rows": _SHORT_SELECTIONS}
+ALONE = {
+    "top_k_rows": _SHORT_ROWS,
+    "top_k_sampled": _FEW,
+    "selection_cpu_rows": _SHORT_SELECTIONS,
+    "selection_lanes": _ROWS_OF_FEW,
+    "selection_sorted": _SHORT_SELECTIONS,
+    "top_k_lanes": _FIRST_OF_FEW,
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -19,9 +20,9 @@ from gpuprims.core.layout import Form, Layout, contiguous, plan_layout
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import result_forms
 from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.expressions import trace, typed
+from gpuprims.primitives.networks import network_macros
 from gpuprims.primitives.ordering import (
     DIGIT_BITS,
     KERNELS,
@@ -32,6 +33,8 @@ from gpuprims.primitives.ordering import (
     order_macros,
 )
 from gpuprims.primitives.selection.sampled import Rows, launch_sampled
+from gpuprims.primitives.selection.traits import SelectionTraits
+from gpuprims.primitives.sort.plan import SortRequest, plan_rows
 
 _INT64 = np.dtype(np.int64)
 _ELEMENT = trace(lambda x, rank, j: x, 3)
@@ -98,6 +101,21 @@ class RowsSpec(SelectionSpec):
     scratch_pointers: ClassVar[int] = 0
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LanesSpec(RowsSpec):
+    """The spec of selection/lanes, which sorts rows of ``length`` elements."""
+
+    length: int
+
+    def macros(self) -> dict[str, int | str]:
+        """Define the network, too."""
+        return super().macros() | network_macros(self.length)
+
+    def headers(self) -> tuple[Path, ...]:
+        """See :class:`KernelSpec`."""
+        return KERNELS / "order.h", KERNELS / "ordering.h"
+
+
 @keeps_calls()
 def plan_call(
     request: SelectionRequest,
@@ -116,7 +134,7 @@ def plan_call(
     n, outputs = math.prod(x.shape[axis] for axis in request.axes), math.prod(kept)
     results = (contiguous(x.dtype, kept, alignment),)
     (result,) = result_forms("selection", results, written)
-    traits = CallTraits((x.dtype, _INT64), n, outputs, value_bytes=x.item)
+    traits = SelectionTraits((x.dtype, _INT64), n, outputs, value_bytes=x.item, axes=len(request.axes))
 
     def compiling(chosen: Variant) -> Launch:
         if not outputs or not n:
@@ -131,10 +149,25 @@ def plan_call(
             else:
                 strides[axis] = next(own)
         target = result._replace(shape=tuple(lengths), strides=tuple(strides))
-        layout = plan_layout((x, every, target), shape, axes)
-        return _launch(device, chosen, layout, outputs, n, request)
+        in_order = contiguous(x.dtype, x.shape, 16) if chosen.name == "sorted" else None
+        layout = plan_layout((in_order or x, every, target), shape, axes)
+        launch = _launch(device, chosen, layout, outputs, n, request)
+        return launch if in_order is None else _after_sort(device, launch, x, in_order, request.axes[0])
 
     return LaunchPlan(device, "selection", traits, results, compiling, asked=variant, inputs=(0, 1))
+
+
+def _after_sort(device: Device, launch: Launch, x: Form, in_order: Form, axis: int) -> Launch:
+    """Return a launch that sorts rows before one that reads them."""
+    sort = plan_rows(SortRequest("keys", axis), (x,), (in_order,), 16, device, None, 0).compiled()
+    nbytes = math.prod(x.shape) * x.item
+
+    def start(memories: Sequence[Any]) -> None:
+        ordered = device.driver.scratch(nbytes)
+        sort([memories[0], ordered])
+        launch([ordered, *memories[1:]])
+
+    return start
 
 
 def _launch(
@@ -148,9 +181,13 @@ def _launch(
         groups = variant.groups(outputs, able)
         launch = device.kernel(variant, CpuRowsSpec(*told, **how)).prepare(groups, layout.pack(0), outputs, n)
         return with_scratch(device, launch, groups * n * (8 if order_bits(dtype) > 32 else 4))
-    if variant.name == "rows":
+    if variant.name == "lanes":
+        kernel = device.kernel(variant, LanesSpec(*told, **how, length=n))
+        return kernel.prepare(variant.groups(-(-outputs // variant.block), able), layout.pack(0), outputs, n)
+    if variant.name in ("rows", "sorted"):
         kernel = device.kernel(variant, RowsSpec(*told, **how))
-        return kernel.prepare(variant.groups(outputs, able), layout.pack(0), outputs, n)
+        tasks = outputs if variant.name == "rows" else -(-outputs // variant.block)
+        return kernel.prepare(variant.groups(tasks, able), layout.pack(0), outputs, n)
     if not isinstance(variant.source, Path):
         kernel = device.kernel(variant, SelectionSpec(*told, **how))
         return kernel.prepare(1, layout.pack(0), outputs, n)

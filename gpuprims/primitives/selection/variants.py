@@ -7,11 +7,12 @@ from pathlib import Path
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.catalogue import Catalogue
 from gpuprims.core.geometry import Geometry, first_refusal
-from gpuprims.core.refusals import double_precision, for_cpus, group_fits
+from gpuprims.core.refusals import double_precision, for_cpus, group_fits, not_for_cpus
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.ordering import counts_fit
 from gpuprims.primitives.selection.reference import selection_numpy
+from gpuprims.primitives.selection.traits import along_one_axis, many_rows
 from gpuprims.primitives.sort.refusals import rows_below, rows_from, whole_rows
 
 _SELECTION = Catalogue(Variant, "selection", Path(__file__).parent)
@@ -35,6 +36,21 @@ VARIANTS = (
             rows_below(2**20),  # each compute unit has scratch memory for a row
             whole_rows(2**18, 2),  # rows: cpu_rows
         ),
+    ),
+    *_SELECTION.gpu(
+        "lanes",
+        rank=22,
+        geometry=Geometry(128, 1),  # rows: lanes
+        refuse=lambda at: first_refusal(not_for_cpus, double_precision, group_fits(at.block), rows_below(2**6)),
+    ),
+    *_SELECTION.gpu(
+        "sorted",
+        rank=19,
+        geometry=Geometry(128, 1),
+        refuse=lambda at: first_refusal(
+            not_for_cpus, double_precision, group_fits(at.block), along_one_axis, rows_below(2**12)
+        ),
+        yields=many_rows(8),  # rows: sorted
     ),
     *_SELECTION.gpu(
         "rows",

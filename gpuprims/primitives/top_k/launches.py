@@ -73,6 +73,12 @@ def launch_runs(device: Device, variant: TopKVariant, kernel: Kernel, layout: La
     return with_scratch(device, in_turn(launches), groups * room * rows.pick_bytes)
 
 
+def launch_lanes(device: Device, variant: TopKVariant, kernel: Kernel, layout: Layout, rows: Rows) -> Launch:
+    """Return the launch of top_k/lanes."""
+    groups = variant.groups(-(-rows.outputs // variant.block), device.capabilities)
+    return kernel.prepare(groups, layout.pack(0), rows.outputs, rows.n, rows.k)
+
+
 def launch_rows(device: Device, variant: TopKVariant, kernel: Kernel, layout: Layout, rows: Rows) -> Launch:
     """Return the launch of top_k/rows."""
     groups = variant.groups(rows.outputs, device.capabilities)
@@ -126,6 +132,7 @@ def launch_radix(device: Device, variant: TopKVariant, kernel: Kernel, layout: L
 LAUNCHES: dict[str, Callable[[Device, TopKVariant, Kernel, Layout, Rows], Launch]] = {
     "whole": launch_whole,
     "runs": launch_runs,
+    "lanes": launch_lanes,
     "rows": launch_rows,
     "sampled": launch_sampled,
     "radix": launch_radix,

@@ -143,7 +143,8 @@ def _spec(request: TopKRequest, forms: tuple[Form, ...], able: TopKVariant, layo
         far=rows.far,
         many=rows.many,
         counted=able.way in ("radix", "sampled"),
-        tiled=able.way != "runs" and able.way != "whole",
+        tiled=able.way not in ("runs", "whole", "lanes"),
+        length=rows.n if able.way == "lanes" else 0,
         sampled=able.way == "sampled",
         vector=layout.vector_width() if able.vectors and not rows.segmented else 1,
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from gpuprims.core.kernel_spec import KernelSpec
+from gpuprims.primitives.networks import network_macros
 from gpuprims.primitives.ordering import KERNELS, count_macros, order_macros
 
 _OWN = Path(__file__).parent / "kernels"
@@ -22,6 +23,7 @@ class TopKSpec(KernelSpec):
     many: bool  # a row has too many elements for 32-bit indices
     counted: bool  # groups count elements together
     tiled: bool  # groups sort tiles of picks
+    length: int  # of rows that a network sorts; 0 without one
     sampled: bool  # a sample is taken, and one group selects among many picks
 
     lifts_constants: ClassVar[bool] = False
@@ -29,7 +31,7 @@ class TopKSpec(KernelSpec):
     @property
     def scratch_pointers(self) -> int:  # type: ignore[override]  # depends on the kernel
         """One for picks, two with counters, which groups share; none if picks stay in local memory."""
-        return 2 if self.counted else int(not self.tiled)
+        return 2 if self.counted else int(not self.tiled and not self.length)
 
     def macros(self) -> dict[str, int | str]:
         """Define the order of elements, picks and counts."""
@@ -40,6 +42,7 @@ class TopKSpec(KernelSpec):
             **order_macros(self.values[0]),
             **{name: int(flag) for name, flag in flags.items()},
             **(count_macros(many=self.many) if self.counted else {}),
+            **(network_macros(self.length) if self.length else {}),
             "STORE_PICK(o, place, i)": f"do {{ {stores} }} while (0)",
         }
 

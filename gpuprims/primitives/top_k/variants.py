@@ -9,7 +9,7 @@ from typing import Literal
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.catalogue import Catalogue
 from gpuprims.core.geometry import Geometry, Refusal, first_refusal
-from gpuprims.core.refusals import double_precision, for_cpus, group_fits
+from gpuprims.core.refusals import double_precision, for_cpus, group_fits, not_for_cpus
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.ordering import counts_fit
@@ -30,12 +30,12 @@ class TopKVariant(Variant):
 
     Parameters
     ----------
-    way : {"whole", "runs", "rows", "sampled", "radix"}
-        One launch for the reference; parts of rows by work-items; rows by groups; one pass after a sample; a launch
-        for each digit.
+    way : {"whole", "runs", "lanes", "rows", "sampled", "radix"}
+        One launch for the reference; parts of rows by work-items; short rows by work-items; rows by groups; one pass
+        after a sample; a launch for each digit.
     """
 
-    way: Literal["whole", "runs", "rows", "sampled", "radix"] = "whole"
+    way: Literal["whole", "runs", "lanes", "rows", "sampled", "radix"] = "whole"
 
 
 def short_rows(at: Geometry) -> Refusal:
@@ -48,6 +48,15 @@ def short_rows(at: Geometry) -> Refusal:
         return f"is for k up to {at.block} and rows of at most {_SHORT} elements; this call takes {k} of {call.size}"
 
     return refuse
+
+
+def few_elements(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse segments, and rows of more elements than a work-item keeps in registers."""
+    segmented = isinstance(call, TopKTraits) and call.segmented
+    if call.size <= _FEWEST and not segmented:
+        return None
+    what = "segments" if segmented else f"rows of {call.size}"
+    return f"is for rows of at most {_FEWEST} elements; this call has {what}"
 
 
 def long_rows(capabilities: Capabilities, call: CallTraits) -> str | None:
@@ -66,6 +75,8 @@ def few_of_rows(capabilities: Capabilities, call: CallTraits) -> str | None:
     return f"is for k up to {MOST_SORTED} and rows of fewer than 2^32 elements; this call takes {what}"
 
 
+# Most elements of a row that a work-item sorts.
+_FEWEST = 1 << 6
 # Most elements of a row that one group reads.
 _SHORT = 1 << 16
 # Fewest elements of sampled rows, most rows, and most elements that a group of 256 work-items sorts in local memory.
@@ -80,6 +91,13 @@ VARIANTS = (
         way="runs",
         geometry=Geometry(1, 8192, 16),  # rows: cpu_runs
         refuse=lambda at: first_refusal(for_cpus, double_precision),
+    ),
+    *_TOP_K.gpu(
+        "lanes",
+        rank=18,
+        way="lanes",
+        geometry=Geometry(128, 1),  # rows: lanes
+        refuse=lambda at: first_refusal(not_for_cpus, double_precision, group_fits(at.block), few_elements),
     ),
     *_TOP_K.gpu(
         "rows",

@@ -20,8 +20,8 @@ TOP_K = of("top_k")
 @each(TOP_K)
 def test_the_largest_elements(kernel: Kernel, rng: np.random.Generator) -> None:
     how = {"device": kernel.device, "variant": kernel.variant.name}
-    most = {"rows": 64, "sampled": 64}.get(kernel.variant.name, 700)
-    for size, k in ((1, 1), (1203, most)):
+    many = {"rows": (1203, 64), "sampled": (1203, 64), "lanes": (11, 9)}.get(kernel.variant.name, (1203, 700))
+    for size, k in ((1, 1), many):
         x = random_values(rng, np.float32, size)
         for got, expected in zip(gpuprims.top_k(x, k, **how), top_k_numpy(x, k), strict=True):
             assert_equal(got, expected)
@@ -29,7 +29,7 @@ def test_the_largest_elements(kernel: Kernel, rng: np.random.Generator) -> None:
     plane = random_values(rng, np.int16, (rows, 35))
     got = gpuprims.top_k(plane.T, 9, axis=0, largest=False, **how)
     assert_equal(got[1], top_k_numpy(plane.T, 9, 0, largest=False)[1])
-    if kernel.variant.name == "sampled":  # it takes no segments
+    if kernel.variant.name in ("sampled", "lanes"):  # they take no segments
         return
     values, _ = gpuprims.top_k(plane.reshape(-1), 2, segments=[0, 2, 300, 700], **how)
     assert_equal(values[1], top_k_numpy(plane.reshape(-1)[2:300], 2)[0])
@@ -60,5 +60,5 @@ def test_a_sample_by_several_groups_and_a_retry(
 
 @each(of("selection"))
 def test_medians(kernel: Kernel, rng: np.random.Generator) -> None:
-    x = random_values(rng, np.float32, (1203, 3))
+    x = random_values(rng, np.float32, (7, 300) if kernel.variant.name == "lanes" else (1203, 3))
     assert_equal(gpuprims.median(x, 0, device=kernel.device, variant=kernel.variant.name), np.median(x, 0))
