@@ -114,7 +114,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "stencil of even size": (
         lambda: gpuprims.stencil(X, [1, 1]), errors.ShapeError,
-        ("weights of odd lengths up to 65535", "shape (2,)", "a weight of 0 more makes a length odd"),
+        ("weights of odd lengths up to 65535", "shape (2,)", "append a weight of 0 to an even length"),
     ),
     "stencil of four axes": (
         lambda: gpuprims.stencil(X, np.ones((3, 3, 3, 3))), errors.ShapeError,

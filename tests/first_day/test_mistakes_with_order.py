@@ -31,6 +31,12 @@ MISTAKES: dict[str, Mistake] = {
         lambda: gpuprims.sort(V, descending="yes"), errors.ArgumentError,
         ("sort: descending= True or False", "'yes'"),
     ),
+    "stable a word": (
+        lambda: gpuprims.argsort(V, stable="yes"), errors.ArgumentError, ("argsort: stable= True or False", "'yes'"),
+    ),
+    "keepdims a word": (
+        lambda: gpuprims.median(V, keepdims="yes"), errors.ArgumentError, ("median: keepdims= True or False", "'yes'"),
+    ),
     "sort of words": (
         lambda: gpuprims.sort(["b", "a"]), errors.DtypeError, ("sort: an array of numbers or bools", "dtype <U1"),
     ),

@@ -61,6 +61,13 @@ MISTAKES: dict[str, Mistake] = {
     "integers up to a float": (
         lambda: gpuprims.random(7, 5, "integers", high=6.5), errors.ArgumentError, ("random: high= an integer", "6.5"),
     ),
+    "more numbers than any memory holds": (
+        lambda: gpuprims.random(7, (2**40, 2**40)), errors.ShapeError,
+        ("random: a shape of fewer than 2^60 elements", "(1099511627776, 1099511627776)"),
+    ),
+    "a class for a key": (
+        lambda: gpuprims.random(np.uint64, 5), errors.ArgumentError, ("random: a key from 0 to 2**64 - 1", "uint64"),
+    ),
     "a range exchanged": (
         lambda: gpuprims.random(7, 5, "integers", low=7, high=1), errors.ArgumentError,
         ("random: low= less than high=", "7 and 1"),
@@ -85,6 +92,22 @@ MISTAKES: dict[str, Mistake] = {
         lambda: gpuprims.histogram(V, density="no"), errors.ArgumentError,
         ("histogram: density= True or False", "'no'"),
     ),
+    "deterministic a word": (
+        lambda: gpuprims.histogram(V, weights=V, deterministic="no"), errors.ArgumentError,
+        ("histogram: deterministic= True or False", "'no'"),
+    ),
+    "deterministic points by a word": (
+        lambda: gpuprims.histogramdd([V, V], deterministic="no"), errors.ArgumentError,
+        ("histogramdd: deterministic= True or False", "'no'"),
+    ),
+    "deterministic counts by an array": (
+        lambda: gpuprims.bincount([1, 2], deterministic=V), errors.ArgumentError,
+        ("bincount: deterministic= True or False",),
+    ),
+    "a list of variants": (
+        lambda: gpuprims.bincount([1, 2], variant=["packed"]), errors.UnknownVariantError,
+        ("bincount: variant= a name", "['packed']"),
+    ),
     "coordinates of unlike lengths": (
         lambda: gpuprims.histogram2d(V, V[:3]), errors.ShapeError,
         ("histogram2d: coordinates and weights of one dimension and of one length", "(6,) and (3,)"),
@@ -96,6 +119,10 @@ MISTAKES: dict[str, Mistake] = {
     "bins by a rule": (
         lambda: gpuprims.histogram2d(V, V, bins="auto"), errors.ArgumentError,
         ("histogram2d: a number of bins, or their edges", "'auto'", "histogram alone has them"),
+    ),
+    "too many bins along one axis": (
+        lambda: gpuprims.histogram2d(V, V, bins=10**30), errors.ArgumentError,
+        ("histogram2d: at most 2^30 bins in all", "count in fewer bins"),
     ),
     "too many bins": (
         lambda: gpuprims.histogramdd([V] * 8, bins=100), errors.ArgumentError,

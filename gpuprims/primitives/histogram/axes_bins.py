@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -12,7 +13,7 @@ from gpuprims.core.operands import Operands
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.primitives.histogram.binning import Table
 from gpuprims.primitives.histogram.bins import checked_limits, number_or_edges, start_limits, table_of_edges
-from gpuprims.primitives.histogram.grid import axis_between
+from gpuprims.primitives.histogram.grid import axis_between, check_grid
 from gpuprims.primitives.reduce import reduce
 
 
@@ -40,6 +41,7 @@ def tables_of(operands: Operands, axes: int, bins: list[Any], limits: list[Any])
     """Return the bins along each axis; the kernels that find the bounds of coordinates run together."""
     label, dtype = operands.label, np.result_type(*[native.dtype for native in operands.natives[:axes]])
     asked = [one if type(one) is int and one > 0 else number_or_edges(label, one) for one in bins]
+    check_grid(label, math.prod(one if isinstance(one, int) else one.size - 1 for one in asked))
     waits: list[Any] = []
     for axis, (one, ends) in enumerate(zip(asked, limits, strict=True)):
         own = operands.instead(operands.natives[axis])

@@ -11,6 +11,7 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.kernel_spec import Dtype
+from gpuprims.core.keywords import check_flags
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
@@ -86,6 +87,7 @@ def weighed(label: str, x: Any, weights: Any, device: str | Device | None) -> Op
 
 def as_weighing(operands: Operands, deterministic: Any, *, as_floats: bool = False) -> Weighing:
     """Return how to add the weights; with ``as_floats``, 64-bit integers are added as float64."""
+    check_flags(operands.label, deterministic=deterministic)
     if len(operands.natives) == 1:
         return COUNTS
     dtype = operands.natives[1].dtype

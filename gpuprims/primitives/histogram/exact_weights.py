@@ -16,6 +16,7 @@ import numpy as np
 from gpuprims.core.arrays import native_of
 from gpuprims.core.determinism import asks_for_device
 from gpuprims.core.device import Device
+from gpuprims.core.keywords import check_flags
 from gpuprims.core.lazy import is_lazy
 from gpuprims.errors import ArgumentError, NoVariantError
 from gpuprims.expressions import Expr, trace
@@ -41,6 +42,7 @@ def adds_exactly(x: Any, weights: Any, deterministic: Any, label: str, *, as_flo
     dtype = native_of(label, weights).dtype  # tensors have dtypes of their own
     if not (dtype.kind == "f" or (as_floats and dtype.kind in "iu" and dtype.itemsize == 8)):
         return False
+    check_flags(label, deterministic=deterministic)
     if not deterministic:
         raise NoVariantError(f"{label}: deterministic=True at this level of determinism; got deterministic=False")
     return True

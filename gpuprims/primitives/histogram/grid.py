@@ -44,13 +44,18 @@ class Grid(Table):
 @lru_cache(maxsize=32)
 def grid_of(label: str, axes: tuple[Table, ...], rows: int = 1) -> Grid:
     """Return the grid of some axes, ``rows`` times one after the other."""
-    bins = math.prod(len(axis.edges) - 1 for axis in axes)
-    if bins * rows > MOST_BINS:
-        raise ArgumentError(f"{label}: at most 2^30 bins in all; got {bins * rows} (count in fewer bins)")
+    bins = check_grid(label, math.prod(len(axis.edges) - 1 for axis in axes) * rows)
     even = all(axis.kind == "even" for axis in axes)
     chosen = axes if even else tuple(guided(axis) for axis in axes)
     none = np.zeros(0, np.uint32)
-    return Grid("even" if even else "edges", bins * rows, none, none, none, none, chosen)
+    return Grid("even" if even else "edges", bins, none, none, none, none, chosen)
+
+
+def check_grid(label: str, bins: int) -> int:
+    """Return the number of bins of a grid, or raise if it is too large for the indices of kernels."""
+    if bins > MOST_BINS:
+        raise ArgumentError(f"{label}: at most 2^30 bins in all; got {bins} (count in fewer bins)")
+    return bins
 
 
 def _axis_between(dtype: np.dtype[Any], bins: int, low: Any, high: Any) -> Table:

@@ -57,7 +57,7 @@ def histogram_here(
         lazy: tuple[Any, Any] = call_by_chunks(found, "histogram", x, bins, range, density, weights, **how)
         return lazy
     along = axis if axis is None else axes_of(as_axis(axis), operands.natives[0].ndim)
-    weighing = COUNTS if weights is None else as_weighing(operands, deterministic, as_floats=bool(density))
+    weighing = as_weighing(operands, deterministic, as_floats=bool(density))
     return _histogram(operands, bins, range, along, weighing, density, segments, variant, key)
 
 
@@ -118,8 +118,8 @@ def bincount_here(
     if isinstance(x, list | tuple) and not len(x):
         x = np.zeros(0, np.int64)  # NumPy would make it float64
     arrays, key = (x,) if weights is None else (x, weights), None
-    if variant is None and type(minlength) is int and type(axis) in AS_GIVEN:
-        key = WarmCalls.key_of((minlength, axis, bool(deterministic)), arrays, device)
+    if variant is None and type(minlength) is int and type(axis) in AS_GIVEN and type(deterministic) is bool:
+        key = WarmCalls.key_of((minlength, axis, deterministic), arrays, device)
         # Spelled out, as in warm_calls.py.
         leveled = Asked.ever and (CHOSEN.here.get() or CHOSEN.choices)
         if (warm := find_warm((asked_level() if leveled else None, key))) is not None:

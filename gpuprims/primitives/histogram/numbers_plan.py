@@ -13,6 +13,7 @@ from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out
 from gpuprims.core.planned import Planned
 from gpuprims.core.variant import Variant
+from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import DtypeError, ShapeError
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.beginnings import to_out
@@ -65,7 +66,8 @@ def bind_numbers(
             f"bincount: an array of one dimension, or axis=; got shape {array.shape} (pass x.ravel(), or axis=)"
         )
     axes = axes_of(as_axis(axis), array.ndim)
-    return operands, axes, minlength, as_weighing(operands, deterministic, as_floats=True), variant
+    weighing = as_weighing(operands, deterministic, as_floats=True)
+    return operands, axes, minlength, weighing, asked_by_name("bincount", variant)
 
 
 def plan_numbers(arrays: tuple[Any, ...], keywords: dict[str, Any]) -> Planned:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.core.keywords import check_flags
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands, as_operands
@@ -58,6 +59,7 @@ def grid_of_points(operands: Operands, axes: int, bins: Any, limits: Any, *, det
         raise DtypeError(f"{label}: real numbers, which have an order; got dtype {np.result_type(*dtypes)}")
     each = each_axis(label, "bins", bins, axes), each_axis(label, "range", limits, axes)
     tables = tuple(tables_of(operands, axes, *each))
+    check_flags(label, deterministic=deterministic)
     weighing = COUNTS
     if len(operands.natives) > axes:
         weighing = as_weighing(operands.instead(*operands.natives[-2:]), deterministic)

@@ -44,6 +44,8 @@ _DTYPES: dict[str, Sequence[str]] = {
 }
 # Most integers to choose from: the chance of each is then as good as equal.
 _MOST = 2**32
+# Elements that no memory can hold, so that sizes in bytes fit in int64.
+_MOST_ELEMENTS = 2**60
 
 
 class RandomRequest(NamedTuple):
@@ -107,7 +109,7 @@ def bind(
 
 def _operands(key: Any, out: Any, device: str | Device | None) -> Operands:
     """Return the key as the operand of a call; one of the host is copied to the device of ``out=``."""
-    words = key if hasattr(key, "dtype") else key_words(key)
+    words = key if hasattr(key, "dtype") and not isinstance(key, type) else key_words(key)
     if words.shape != (2,) or str(words.dtype).rpartition(".")[2] != "uint64":
         got = f"an array of {words.dtype} of shape {tuple(words.shape)}"
         raise ArgumentError(f"random: a key of two uint64, (key, stream), if it is an array; got {got}")
@@ -143,6 +145,8 @@ def _shape(shape: Any) -> tuple[int, ...]:
         whole = isinstance(shape, float) and shape.is_integer() and shape > 0
         hint = f" (write {int(shape)})" if whole else ""
         raise ShapeError(f"random: a shape of integers from 0 on; got {quoted(shape)}{hint}")
+    if math.prod(max(length, 1) for length in lengths) >= _MOST_ELEMENTS:
+        raise ShapeError(f"random: a shape of fewer than 2^60 elements; got {quoted(shape)}")
     return lengths
 
 

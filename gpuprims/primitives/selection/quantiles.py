@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.keywords import is_one_of, keywords_of, named_keywords, refuse_keywords
+from gpuprims.core.keywords import check_flags, is_one_of, keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out
@@ -35,6 +35,7 @@ def _folded(
 ) -> tuple[Operands, tuple[int, ...], int, tuple[int, ...]]:
     """Return the operands, the axes to fold, their number of elements, and the shape of one quantile."""
     operands = as_operands(label, (x,), device)
+    check_flags(label, keepdims=keepdims)
     (native,) = operands.natives
     check_ordered(label, native.dtype)
     axes = axes_of(as_axis(axis), len(native.shape))

@@ -8,7 +8,7 @@ from typing import Any, Unpack, overload
 from numpy.typing import NDArray
 
 from gpuprims.core.device import Device
-from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
+from gpuprims.core.keywords import check_flags, keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.primitive import Primitive
 from gpuprims.errors import ArgumentError
 from gpuprims.primitives.signatures import Array, Element, Function, Host, HostArray, Out, SortKeywords, Where
@@ -139,6 +139,8 @@ def sort(
     """
     if unknown:
         refuse_keywords("sort", keywords_of(sort), unknown)
+    if stable is not True:
+        check_flags("sort", stable=stable)
     check_less("sort", less, x, device, check=check, key=key, segments=segments)
     if key is not None:
         how = {"axis": axis, "descending": descending, "variant": variant}
@@ -178,7 +180,7 @@ def argsort(
     Parameters
     ----------
     x, axis, descending, stable, key, less, check, out, segments, device, variant
-        As for :func:`sort`, but that ``out`` goes with ``key``.
+        As for :func:`sort`, except that ``out`` goes with ``key``.
 
     Returns
     -------
@@ -195,6 +197,8 @@ def argsort(
     """
     if unknown:
         refuse_keywords("argsort", keywords_of(argsort), unknown)
+    if stable is not True:
+        check_flags("argsort", stable=stable)
     check_less("argsort", less, x, device, check=check, key=key, segments=segments)
     if key is not None:
         x = keys_by("argsort", key, x, device, segments=segments)

@@ -79,8 +79,8 @@ def bind_stencil(
     border = border_of(label, mode, cval, x.dtype)
     asked = None if variant is None else asked_by_name(label, variant)
     grid = grid_of(label, x.shape, stencil.rank, channel_axis)
-    if type(iterations) is not int or iterations < 1:
-        raise ArgumentError(f"{label}: iterations= a whole number from 1 on; got {quoted(iterations)}")
+    if type(iterations) is not int or not 1 <= iterations < 2**31:
+        raise ArgumentError(f"{label}: iterations= a whole number from 1 to 2^31 - 1; got {quoted(iterations)}")
     if iterations > 1 and stencil.result != x.dtype:
         raise ArgumentError(f"{label}: iterations of results that are {x.dtype}, as x is; got {stencil.result}")
     result = None if out is None else as_out(operands, out)

@@ -159,7 +159,7 @@ def _checked(shape: tuple[int, ...], dtype: np.dtype[Any], given: bytes) -> np.n
         raise ShapeError(f"stencil: weights of one to three axes; got shape {weights.shape}")
     if any(length % 2 == 0 or length > LONGEST for length in weights.shape):
         pads = 0 not in weights.shape and max(weights.shape) < LONGEST
-        hint = " (a weight of 0 more makes a length odd; ndimage.correlate takes even ones)" if pads else ""
+        hint = " (append a weight of 0 to an even length; ndimage.correlate takes even ones)" if pads else ""
         raise ShapeError(f"stencil: weights of odd lengths up to {LONGEST}; got shape {weights.shape}{hint}")
     if not np.isfinite(weights).all():
         raise ArgumentError(f"stencil: finite weights; got {weights[~np.isfinite(weights)][0]}")
