@@ -15,6 +15,7 @@ from gpuprims.core.determinism import asks_for_device
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.faults import KnownArrays
+from gpuprims.core.kernel_spec import value_bytes
 from gpuprims.core.launch_plan import LaunchPlan, asks_for, find_plan, nothing
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out
@@ -26,7 +27,10 @@ from gpuprims.core.variant import Variant
 from gpuprims.errors import ArgumentError, EmptyReductionError
 from gpuprims.expressions import as_portable, trace, typed
 from gpuprims.operators import Folding, Op
+from gpuprims.operators.exact_windows import Window
+from gpuprims.operators.portable import is_portable, rounds
 from gpuprims.primitives.fold_variants import FoldVariant
+from gpuprims.primitives.levels import at_level, settled_here
 from gpuprims.primitives.segments.offsets import MADE, OWN_COPIES, Segments
 
 _INT64 = np.dtype(np.int64)
@@ -126,8 +130,24 @@ class SegmentsCall(Protocol):
     def of_nothing(self) -> bool:
         """True if segments may be empty."""
 
-    def described(self, dtypes: tuple[np.dtype[Any], ...], size: int) -> tuple[Folding, CallTraits]:
-        """Return the folding of a call on arrays of ``size`` elements, and the traits by which a variant is chosen."""
+    @property
+    def segments(self) -> int:
+        """How many there are."""
+
+    @property
+    def window(self) -> Window | None:
+        """The window of the bits of all elements, if it is known."""
+
+    def plain(self, dtypes: tuple[np.dtype[Any], ...]) -> Folding:
+        """Return the folding of a segment, before exact sums take its place."""
+
+
+def described(request: SegmentsCall, dtypes: tuple[np.dtype[Any], ...], size: int) -> tuple[Folding, CallTraits]:
+    """Return the folding of a call on arrays of ``size`` elements, and the traits by which a variant is chosen."""
+    folding = at_level(request.plain(dtypes), request.window)
+    own, nbytes = settled_here(folding), value_bytes(folding.values)
+    facts: dict[str, Any] = {"rounds": rounds(own), "portable": is_portable(own)}
+    return folding, CallTraits(own.computed_in, size, request.segments, request.op.commutative, nbytes, **facts)
 
 
 @keeps_calls()
@@ -143,7 +163,7 @@ def takes_offsets(
     """Return True if a primitive has a kernel that reads offsets for the call, or the requested one."""
     if variant is not None:
         return asks_for(primitive, device.backend, variant)
-    return device.explain(primitive, request.described(dtypes, size)[1]).chosen is not None
+    return device.explain(primitive, described(request, dtypes, size)[1]).chosen is not None
 
 
 def run_by_offsets(

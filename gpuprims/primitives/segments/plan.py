@@ -11,24 +11,22 @@ from gpuprims.core.counters import with_counters
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.faults import KnownArrays
-from gpuprims.core.kernel_spec import value_bytes, value_words
+from gpuprims.core.kernel_spec import value_words
 from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing
 from gpuprims.core.layout import Form, contiguous, plan_layout
 from gpuprims.core.outputs import result_forms
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.shapes import broadcast_shapes
-from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.expressions import Expr
 from gpuprims.operators import Folding, Op, as_map, find_op, make_folding
 from gpuprims.operators.exact_windows import Window
-from gpuprims.operators.portable import is_portable, rounds
 from gpuprims.primitives.fold import plan_scan
 from gpuprims.primitives.fold_variants import FoldVariant
 from gpuprims.primitives.levels import at_level, settled_here
 from gpuprims.primitives.near import groups_near
 from gpuprims.primitives.segments.by_numpy import segments_by_numpy
-from gpuprims.primitives.segments.checked import CheckingVariant, taking_offsets
+from gpuprims.primitives.segments.checked import CheckingVariant, described, taking_offsets
 from gpuprims.primitives.segments.fixed_tiles import FixedTilesVariant, launch_fixed_tiles
 from gpuprims.primitives.segments.offsets import along_one_axis, end_dtype
 from gpuprims.primitives.segments.operator import placed, segmented
@@ -50,21 +48,13 @@ class SegmentsRequest(NamedTuple):
     window: Window | None = None  # that holds the bits of all elements, if it is known
 
     def plain(self, dtypes: tuple[np.dtype[Any], ...]) -> Folding:
-        """Return the folding of a segment, before exact sums take its place."""
+        """See :class:`SegmentsCall`."""
         return make_folding(self.op, as_map("reduce", self.map, len(dtypes)), dtypes, self.dtype)
 
     @property
     def of_nothing(self) -> bool:
         """See :class:`SegmentsCall`."""
         return self.op.of_nothing
-
-    def described(self, dtypes: tuple[np.dtype[Any], ...], size: int) -> tuple[Folding, CallTraits]:
-        """See :class:`SegmentsCall`."""
-        folding = at_level(self.plain(dtypes), self.window)
-        nbytes = value_bytes(folding.values)
-        own = settled_here(folding)
-        facts: dict[str, Any] = {"rounds": rounds(own), "portable": is_portable(own)}
-        return folding, CallTraits(own.computed_in, size, self.segments, self.op.commutative, nbytes, **facts)
 
 
 @keeps_calls()
@@ -81,7 +71,7 @@ def plan_by_offsets(
     *own, offsets = forms
     arrays, count = tuple(form.dtype for form in own), request.segments
     size = max(form.shape[0] for form in own if form.shape)
-    folding, traits = request.described(arrays, size)
+    folding, traits = described(request, arrays, size)
     map_ = taking_offsets(folding, arrays, offsets.dtype)
     folding = settled_here(folding)
     results = [contiguous(output, (count,), alignment) for output in folding.outputs]

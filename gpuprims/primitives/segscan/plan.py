@@ -10,20 +10,18 @@ from gpuprims.core.counters import with_scratch
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.faults import KnownArrays
-from gpuprims.core.kernel_spec import value_bytes, value_words
+from gpuprims.core.kernel_spec import value_words
 from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn, nothing
 from gpuprims.core.layout import Form, contiguous, plan_layout
 from gpuprims.core.outputs import result_forms
 from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.expressions import Expr
 from gpuprims.operators import Folding, Op, as_map, counting, find_op, make_folding
 from gpuprims.operators.exact_windows import Window
-from gpuprims.operators.portable import is_portable, rounds
-from gpuprims.primitives.levels import at_level, settled_here
+from gpuprims.primitives.levels import settled_here
 from gpuprims.primitives.segments.by_numpy import segment_sums_by_numpy
-from gpuprims.primitives.segments.checked import taking_offsets
+from gpuprims.primitives.segments.checked import described, taking_offsets
 from gpuprims.primitives.segments.shares import SharesVariant, launch_tails
 from gpuprims.primitives.segments.spec import RunsScanSpec
 from gpuprims.primitives.windowed import in_window
@@ -42,7 +40,7 @@ class SegmentedScanRequest(NamedTuple):
     window: Window | None = None  # of the bits of all elements, if they are known
 
     def plain(self, dtypes: tuple[np.dtype[Any], ...]) -> Folding:
-        """Return the folding of a segment, before exact sums take its place."""
+        """See :class:`SegmentsCall`."""
         folding = make_folding(self.op, as_map("scan", self.map, len(dtypes)), dtypes, self.dtype, "scan")
         return counting(folding, dtypes) if folding.counts else folding
 
@@ -50,14 +48,6 @@ class SegmentedScanRequest(NamedTuple):
     def of_nothing(self) -> bool:
         """See :class:`SegmentsCall`; an empty segment has no results."""
         return True
-
-    def described(self, dtypes: tuple[np.dtype[Any], ...], size: int) -> tuple[Folding, CallTraits]:
-        """See :class:`SegmentsCall`."""
-        folding = at_level(self.plain(dtypes), self.window)
-        nbytes = value_bytes(folding.values)
-        own = settled_here(folding)
-        facts: dict[str, Any] = {"rounds": rounds(own), "portable": is_portable(own)}
-        return folding, CallTraits(own.computed_in, size, self.segments, self.op.commutative, nbytes, **facts)
 
 
 @keeps_calls()
@@ -74,7 +64,7 @@ def plan_segscan(
     *own, offsets = forms
     arrays, count = tuple(form.dtype for form in own), request.segments
     size = max(form.shape[0] for form in own if form.shape)
-    folding, traits = request.described(arrays, size)
+    folding, traits = described(request, arrays, size)
     map_ = taking_offsets(folding, arrays, offsets.dtype)
     folding = settled_here(folding)
     results = [contiguous(output, (size,), alignment) for output in folding.outputs]

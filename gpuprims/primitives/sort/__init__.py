@@ -139,9 +139,7 @@ def sort(
     """
     if unknown:
         refuse_keywords("sort", keywords_of(sort), unknown)
-    if stable is not True:
-        check_flags("sort", stable=stable)
-    check_less("sort", less, x, device, check=check, key=key, segments=segments)
+    check_less("sort", less, x, device, check=check, stable=stable, key=key, segments=segments)
     if key is not None:
         how = {"axis": axis, "descending": descending, "variant": variant}
         return sort_by("sort", sort_by_key, key, (x,), device, out, segments, **how)[0]
@@ -197,9 +195,7 @@ def argsort(
     """
     if unknown:
         refuse_keywords("argsort", keywords_of(argsort), unknown)
-    if stable is not True:
-        check_flags("argsort", stable=stable)
-    check_less("argsort", less, x, device, check=check, key=key, segments=segments)
+    check_less("argsort", less, x, device, check=check, stable=stable, key=key, segments=segments)
     if key is not None:
         x = keys_by("argsort", key, x, device, segments=segments)
     if segments is not None:

@@ -22,10 +22,17 @@ _FOR_NAN = ' (to put NaN last: "(a < b) | (isnan(b) & ~isnan(a))")'
 
 
 def check_less(
-    label: str, less: Function | None, x: Any, device: str | Device | None, *, check: bool, **excluded: Any
+    label: str,
+    less: Function | None,
+    x: Any,
+    device: str | Device | None,
+    *,
+    check: bool,
+    stable: bool = True,
+    **excluded: Any,
 ) -> None:
     """Raise for keywords that do not go with ``less=``; with ``check``, for elements that break a law of orders."""
-    check_flags(label, check=check)
+    check_flags(label, check=check, stable=stable)
     if less is None:
         if check:
             raise ArgumentError(f"{label}: check= with less=, whose laws it tries; got check=True alone")
