@@ -86,7 +86,7 @@ def centred_by_reduce(device: Device, array: Any, centre: np.ndarray) -> np.ndar
 
 
 def centred_by_blocks(device: Device, array: Any, centre: np.ndarray) -> np.ndarray:
-    """Return the same by NumPy's BLAS, as :func:`gram_by_blocks`."""
+    """Return :func:`centred_by_reduce`'s matrix by NumPy's BLAS, block by block, as :func:`gram_by_blocks`."""
     (n, k), squares = array.shape, np.zeros((array.shape[1],) * 2)
     sums, centre = np.zeros(k), centre.astype(array.dtype)
     for start in range(0, n, rows := max(_BLOCK // k, 1)):
@@ -99,7 +99,7 @@ def centred_by_blocks(device: Device, array: Any, centre: np.ndarray) -> np.ndar
 def centred_by_products(
     device: Device, array: Any, centre: np.ndarray, product: Callable[[Any, Any], Any]
 ) -> np.ndarray:
-    """Return the same by a vendor's products of slabs of rows, as :func:`gram_by_products`."""
+    """Return :func:`centred_by_reduce`'s matrix by a vendor's products of slabs, as :func:`gram_by_products`."""
     if not centre.any():
         return _by_products_of_rows(device, array, product)
     (n, k), dtype = array.shape, np.dtype(array.dtype)
@@ -119,7 +119,7 @@ def centred_by_products(
 
 
 def _by_products_of_rows(device: Device, array: Any, product: Callable[[Any, Any], Any]) -> np.ndarray:
-    """Return the same around zero, by products of the rows as they lie in memory, without a copy."""
+    """Return the matrix for a centre of zero, by products of the rows where they lie in memory."""
     n, k = array.shape
     rows = max(_LARGE_SLAB_BYTES // (k * array.dtype.itemsize), 1)
     slabs = [array[start : start + rows] for start in range(0, n, rows)]

@@ -4,10 +4,10 @@ Along the last axis, a kernel for CPUs takes a few additions for any number of e
 (stencil/cpu_long_rows), if elements lie side by side.
 
 Blocks are as long as the boxes, so that a box is the end of a block and the beginning of the next one. Nothing is
-subtracted, so rounding errors, infinities and NaN stay in the boxes that they belong to. Of floats of the host, C does
-the same at once, with the same bits (box_means.c). The same with minima in place
-of sums: M. van Herk, A fast algorithm for local minimum and maximum filters on rectangular and octagonal kernels,
-Pattern Recognition Letters 13 (1992).
+subtracted, so rounding errors, infinities and NaN stay in the boxes that they belong to. For float arrays of the host,
+box_means.c takes these steps in one pass, with the same bits. The method is that of M. van Herk, A fast algorithm for
+local minimum and maximum filters on rectangular and octagonal kernels, Pattern Recognition Letters 13 (1992), with
+sums in place of minima.
 
     elements     a   b   c | d   e   f | g ...       boxes of 3
     to the end  abc  bc  c  def  ef  f

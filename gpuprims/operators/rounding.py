@@ -30,7 +30,10 @@ def two_sum(a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def fast_two_sum(a: Any, b: Any) -> tuple[Any, Any]:
-    """Return the same if ``abs(a) >= abs(b)``, by T. J. Dekker, Numerische Mathematik 18 (1971)."""
+    """Return the sum and its rounding error if ``abs(a) >= abs(b)``.
+
+    FastTwoSum of T. J. Dekker, Numerische Mathematik 18 (1971).
+    """
     total = a + b
     return total, b - (total - a)
 
@@ -38,7 +41,7 @@ def fast_two_sum(a: Any, b: Any) -> tuple[Any, Any]:
 def turn_at(power: int) -> Any:
     """Return 1.5 * 2^52 units of 2^power.
 
-    A float64 that it is added to, and that it is subtracted from again, becomes the nearest multiple of the unit.
+    A float64 becomes the nearest multiple of the unit if this is added and then subtracted.
     """
     return np.float64(1.5 * 2.0 ** (52 + power))
 

@@ -15,12 +15,12 @@ from gpuprims.primitives.fixed_parts import FixedSpec, blocks_of, loads_of, shar
 from gpuprims.primitives.fixed_trees import lanes_of
 from gpuprims.primitives.fold_variants import FoldVariant
 
-# Bytes of neighbouring outputs that a group takes at least, and elements of an output that a work-item takes before
-# others share it (rows: fixed_columns). The part of a group's work-items, at most, that may have no output.
-# rows: fixed_columns-few
+# The fewest bytes of neighbouring outputs of a group, and the fewest elements of an output that one work-item folds
+# (rows: fixed_columns). The largest fraction of a group's work-items without an output (rows: fixed_columns-few).
 _LINE, _FEWEST, _IDLE = 128, 32, 1 / 16
-# Lanes that such a work-item folds at once, if each has one element, two, or more; by the most words of a value. If
-# these are many, a group has half of the work-items, for which there are more registers each (rows: fixed_columns).
+# Lanes of the tree that a work-item folds at once, if a lane has one element, two, or more; by the most words of a
+# value. With more words than _FEW_WORDS, a group has half the work-items, with more registers each (rows:
+# fixed_columns).
 _FEW_WORDS, _BATCHES = 2, ((2, {1: 16, 2: 8, 4: 4}), (6, {1: 16, 2: 4, 4: 2}), (math.inf, {1: 4, 2: 2, 4: 2}))
 
 
@@ -49,7 +49,7 @@ def launch_columns(
     counted: int,
     commutative: bool,
 ) -> Launch:
-    """Return the launch of a fold of outputs side by side: few a group, if many groups would have nothing to do."""
+    """Return the launch of a fold of outputs side by side; groups take fewer if that occupies more of the device."""
     words, lanes = value_words(folding.values), lanes_of(value_bytes(folding.values))
     chosen = chosen if words <= _FEW_WORDS else chosen.resized(block=chosen.block // 2)
     width = _width(chosen, device, layout, len(folding.outputs), outputs, count, lanes)

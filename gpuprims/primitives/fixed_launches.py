@@ -28,7 +28,7 @@ _IN_FLIGHT, _MOST_ROWS, _ALONE = 16, 4, 32
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FewSpec(FixedSpec):
-    """The macros of such a fold of outputs of few elements, which a few lanes share."""
+    """The macros of a fold by the fixed tree of outputs of few elements; a few lanes share an output."""
 
     row_lanes: int  # that share an output
     pieces: int  # vectors of a lane

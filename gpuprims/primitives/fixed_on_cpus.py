@@ -16,16 +16,18 @@ from gpuprims.operators import Folding
 from gpuprims.primitives.fixed_parts import FixedSpec
 from gpuprims.primitives.fixed_trees import lanes_of
 
-# Elements of a lane that kernels for columns tell apart: 1, at most 2, or these (rows: cpu_fixed_columns-nodes).
+# Kernels for columns are compiled for lanes of 1 element, of at most 2, or of any number, which this stands for
+# (rows: cpu_fixed_columns-nodes).
 _SEVERAL = 3
-# Lanes of a row that are folded at once, and elements up to which outputs are folded side by side; without as many for
-# each lane up to the others, for values of one word and of several (rows: cpu_fixed-rows).
+# Lanes of a row that are folded at once. Rows of at most _UNEVEN elements, for values of one word and of several, that
+# are no multiple of these lanes are not folded as rows. Of outputs that are not, those of at most _FEW elements are
+# folded side by side (rows: cpu_fixed-rows).
 _AT_ONCE, _FEW, _UNEVEN = 8, 64, (16, 64)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CpuSpec(FixedSpec):
-    """The macros of both."""
+    """The headers that folds of outputs side by side, and of outputs one after the other, share."""
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""
@@ -48,9 +50,9 @@ class CpuRowsSpec(CpuSpec):
     """The macros of a fold of outputs one after the other."""
 
     few: bool  # outputs of few elements are folded side by side
-    row_apart: int = 0  # lanes of a row that fold at once are so far apart; 0 for outputs that are not folded as rows
-    row_lanes: int = 0  # that fold at once
-    row_whole: int = 0  # that fold at once everywhere; the first ones may have one more
+    row_apart: int = 0  # how far apart lanes of a row lie that fold at once; 0 for outputs that are not folded as rows
+    row_lanes: int = 0  # how many lanes fold at once, from the first ones on
+    row_whole: int = 0  # how many fold at once from all: as many, or one fewer
 
     def macros(self) -> dict[str, int | str]:
         """See :class:`KernelSpec`."""

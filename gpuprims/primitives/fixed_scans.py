@@ -32,6 +32,9 @@ _KERNELS = Path(__file__).parent / "scan/kernels"
 # How kernels find what is before tiles, turn runs in local memory, and fold by halves in registers.
 FIXED_TILES, TURNING, HALVES = (_KERNELS / f"{name}.h" for name in ("fixed_tiles", "turning", "halves"))
 
+# Bytes of numbers that move through local memory in vectors.
+_MOVED = (4, 8)
+
 Values = list[np.ndarray]
 Fold = Callable[..., Sequence[np.ndarray]]
 
@@ -74,10 +77,6 @@ def slots_of(values: tuple[np.dtype[Any], ...], run: int) -> dict[str, int | str
     if len(values) == 1 and only.kind != "c" and only.itemsize in _MOVED:
         return {"SLOT": min(VECTOR_BYTES // only.itemsize, run), "SLOT_TYPE": c_type(only)}
     return {"SLOT": 1}
-
-
-# Bytes of numbers that move through local memory in vectors.
-_MOVED = (4, 8)
 
 
 def scan_fixed(op: Fold, values: Values, identity: tuple[Any, ...], *, inclusive: bool) -> Values:

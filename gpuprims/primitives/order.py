@@ -29,7 +29,7 @@ def compared_text(name: str, element: str, dtype: np.dtype[Any], common: np.dtyp
 
 
 def precedes(a: Any, b: Any, dtype: np.dtype[Any]) -> Any:
-    """Return the same as an expression, of two elements of a dtype."""
+    """Return an expression that is true if element ``a`` comes before ``b``, as ``gp_precedes`` is."""
     if dtype.kind != "c":
         return (a < b) | ((b != b) & (a == a))
     first, second = _nan_parts(a), _nan_parts(b)

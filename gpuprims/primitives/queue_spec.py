@@ -198,7 +198,7 @@ class QueueSpec(ScanSpec):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FixedQueueSpec(QueueSpec):
-    """The macros of such a scan in the order of fixed_scans.py, without contraction."""
+    """The macros of a scan with a queue in the order of fixed_scans.py, without contraction."""
 
     contracted: ClassVar[bool] = False
     beside: ClassVar[str] = ""

@@ -89,9 +89,9 @@ def queue_of(at: Geometry, able: Capabilities, call: ScanTraits) -> Queue:
 
 
 def ordered_queue_of(at: Geometry, able: Capabilities, call: ScanTraits) -> Queue:
-    """Return the same for tiles of the order of fixed_scans.py: a work-item has a run of each of several such tiles.
+    """Return the tiles for the order of fixed_scans.py: a work-item has a run of each of several of its tiles.
 
-    They are fewer if only few fit.
+    The queue has fewer of them if a deep queue of more does not fit in local memory.
     """
     most = max(at.items // (RUN * call.words), 1)
     queues = (_ordered_queue(at, able, call, tiles) for tiles in range(most, 0, -1))

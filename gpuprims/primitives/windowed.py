@@ -28,8 +28,8 @@ from gpuprims.primitives.fold import plan_fold
 from gpuprims.primitives.levels import adds_words
 
 _UINT64 = np.dtype(np.uint64)
-# Fewer elements take less time by all words than the launch that finds their window (decision 0041): of float32 and
-# float64 on CPUs; on GPUs; and of one output on GPUs.
+# The fewest elements for which a launch that finds their window pays (decision 0041), of float32 and of float64: on
+# CPUs, on GPUs, and on GPUs for a call with one output.
 _LEAST_ON_CPUS, _LEAST, _LEAST_OF_ONE = ((1 << bits[0], 1 << bits[1]) for bits in ((10, 8), (11, 6), (15, 6)))
 
 

@@ -103,7 +103,7 @@ class FewScores:
         return losses, np.where(wrong > 0, self._signs, self._signs * powers) / (1 + powers)
 
     def _softmax(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the same for several classes; overwrites the scores."""
+        """Return the loss of each sample of several classes, and its slopes by the scores, which it overwrites."""
         flat = scores.reshape(-1)
         largest, own = scores.max(axis=0), flat[self._own]
         scores -= largest

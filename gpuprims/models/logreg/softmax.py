@@ -41,7 +41,7 @@ def residual_of_score(z: Any, m: Any, t: Any, y: Any, c: Any, s: Any) -> Any:
 
 
 def residual_of_power(e: Any, t: Any, y: Any, c: Any, s: Any) -> Any:
-    """Return the same from the score's exponential."""
+    """Return the slope of :func:`residual_of_score` from the score's exponential ``e``."""
     return s * (e / t - (y == c))
 
 

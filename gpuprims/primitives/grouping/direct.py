@@ -111,7 +111,7 @@ def direct_sums(groups: Groups, op: Op, mapped: Any) -> Any:
 
 
 def exact_sums(groups: Groups, op: Op, mapped: Any) -> Any:
-    """Return the same at the level "order"; None also if there are too many bins for exact sums."""
+    """Return the sums of :func:`direct_sums`, exact; None also if there are too many bins for exact sums."""
     found = exactly_at_once(groups.device, lambda: direct_sums(groups, op, mapped))
     return None if found is None else found[0]
 

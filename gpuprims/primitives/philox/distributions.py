@@ -80,7 +80,7 @@ def _by_quotient(f: Any) -> Any:
 
 
 def _by_polynomial(f: Any) -> Any:
-    """Return the same for float32, without a division: -2 f + f^2 + f^3 Q(f)."""  # rows: normal
+    """Return -2 log(1 + f) of float32, as -2 f + f^2 + f^3 Q(f), which needs no division."""  # rows: normal
     square = f * f
     return square + square * f * polynomial(f, _Q) - (f + f)
 

@@ -44,7 +44,7 @@ class RunsSpec(SegmentSpec):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FixedRunsSpec(RunsSpec):
-    """The macros of such a fold in the order of fixed_scans.py, without contraction."""
+    """The macros of a fold of segments by runs, in the order of fixed_scans.py, without contraction."""
 
     contracted: ClassVar[bool] = False
 

@@ -30,7 +30,7 @@ def _parted(x: Any, **where: Any) -> Any:
 
 
 def _indexed(x: Any, **where: Any) -> Any:
-    """Return the same element, by its index."""
+    """Return the element of the rank, by its index from an argpartition."""
     k = _rank(x)
     return take(x, argpartition(x, k, **where)[k : k + 1], device=where["device"])
 

@@ -51,7 +51,7 @@ def volume_fits(at: Geometry) -> Refusal:
 
 
 def few_elements(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Leave CPUs, and volumes that do not occupy a GPU, to a launch for two axes and another."""
+    """Leave CPUs, and volumes that do not occupy a GPU, to two launches: one along two axes, one along the third."""
     if capabilities.kind != "cpu" and call.size >= _FEWEST:
         return None
     return f"is for GPUs and {_FEWEST:,} or more elements"
@@ -74,7 +74,8 @@ def fitted_tile(
 def _tiles(reads: Neighbourhood, value: np.dtype[Any], group: int, room: int) -> list[Block]:
     """Return the tiles whose sums fit in registers and whose planes fit in ``room`` bytes of local memory.
 
-    A tile with few rows loads and filters more around these, so it has as many rows as are around it, if one fits.
+    A tile of few rows loads and filters many rows around it for each of its own. So tiles have at least as many rows as
+    are around them, if such a tile fits.
     """
     for items, widths in _TILES[value.itemsize].items():
         tiles = [Block(items, lanes=columns) for columns in widths]
