@@ -78,7 +78,7 @@ def sklearns_of_csr(*given: np.ndarray) -> np.ndarray:
 
 
 def sklearns_path(X: np.ndarray, y: np.ndarray, _: Any, *, l1_ratio: float) -> np.ndarray:
-    """Fit by liblinear with a penalty on magnitudes, else by lbfgs."""
+    """Fit by liblinear with an L1 penalty, else by lbfgs."""
     solver = "liblinear" if l1_ratio else "lbfgs"
     how: dict[str, Any] = {"solver": solver, "l1_ratio": l1_ratio, "fit_intercept": False}
     models = (LogisticRegression(C=C, **how) for C in PENALTIES)

@@ -1,4 +1,4 @@
-"""LogReg with penalties on magnitudes: scikit-learn's optimum, a duality gap that bounds, its parameters."""
+"""LogReg with L1 penalties: scikit-learn's optimum, a duality gap that bounds, its parameters."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_partial_fits_have_no_such_penalty(cancer: Data) -> None:
     with pytest.raises(AttributeError, match="partial_fit") as seen:
         LogReg("reference", l1_ratio=0.5).partial_fit(*cancer, classes=[0, 1])
     assert isinstance(seen.value.__cause__, ArgumentError)
-    assert "l1_ratio=0; got a penalty on magnitudes (use fit)" in str(seen.value.__cause__)
+    assert "l1_ratio=0; got an L1 penalty (use fit)" in str(seen.value.__cause__)
 
 
 def test_too_few_iterations_warn_of_the_gap(cancer: Data) -> None:

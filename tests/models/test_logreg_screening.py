@@ -1,4 +1,4 @@
-"""Penalties on magnitudes with many features: sets of features, which end at the optimum of all of them."""
+"""L1 penalties with many features: sets of features, which end at the optimum of all of them."""
 
 from __future__ import annotations
 

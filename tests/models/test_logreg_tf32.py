@@ -87,7 +87,7 @@ def test_iterations_of_both_parts_count(rounding: gpuprims.Device, rng: np.rando
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "two classes": ({}, "more than two classes, or solver=.*; got 2 classes, solver='auto'"),
     "another solver": ({"solver": "gd"}, "got 2 classes, solver='gd'"),
-    "magnitudes": ({"solver": "newton-cd", "l1_ratio": 1.0}, "no penalty on magnitudes with tf32=True"),
+    "magnitudes": ({"solver": "newton-cd", "l1_ratio": 1.0}, "no L1 penalty with tf32=True"),
     "fewer bits": ({"solver": "newton-cholesky", "feature_dtype": "int8"}, "no feature_dtype; got others"),
     "primitives alone": ({"solver": "newton-cholesky", "composed": True}, "dense float32 samples with tf32=True"),
     "no bool": ({"tf32": "yes"}, "tf32= True or False; got 'yes'"),

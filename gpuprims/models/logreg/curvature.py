@@ -60,7 +60,7 @@ class Curvature:
     def target(
         self, objective: Objective, weights: np.ndarray, gradient: np.ndarray, l1: float, tolerance: float
     ) -> np.ndarray:
-        """Return the weights that minimise the quadratic model with the penalty on magnitudes.
+        """Return the weights that minimise the quadratic model with the L1 penalty.
 
         Coefficients of features that are constant, up to rounding, are zero.
         """

@@ -48,7 +48,7 @@ class LogRegCV(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimator):
     Cs : int or array_like, default 10
         Values of ``C``, or how many between 1e-4 and 1e4, evenly spaced by their logarithms.
     l1_ratios : array_like, default (0.0,)
-        Shares of magnitudes in the penalty. All pairs of ``Cs`` and ``l1_ratios`` are tried.
+        Shares of the L1 norm in the penalty. All pairs of ``Cs`` and ``l1_ratios`` are tried.
     fit_intercept : bool, default True
         Add a constant to the scores.
     cv : int, splitter or iterable, optional
@@ -57,7 +57,7 @@ class LogRegCV(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimator):
         The score that the best pair maximises, as scikit-learn's ``scoring``. Default: accuracy.
     solver : {"auto", "lbfgs", "newton-cholesky", "newton-cd", "fista"}, default "auto"
         As for :class:`LogReg`. "auto" fits all folds and penalties in one launch if there are two classes, few dense
-        samples, and no penalty on magnitudes.
+        samples, and no L1 penalty.
     tol : float, default 1e-4
         When a fit stops, as for :class:`LogReg`; in fits of one launch as for :class:`LogRegBatch`.
     max_iter : int, default 100
@@ -83,7 +83,7 @@ class LogRegCV(LinearScores, CheckedParameters, ClassifierMixin, BaseEstimator):
         Coefficients of each fit, then its intercepts if there are any.
     n_iter_ : ndarray of shape (n_folds, n_l1_ratios, n_cs)
     dual_gap_ : float
-        Of the last fit, with a penalty on magnitudes; see :class:`LogReg`.
+        Of the last fit, with an L1 penalty; see :class:`LogReg`.
     n_features_in_ : int
 
     Notes

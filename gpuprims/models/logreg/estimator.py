@@ -35,22 +35,22 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
         Where to compute, such as ``"cuda"`` or ``"opencl:cpu"``. Pass one of the two, which mean the same. Default:
         where the samples are, or the best device.
     penalty : {"elasticnet", "l1", "l2"} or None, default "elasticnet"
-        "elasticnet" mixes squares and magnitudes by ``l1_ratio``, "l2" has squares and "l1" magnitudes alone, and None
+        "elasticnet" mixes the L1 and L2 norms by ``l1_ratio``, "l2" and "l1" have one of them alone, and None
         is no penalty.
     C : float, default 1.0
         Inverse of the penalty. The objective is the sum of log losses plus ``1 / C`` times the sum over coefficients of
         ``(1 - l1_ratio) / 2 * coef**2 + l1_ratio * abs(coef)``. Intercepts have no penalty.
     l1_ratio : float, default 0.0
-        Share of magnitudes in the penalty. Above 0, some coefficients are exactly zero.
+        Share of the L1 norm in the penalty. Above 0, some coefficients are exactly zero.
     solver : {"auto", "lbfgs", "newton-cholesky", "newton-cd", "fista", "gd", "minibatch", "sgd", "hogwild"}
-        By default "auto": "lbfgs", or with a penalty on magnitudes "newton-cd" up to 256 coefficients. More features
+        By default "auto": "lbfgs", or with an L1 penalty "newton-cd" up to 256 coefficients. More features
         are fitted by "newton-cd" in sets that grow, or by "fista" if more coefficients are needed than a set may have.
         Two classes of few dense samples are fitted by Newton's method in one launch, as by :class:`LogRegBatch`, unless
         there is a ``callback``, progress bar or validation, or the fit starts from earlier weights. On CPUs, more
         classes of few samples and features are fitted by "newton-cholesky", which also suits many samples of few
         features. "gd" is gradient descent with a fixed step, and "minibatch" descends by batches. "sgd" descends by
         single samples, one after the other, and "hogwild" by several at a time without locks, so its results differ
-        from run to run; both take two classes only. With a penalty on magnitudes, "newton-cd" minimises quadratic
+        from run to run; both take two classes only. With an L1 penalty, "newton-cd" minimises quadratic
         models by coordinate descent, and "fista" takes accelerated proximal gradients.
     variant : str, optional
         The kernel of "gd", "sgd" or "hogwild", instead of the best one, such as "tree" or "racy"; see
@@ -66,7 +66,7 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
     tol : float, default 1e-4
         Stop when no component of the gradient, per sample, is larger; in one launch, when a step changes no combination
         of weights by more than so many of its standard errors. "gd" checks after 1, 2, 4, ... iterations and at
-        least every 16384. With a penalty on magnitudes: stop when ``dual_gap_`` is at most ``tol * log(n_classes)``.
+        least every 16384. With an L1 penalty: stop when ``dual_gap_`` is at most ``tol * log(n_classes)``.
     fit_intercept : bool, default True
         Add a constant to the scores.
     feature_dtype : {"int8", "int16", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"}, optional
@@ -91,7 +91,7 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
         Fit by the primitives map, reduce and csr alone; not for "sgd" or "hogwild", which are kernels of their own.
     determinism : {"none", "run", "device", "order"}, optional
         The level of fits and predictions; see :func:`gpuprims.use_determinism`. At "device" and "order", fits are
-        composed, and "auto" is "lbfgs"; not for a penalty on magnitudes or "hogwild". "sgd" and "minibatch" take
+        composed, and "auto" is "lbfgs"; not for an L1 penalty or "hogwild". "sgd" and "minibatch" take
         samples in an order, so they reach "device".
     tf32 : bool, default False
         Begin a fit of several classes, or by "newton-cholesky", with products in TF32 on an NVIDIA GPU; end in float32.
@@ -104,7 +104,7 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
     loss_curve_, loss_iterations_ : list of float, list of int
         The objective per unit of sample weight after each iteration (each check of "gd"), and that iteration.
     dual_gap_ : float
-        With a penalty on magnitudes: the objective per unit of sample weight is at most this far above the minimum.
+        With an L1 penalty: the objective per unit of sample weight is at most this far above the minimum.
     validation_errors_ : list of float
         Errors on the validation samples, if there are any.
     n_iter_ : int
@@ -232,7 +232,7 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
 
     @available_if(fitting.descends_by_batches)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Run one epoch of mini-batches from the current weights; not with a penalty on magnitudes.
+        """Run one epoch of mini-batches from the current weights; not with an L1 penalty.
 
         Parameters
         ----------
@@ -268,7 +268,7 @@ class LogReg(LinearScores, SavedModel, CheckedParameters, ClassifierMixin, BaseE
     def path(self, X: Any, y: Any, Cs: Any, sample_weight: Any = None) -> LogRegPath:
         """Fit the model for each of several ``C``, and return all weights.
 
-        Samples are copied once. Two classes of dense samples without a penalty on magnitudes are fitted side by side;
+        Samples are copied once. Two classes of dense samples without an L1 penalty are fitted side by side;
         else each fit starts from the weights of the next stronger penalty. The model keeps its ``classes_`` only.
 
         Parameters

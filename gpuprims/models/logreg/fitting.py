@@ -72,9 +72,9 @@ def _start(objective: Objective, before: tuple[np.ndarray, np.ndarray] | None) -
 
 
 def descends_by_batches(model: Any) -> bool:
-    """Return True if mini-batches can fit the model; raise ArgumentError for a penalty on magnitudes."""
+    """Return True if mini-batches can fit the model; raise ArgumentError for an L1 penalty."""
     if strengths_of(model.penalty, model.l1_ratio, model.C, 1.0).l1 > 0:
-        raise ArgumentError("LogReg.partial_fit: l1_ratio=0; got a penalty on magnitudes (use fit)")
+        raise ArgumentError("LogReg.partial_fit: l1_ratio=0; got an L1 penalty (use fit)")
     return True
 
 

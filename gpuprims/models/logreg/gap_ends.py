@@ -1,4 +1,4 @@
-"""The stopping rules of fits with a penalty on magnitudes: the duality gap, and rounding."""
+"""The stopping rules of fits with an L1 penalty: the duality gap, and rounding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quadratic functions with a penalty on magnitudes, minimised on the host in float64."""
+"""Quadratic functions with an L1 penalty, minimised on the host in float64."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class LogRegPath(NamedTuple):
     """The fits of a path. Each array has an entry for each of ``Cs``, in the given order.
 
     ``coef`` has the shape (n_cs, 1, n_features) or (n_cs, n_classes, n_features), ``intercept`` (n_cs, 1) or
-    (n_cs, n_classes). ``dual_gap`` is NaN without a penalty on magnitudes. ``loss`` is the objective, and ``dual_gap``
+    (n_cs, n_classes). ``dual_gap`` is NaN without an L1 penalty. ``loss`` is the objective, and ``dual_gap``
     its distance from the minimum at most, per unit of sample weight.
     """
 
@@ -46,7 +46,7 @@ def fit_path(
 ) -> LogRegPath:
     """Fit a model's objective for each of some ``Cs``, from the strongest penalty to the weakest.
 
-    Two classes without a penalty on magnitudes are fitted side by side. Fits that this does not finish, and all others,
+    Two classes without an L1 penalty are fitted side by side. Fits that this does not finish, and all others,
     start from the fit before. They use its Hessian for as long as their steps converge fast.
     """
     refuse_levels(type(model).__name__, "fits of several penalties", instead="a fit for each C")

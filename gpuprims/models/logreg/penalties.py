@@ -55,7 +55,7 @@ def solver_of(model: Any, strengths: Strengths, *, classes: int, features: int) 
     """Return the solver that a model asks for; raise ArgumentError for one that cannot fit these samples."""
     sparse = strengths.l1 > 0
     if sparse:
-        refuse_levels("LogReg", "fits with a penalty on magnitudes", instead="l1_ratio=0, which reaches every level")
+        refuse_levels("LogReg", "fits with an L1 penalty", instead="l1_ratio=0, which reaches every level")
     if model.variant is not None and model.solver not in _BY_VARIANT:
         rule = f"variant= with solver= one of {', '.join(map(repr, _BY_VARIANT))}"
         raise ArgumentError(f"LogReg: {rule}; got {quoted(model.variant)} with {model.solver!r}")
@@ -65,8 +65,8 @@ def solver_of(model: Any, strengths: Strengths, *, classes: int, features: int) 
         outputs = 1 if classes == 2 else classes
         return proximal.newton_cd if outputs * features <= proximal.MOST_OF_HESSIAN else screening.screened
     if sparse != (model.solver in L1_SOLVERS):
-        rule, got = "l1_ratio above 0 and a finite C", "no penalty on magnitudes"
-        rule, got = ("l1_ratio=0", "a penalty on magnitudes") if sparse else (rule, got)
+        rule, got = "l1_ratio above 0 and a finite C", "no L1 penalty"
+        rule, got = ("l1_ratio=0", "an L1 penalty") if sparse else (rule, got)
         others = ", ".join(map(repr, ["auto", *(L1_SOLVERS if sparse else SMOOTH_SOLVERS)]))
         raise ArgumentError(f"LogReg: {rule} with solver={model.solver!r}; got {got} (use {others})")
     if model.solver in _REACHED:

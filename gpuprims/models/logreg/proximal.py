@@ -1,4 +1,4 @@
-"""Fits with a penalty on magnitudes: proximal Newton by coordinate descent, and accelerated proximal gradient."""
+"""Fits with an L1 penalty: proximal Newton by coordinate descent, and accelerated proximal gradient."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fits of many features with a penalty on magnitudes, most of whose coefficients are zero.
+"""Fits of many features with an L1 penalty, most of whose coefficients are zero.
 
 Sources: R. Tibshirani, J. Bien, J. Friedman et al., "Strong rules for discarding predictors in lasso-type problems",
 2012, for features that the gradient of the fit before names; T. B. Johnson, C. Guestrin, "Blitz: a principled

@@ -68,6 +68,6 @@ def _check(model: Any, samples: Samples) -> None:
     if type(samples.features) is not DenseFeatures or model.feature_dtype is not None or samples.dtype != np.float32:
         raise ArgumentError("LogReg: dense float32 samples with tf32=True, and no feature_dtype; got others")
     if model.solver not in _SOLVERS or (classes == 2 and model.solver != "newton-cholesky") or model.l1_ratio > 0:
-        rule = 'more than two classes, or solver="newton-cholesky", and no penalty on magnitudes with tf32=True'
+        rule = 'more than two classes, or solver="newton-cholesky", and no L1 penalty with tf32=True'
         got = f"got {classes} classes, solver={model.solver!r} and l1_ratio={model.l1_ratio}"
         raise ArgumentError(f"LogReg: {rule}; {got} (others have no products of matrices)")
