@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import index
 from typing import Any
 
@@ -42,7 +42,7 @@ def each_axis(label: str, name: str, given: Any, count: int) -> list[Any]:
     """Return an argument for each axis, given one for all of them or a sequence."""
     if isinstance(given, str) or not (isinstance(given, Sequence) or bool(getattr(given, "ndim", False))):
         return [given] * count
-    if len(given) != count:
+    if len(given) != count or getattr(given, "ndim", 1) > 1:
         raise ArgumentError(f"{label}: {name}= one value, or one for each of {count} axes; got {quoted(given)}")
     return list(given)
 
@@ -87,6 +87,15 @@ def weights_of(label: str, given: Any) -> np.ndarray:
     if not np.isfinite(floats).all():
         raise ArgumentError(f"{label}: finite weights; got {floats[~np.isfinite(floats)][0]}")
     return floats
+
+
+def extras_of(label: str, arguments: Any, keywords: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return ``extra_arguments=`` and ``extra_keywords=``, which a caller's function gets."""
+    if not isinstance(arguments, Sequence):
+        raise ArgumentError(f"{label}: extra_arguments= a sequence; got {quoted(arguments)}")
+    if not isinstance(keywords, Mapping | None):
+        raise ArgumentError(f"{label}: extra_keywords= a mapping; got {quoted(keywords)}")
+    return tuple(arguments), dict(keywords or {})
 
 
 def is_whole(given: Any) -> bool:

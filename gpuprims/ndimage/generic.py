@@ -11,6 +11,7 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.errors import ArgumentError, ExpressionError, GpuprimsError, quoted, said
 from gpuprims.expressions.trace import Recorder
+from gpuprims.ndimage.arguments import extras_of
 from gpuprims.ndimage.calls import Bound, begin, filtering
 from gpuprims.ndimage.neighbourhoods import Index, neighbourhood_of
 from gpuprims.ndimage.padded import in_row
@@ -136,7 +137,8 @@ def generic_filter(
     if len(offsets) > _MOST:
         raise ArgumentError(f"{call.label}: up to {_MOST} neighbours; got {len(offsets)}")
     value = float_of(call.element, call.result, double=call.double)
-    traced = _traced(call.label, function, len(offsets), value, tuple(extra_arguments), dict(extra_keywords or {}))
+    extras = extras_of(call.label, extra_arguments, extra_keywords)
+    traced = _traced(call.label, function, len(offsets), value, *extras)
     border = call.border(mode, cval, call.element)
     if not reaches(near.axes):
         return in_row(

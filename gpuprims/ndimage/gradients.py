@@ -7,7 +7,7 @@ from typing import Any
 
 from gpuprims.core.device import Device
 from gpuprims.errors import ArgumentError, quoted
-from gpuprims.ndimage.arguments import axes_of, each_axis
+from gpuprims.ndimage.arguments import axes_of, each_axis, extras_of
 from gpuprims.ndimage.calls import Call, begin, filtering
 from gpuprims.ndimage.gaussians import gaussian_lines
 from gpuprims.ndimage.lines import Line
@@ -181,15 +181,11 @@ def _by(
     label = call.label
     if not callable(function):
         raise ArgumentError(f"{label}: a function as derivative, such as sobel; got {quoted(function)}")
-    if not isinstance(arguments, Sequence):
-        raise ArgumentError(f"{label}: extra_arguments= a sequence; got {quoted(arguments)}")
-    if not isinstance(keywords, Mapping | None):
-        raise ArgumentError(f"{label}: extra_keywords= a mapping; got {quoted(keywords)}")
+    more, named = extras_of(label, arguments, keywords)
     along = axes_of(label, axes, len(call.shape))
     modes = each_axis(label, "mode", mode, len(along))
     found = [
-        function(given, axis, call.result, how, cval, *arguments, **(keywords or {}))
-        for axis, how in zip(along, modes, strict=True)
+        function(given, axis, call.result, how, cval, *more, **named) for axis, how in zip(along, modes, strict=True)
     ]
     for one in found:
         shape = getattr(one, "shape", None)

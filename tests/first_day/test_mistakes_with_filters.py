@@ -72,6 +72,14 @@ MISTAKES: dict[str, Mistake] = {
         lambda: ndimage.generic_laplace(X, ndimage.sobel, extra_arguments=5), errors.ArgumentError,
         ("ndimage.generic_laplace: extra_arguments= a sequence", "5"),
     ),
+    "an argument of a filter's function by itself": (
+        lambda: ndimage.generic_filter(X, np.max, 3, extra_arguments=5), errors.ArgumentError,
+        ("ndimage.generic_filter: extra_arguments= a sequence", "5"),
+    ),
+    "an array of modes": (
+        lambda: ndimage.sobel(X, mode=np.zeros((2, 2))), errors.ArgumentError,
+        ("ndimage.sobel: mode= one value, or one for each of 2 axes",),
+    ),
     "neither size nor footprint": (
         lambda: ndimage.median_filter(X), errors.ArgumentError,
         ("ndimage.median_filter: size= or footprint=", "neither", "size=3 is a box of 3 elements along each axis"),

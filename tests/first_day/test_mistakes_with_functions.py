@@ -132,7 +132,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "string without names": (
         lambda: gpuprims.map("1 + 2", X), errors.ArgumentError,
-        ("one array for each of ()", "1"),
+        ("one array for each parameter of the function, which has none", "1"),
     ),
     "wrong number of arguments in the string": (
         lambda: gpuprims.map("where(x > 0)", X), errors.ExpressionError,
@@ -248,7 +248,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "no parameters": (
         lambda: gpuprims.map(lambda: 1, X), errors.ArgumentError,
-        ("one array for each of ()", "1"),
+        ("one array for each parameter of the function, which has none", "1"),
     ),
     "a class": (
         lambda: gpuprims.map(str, X), errors.ExpressionError,

@@ -152,7 +152,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "an index for the array's name": (
         lambda: gpuprims.map("x + x", V, index="x"), errors.ArgumentError,
-        ("map: one array for each of ()", "1", "index= names a parameter of its own"),
+        ("map: one array for each parameter of the function, which has none left", "1", "index= names a"),
     ),
     "an index that the function lacks": (
         lambda: gpuprims.map("x + 1", V, index="i"), errors.ArgumentError,

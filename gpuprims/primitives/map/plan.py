@@ -167,7 +167,9 @@ def _bound(expr: Expr, arrays: tuple[Any, ...], named: dict[str, Any], indices: 
             hint = " (index= names a parameter of its own beside those of the arrays, such as i in 'x + i')"
         elif 0 < len(arrays) < len(left):
             hint = f" (pass the others too, such as {left[len(arrays)]}=2.0)"
-        raise ArgumentError(f"map: one array for each of ({shortened(', '.join(left))}); got {len(arrays)}{hint}")
+        none = "one array for each parameter of the function, which has none" + " left" * bool(expr.parameters)
+        rule = f"one array for each of ({shortened(', '.join(left))})" if left else none
+        raise ArgumentError(f"map: {rule}; got {len(arrays)}{hint}")
     bound = dict(zip(left, arrays, strict=True)) | named
     return tuple(bound[name] for name in parameters)
 
