@@ -121,6 +121,7 @@ class Op:
         skips: Callable[..., Any] | None = None,
         check: bool = False,
     ) -> None:
+        _check(name, components, commutative=commutative, of_nothing=of_nothing, converts=converts, check=check)
         # Pickles have the arguments, and trace them again.
         self._arguments = {
             "fn": fn,
@@ -186,6 +187,7 @@ class Op:
             held = tuple(dtype.type(value) for dtype, value in zip(dtypes, components, strict=True))
             pairs = zip(held, components, strict=True)
             unfit = any(isinstance(value, str | bytes | None) for value in components)  # NumPy reads numbers or NaN
+            unfit = unfit or any(np.ndim(scalar) for scalar in held)  # NumPy makes arrays of lists
             if not unfit and all(scalar.dtype.kind in "fc" or scalar == value for scalar, value in pairs):
                 return held  # floats may round
         except (OverflowError, ValueError, TypeError) as error:
@@ -254,3 +256,12 @@ def _made(kind: type[Op], arguments: dict[str, Any], changes: dict[str, Any]) ->
 def for_integers(op: Op) -> Callable[[Dtypes, Dtypes], Op | None]:
     """Return an operator's ``instead`` if another one folds integers and bools, which are never NaN."""
     return lambda elements, values: op if elements[0].kind in "biu" else None
+
+
+def _check(name: str, components: object, **flags: object) -> None:
+    """Raise for a number of components, or a flag, of another type: commutative="no" would count as True."""
+    if components is not None and (not isinstance(components, int) or components < 1):
+        raise ArgumentError(f"Op {name!r}: components= a whole number from 1 on; got {quoted(components)}")
+    for flag, given in flags.items():
+        if not isinstance(given, bool | np.bool_):
+            raise ArgumentError(f"Op {name!r}: {flag}= True or False; got {quoted(given)}")

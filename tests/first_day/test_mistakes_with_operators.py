@@ -48,6 +48,18 @@ MISTAKES: dict[str, Mistake] = {
         lambda: gpuprims.reduce(X, op=None), errors.UnknownOperatorError,
         ("an Op or one of sum, prod, mean,", "None"),
     ),
+    "commutative a word": (
+        lambda: gpuprims.Op("a + b", 0, commutative="no"), errors.ArgumentError,
+        ("Op 'user operator': commutative= True or False", "'no'"),
+    ),
+    "components a word": (
+        lambda: gpuprims.Op("a + b", 0, components="two"), errors.ArgumentError,
+        ("Op 'user operator': components= a whole number from 1 on", "'two'"),
+    ),
+    "a list as identity": (
+        lambda: gpuprims.reduce(X, op=gpuprims.Op("a + b", [0])), errors.DtypeError,
+        ("Op 'user operator': an identity that float64 can hold", "[0]"),
+    ),
     "operator by position": (
         lambda: gpuprims.reduce(X, "max"), errors.ArrayError,
         ("arrays by position, op= and map=", "the text 'max'", 'write op="max"'),
