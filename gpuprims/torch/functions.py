@@ -63,9 +63,32 @@ def _returns_one(fn: Any, arity: int) -> bool:
 
 
 def reduce(x: Tensor, op: str = "sum", dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
-    """Fold along dimensions, by default all; ``sum``, ``mean``, ``prod``, ``max`` and ``min`` have a derivative.
+    """Fold along dimensions, with the derivative of the operator.
 
-    Equal largest elements share the gradient, as those of ``torch.amax``.
+    Parameters
+    ----------
+    x : Tensor
+        Elements.
+    op : str, default "sum"
+        An operator of :func:`gpuprims.reduce`. ``"sum"``, ``"mean"``, ``"prod"``, ``"max"`` and ``"min"`` have a
+        derivative.
+    dim : int or sequence of int, optional
+        The dimensions to fold. By default all.
+    keepdim : bool, default False
+        Keep these dimensions, with length 1.
+
+    Returns
+    -------
+    Tensor
+        One element for each output. Equal largest elements share the gradient, as those of ``torch.amax``.
+
+    Examples
+    --------
+    >>> import torch, gpuprims.torch
+    >>> x = torch.tensor([1.0, 3.0, 3.0], requires_grad=True)
+    >>> gpuprims.torch.reduce(x, "max").backward()
+    >>> x.grad
+    tensor([0.0000, 0.5000, 0.5000])
     """
     dims = range(x.ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
     return reduce_operator(x, op, [_along("reduce", one, x.ndim) for one in dims], keepdim)
@@ -92,8 +115,8 @@ def scan(*tensors: Tensor, op: str | Op = "sum", dim: int = -1, reverse: bool = 
 
     Notes
     -----
-    The derivative is a linear recurrence in the other direction, also computed by a scan. It divides by nothing, so
-    products with zeros among them have the right one.
+    The derivative is a linear recurrence in the other direction, which another scan computes. It does not divide, so
+    the derivative of a product is right if some elements are zero.
     """
     if not tensors:
         raise ArgumentError("scan: at least one tensor; got none")
@@ -161,17 +184,43 @@ def linear_recurrence(
 
 
 def segment_reduce(x: Tensor, offsets: Tensor, op: str = "sum") -> Tensor:
-    """Fold each segment of a 1-d tensor, from one of the ascending offsets to the next.
+    """Fold each segment of a tensor of one dimension, with the derivative of the operator.
 
-    ``sum``, ``mean``, ``max`` and ``min`` have a derivative.
+    Parameters
+    ----------
+    x : Tensor
+        Elements, of one dimension.
+    offsets : Tensor
+        Integers that never decrease, from 0 to the number of elements. A segment lies between two neighbours.
+    op : str, default "sum"
+        An operator of :func:`gpuprims.reduce`. ``"sum"``, ``"mean"``, ``"max"`` and ``"min"`` have a derivative.
+
+    Returns
+    -------
+    Tensor
+        One element for each segment.
     """
     return segments_operator(x, offsets, op)
 
 
 def stencil(x: Tensor, weights: Any, mode: Mode = "reflect", cval: float = 0.0) -> Tensor:
-    """Sum weighted neighbours along the last dimensions, as :func:`gpuprims.stencil` does, with its derivative by x.
+    """Sum weighted neighbours along the last dimensions, with the derivative by ``x``.
 
-    Weights are numbers, not tensors with gradients.
+    Parameters
+    ----------
+    x : Tensor
+        Elements; the dimensions before those of the weights are a batch.
+    weights : array_like
+        Numbers, in an array of odd lengths. They have no gradient.
+    mode : {"reflect", "nearest", "mirror", "wrap", "constant"}, default "reflect"
+        What lies beyond the borders, as for :func:`gpuprims.stencil`.
+    cval : float, default 0
+        The value beyond the borders with ``mode="constant"``.
+
+    Returns
+    -------
+    Tensor
+        The sums, of the shape of ``x``.
     """
     if isinstance(weights, Tensor) and weights.requires_grad:
         raise ArgumentError("stencil: weights without requires_grad; got a tensor (pass weights.tolist())")
