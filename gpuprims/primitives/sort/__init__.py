@@ -8,7 +8,7 @@ from typing import Any, Unpack, overload
 from numpy.typing import NDArray
 
 from gpuprims.core.device import Device
-from gpuprims.core.keywords import check_flags, keywords_of, named_keywords, refuse_keywords
+from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.primitive import Primitive
 from gpuprims.errors import ArgumentError
 from gpuprims.primitives.signatures import Array, Element, Function, Host, HostArray, Out, SortKeywords, Where
