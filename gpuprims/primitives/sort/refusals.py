@@ -8,6 +8,9 @@ from gpuprims.core.traits import CallTraits
 from gpuprims.primitives.sort.traits import SortTraits
 
 _LANES = 32
+# The longest rows that several lanes sort faster, by bytes of a key, and the fewest pairs of keys in all rows for which
+# they do (rows: lanes-longest).
+_LONGEST_IN_LANES, _FEWEST_PAIRS = {1: 80, 2: 112, 4: 224, 8: 256}, 2**23
 # The fewest keys of 64 bits that are sorted from the top digit down (rows: buckets-short).
 _FEWEST_WIDE = 2**22
 
@@ -54,6 +57,15 @@ def few_comparisons(most: int) -> Refusal:
         return f"is for {most} comparisons at most; this call has rows of {call.size}, and {call.outputs} of them"
 
     return refuse
+
+
+def lanes_pay(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Yield rows that several lanes share, if there are few of them, or if their keys have few digits."""
+    nbytes, pairs = call.dtypes[0].itemsize, call.size * call.size * call.outputs
+    most = _LONGEST_IN_LANES.get(nbytes, _LANES) if pairs >= _FEWEST_PAIRS else _LANES
+    if call.size <= most:
+        return None
+    return f"is faster for rows of at most {most} keys of {nbytes} bytes; this call has {call.outputs} of {call.size}"
 
 
 def keys_alone(capabilities: Capabilities, call: CallTraits) -> str | None:

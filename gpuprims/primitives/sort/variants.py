@@ -14,6 +14,7 @@ from gpuprims.primitives.sort.refusals import (
     few_comparisons,
     int64_atomics,
     keys_alone,
+    lanes_pay,
     rows_below,
     rows_from,
     skewed_or_short,
@@ -116,6 +117,7 @@ VARIANTS = (
         rank=25,
         geometry=Geometry(128, 32),  # rows: lanes
         refuse=lambda at: first_refusal(not_for_cpus, by_bits, group_fits(at.block), lanes_fit(at)),
+        yields=lanes_pay,
     ),
     *_SORT.gpu(
         "rows",

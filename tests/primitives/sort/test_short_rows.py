@@ -14,6 +14,7 @@ from gpuprims.cli.text_driver import usual_device
 from gpuprims.core.geometry import Geometry, first_refusal
 from gpuprims.core.registry import REGISTRY
 from gpuprims.primitives.networks import exchanges
+from gpuprims.primitives.sort.refusals import lanes_pay
 from gpuprims.primitives.sort.room import fitted_to_lanes, fitted_to_row
 from gpuprims.primitives.sort.traits import SortTraits
 from gpuprims.primitives.sort.variants import SortVariant
@@ -117,6 +118,15 @@ def test_longer_rows_are_refused(name: str, most: int) -> None:
     assert "less=" in (variant.refuse(able, compared) or "")
     short = replace(able, local_memory=1024, asked_local_memory=9 * 1024)
     assert "local memory" in (variant.refuse(short, SortTraits((np.dtype("f8"),), min(most, 3000), 5)) or "")
+
+
+@pytest.mark.parametrize(("dtype", "longest"), [("u1", 80), ("f2", 112), ("f4", 224), ("f8", 256)])
+def test_rows_left_to_other_sorts(dtype: str, longest: int) -> None:
+    able = usual_device("gpu", 32)
+    for size, rows, stays in (
+        (longest, 2**14, True), (longest + 1, 2**14, False), (longest, 3, False), (33, 2, False), (32, 2, True)
+    ):  # fmt: skip
+        assert (lanes_pay(able, SortTraits((np.dtype(dtype),), size, rows)) is None) == stays
 
 
 def test_lanes_fit_in_local_memory() -> None:
