@@ -142,9 +142,9 @@ def compiler() -> tuple[str, ...]:
 
 
 def texts(source: Path) -> list[str]:
-    """Return the text of a C file, and those of the headers beside it that it includes."""
+    """Return the text of a C file, and those of the headers of this package that it includes."""
     text = source.read_text()
-    return [text, *(source.with_name(name).read_text() for name in re.findall(r'^#include "(.+)"', text, re.MULTILINE))]
+    return [text, *((source.parent / name).read_text() for name in re.findall(r'^#include "(.+)"', text, re.MULTILINE))]
 
 
 def compiled(source: Path) -> bytes:

@@ -2,10 +2,7 @@
  *
  * Python does the same where this module is not there: _key_of, key_of_any and _look_up (warm_calls.py). Keys are equal.
  */
-#define PY_SSIZE_T_CLEAN
-#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
-#include <Python.h>
-#include <numpy/arrayobject.h>
+#include "c_modules.h"
 #include <stdlib.h>
 
 #define MOST_BYTES (1 << 24)   /* of an array of the host: warm_calls.py, _SMALL */
@@ -65,7 +62,7 @@ static PyObject *device_of(PyObject *device) {
     return PyObject_CallFunctionObjArgs(pick_device, Py_None, device, NULL);
 }
 
-/* The facts of a number, of which only the class counts; NULL without an exception for others. */
+/* The facts of a number: its class, or its dtype if it is NumPy's; NULL without an exception for others. */
 static PyObject *number_facts(PyObject *number) {
     if (PyFloat_CheckExact(number) || PyLong_CheckExact(number) || PyBool_Check(number) || PyComplex_CheckExact(number))
         return Py_NewRef((PyObject *)Py_TYPE(number));
@@ -170,17 +167,11 @@ static PyObject *use_keys(PyObject *module, PyObject *arguments) {
     Py_RETURN_NONE;
 }
 
-static PyMethodDef METHODS[] = {
-    {"key_of", (PyCFunction)(void (*)(void))key_of, METH_FASTCALL, key_of_doc},
-    {"look_up", (PyCFunction)(void (*)(void))look_up, METH_FASTCALL, look_up_doc},
-    {"use_keys", use_keys, METH_VARARGS, use_keys_doc},
-    {NULL},
-};
-static struct PyModuleDef MODULE = {
-    PyModuleDef_HEAD_INIT, .m_name = "keys", .m_doc = "Keys of warm calls.", .m_size = -1, .m_methods = METHODS};
-
-PyMODINIT_FUNC PyInit_keys(void) {
-    import_array();
+/* Return 0, with an exception, if there is no memory for the names of attributes. */
+static int has_names(void) {
     name_chosen = PyUnicode_InternFromString("chosen"), name_found = PyUnicode_InternFromString("found");
-    return name_chosen && name_found ? PyModule_Create(&MODULE) : NULL;
+    return name_chosen && name_found;
 }
+
+DEFINE_MODULE(keys, "Keys of warm calls.", has_names(), FUNCTION(key_of), FUNCTION(look_up),
+              {"use_keys", use_keys, METH_VARARGS, use_keys_doc})

@@ -4,13 +4,10 @@
  * with the boxes that begin in this one. Rows come from a list of places, in which -1 is a row of the border's number.
  */
 #pragma GCC optimize("O3")
-#if defined(__x86_64__)
+#include "../core/c_modules.h"
+#if BUILDS_WIDE
 #pragma GCC target("avx2")
 #endif
-#define PY_SSIZE_T_CLEAN
-#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
-#include <Python.h>
-#include <numpy/arrayobject.h>
 
 #define STRIP 64 /* columns */
 
@@ -116,17 +113,4 @@ static PyObject *means(PyObject *module, PyObject *const *arguments, Py_ssize_t 
     return (PyObject *)result;
 }
 
-static PyMethodDef METHODS[] = {{"means", (PyCFunction)(void (*)(void))means, METH_FASTCALL, means_doc}, {NULL}};
-static struct PyModuleDef MODULE = {
-    PyModuleDef_HEAD_INIT, .m_name = "box_means", .m_doc = "Means of boxes.", .m_size = -1, .m_methods = METHODS};
-
-PyMODINIT_FUNC PyInit_box_means(void) {
-    import_array();
-#if defined(__x86_64__)
-    if (!__builtin_cpu_supports("avx2")) {
-        PyErr_SetString(PyExc_ImportError, "box_means: a processor with AVX2");
-        return NULL;
-    }
-#endif
-    return PyModule_Create(&MODULE);
-}
+DEFINE_MODULE(box_means, "Means of boxes.", has_vectors(), FUNCTION(means))

@@ -6,16 +6,12 @@
  * unordered comparison of two registers finds those of both. Four registers of the best so far do not wait for each other.
  */
 #pragma GCC optimize("O3")
-#define PY_SSIZE_T_CLEAN
-#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
-#include <Python.h>
+#include "../core/c_modules.h"
 #include <immintrin.h>
 #include <math.h>
-#include <numpy/arrayobject.h>
-#define AVX2 __attribute__((target("avx2")))
-#define INLINE AVX2 static inline __attribute__((always_inline))
+
+#define INLINE WIDE static inline __attribute__((always_inline))
 #define BLOCK_BYTES 16384 /* searched at once: a NaN ends the search */
-#define RELEASED 65536    /* more bytes are searched while other threads of Python run */
 
 #define BITS __m256i
 #define LOAD_BITS(x) _mm256_loadu_si256((const BITS *)(x))
@@ -80,7 +76,7 @@ enum { LEAST = 1, MOST = 2, PLACES = 4, CHECKS = 8 };
     }                                                                                                                  \
                                                                                                                        \
     /* The first of n elements that equals a number; n if none does. */                                                \
-    AVX2 static npy_intp name##_place(const type *x, npy_intp n, const type number) {                                  \
+    WIDE static npy_intp name##_place(const type *x, npy_intp n, const type number) {                                  \
         enum { AT_ONCE = 128 / sizeof(type) };                                                                         \
         npy_intp k = 0;                                                                                                \
         for (; k + AT_ONCE <= n; k += AT_ONCE) {                                                                       \
@@ -93,7 +89,7 @@ enum { LEAST = 1, MOST = 2, PLACES = 4, CHECKS = 8 };
     }                                                                                                                  \
                                                                                                                        \
     /* 1 if zeros of both signs are among the elements. */                                                             \
-    AVX2 static int name##_zeros(const type *x, npy_intp n) {                                                          \
+    WIDE static int name##_zeros(const type *x, npy_intp n) {                                                          \
         int above = 0, below = 0;                                                                                      \
         for (npy_intp k = 0; k < n; k++) {                                                                             \
             const int zero = x[k] == 0, under = signbit((double)x[k]) != 0;                                            \
@@ -118,7 +114,7 @@ enum { LEAST = 1, MOST = 2, PLACES = 4, CHECKS = 8 };
         return best;                                                                                                   \
     }                                                                                                                  \
                                                                                                                        \
-    AVX2 static void name(const void *array, const npy_intp n, const int how, found_t *found) {                        \
+    WIDE static void name(const void *array, const npy_intp n, const int how, found_t *found) {                        \
         const type *given = array;                                                                                     \
         enum { W = 32 / sizeof(type), BLOCK = BLOCK_BYTES / sizeof(type) };                                            \
         type few[W], least = highest, most = lowest;                                                                   \
@@ -176,22 +172,15 @@ DEFINE(of_f64, double, __m256d, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_min_pd
 
 typedef void search_t(const void *, npy_intp, int, found_t *);
 
-/* The search of a type of NumPy's. */
-static search_t *search_of(const PyArray_Descr *type) {
-    static search_t *const INTEGERS[2][4] = {{of_u8, of_u16, of_u32, of_u64}, {of_i8, of_i16, of_i32, of_i64}};
-    static search_t *const FLOATS[2] = {of_f32, of_f64};
-    const int size = (int)PyDataType_ELSIZE(type), power = size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3;
-    return type->kind == 'f' ? FLOATS[power - 2] : INTEGERS[type->kind == 'i'][power];
-}
+#define OF(name) of_##name
+static search_t *const SEARCHES[] = OF_DTYPES(OF);
 
 /* Return an array whose elements lie one after the other; NULL with an exception for others. */
 static PyArrayObject *numbers_of(PyObject *given) {
     if (PyArray_Check(given)) {
         PyArrayObject *array = (PyArrayObject *)given;
-        const char kind = PyArray_DESCR(array)->kind;
-        const int wide = PyArray_ITEMSIZE(array) == 4 || PyArray_ITEMSIZE(array) == 8;
-        const int known = kind == 'i' || kind == 'u' || kind == 'b' || (kind == 'f' && wide);
-        if (known && PyArray_SIZE(array) && (PyArray_ISCARRAY_RO(array) || PyArray_ISFARRAY_RO(array))) return array;
+        const int together = PyArray_ISCARRAY_RO(array) || PyArray_ISFARRAY_RO(array);
+        if (together && PyArray_SIZE(array) && dtype_place(array) >= 0) return array;
     }
     PyErr_SetString(PyExc_TypeError, "extremes: a contiguous array of integers, bools, float32 or float64");
     return NULL;
@@ -205,7 +194,7 @@ static int search(PyObject *const *arguments, Py_ssize_t count, const int more, 
         return 0;
     }
     if (!(*x = numbers_of(arguments[0]))) return 0;
-    search_t *const work = search_of(PyArray_DESCR(*x));
+    search_t *const work = SEARCHES[dtype_place(*x)];
     const npy_intp n = PyArray_SIZE(*x);
     const void *data = PyArray_DATA(*x);
     if (PyArray_NBYTES(*x) > RELEASED) {
@@ -248,19 +237,4 @@ static PyObject *place(PyObject *module, PyObject *const *arguments, Py_ssize_t 
     return result;
 }
 
-static PyMethodDef METHODS[] = {
-    {"find", (PyCFunction)(void (*)(void))find, METH_FASTCALL, find_doc},
-    {"place", (PyCFunction)(void (*)(void))place, METH_FASTCALL, place_doc},
-    {NULL},
-};
-static struct PyModuleDef MODULE = {PyModuleDef_HEAD_INIT, .m_name = "extremes", .m_doc = "Extremes of numbers.",
-                                    .m_size = -1, .m_methods = METHODS};
-
-PyMODINIT_FUNC PyInit_extremes(void) {
-    import_array();
-    if (!__builtin_cpu_supports("avx2")) {
-        PyErr_SetString(PyExc_ImportError, "extremes: a processor with AVX2");
-        return NULL;
-    }
-    return PyModule_Create(&MODULE);
-}
+DEFINE_MODULE(extremes, "Extremes of numbers.", has_vectors(), FUNCTION(find), FUNCTION(place))

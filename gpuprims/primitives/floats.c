@@ -4,11 +4,9 @@
  * expressions/exact.py.
  */
 #pragma GCC optimize("O3") /* vectors, as Clang makes at -O2 */
-#define PY_SSIZE_T_CLEAN
-#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
-#include <Python.h>
+#include "../core/c_modules.h"
+
 #include <math.h>
-#include <numpy/arrayobject.h>
 
 /* As in reduce_cpu_chunks.cl: lanes, elements of a run in each, and those that are folded at once. */
 #define LANES(type) (128 / (int)sizeof(type))
@@ -269,17 +267,5 @@ static PyObject *apply(PyObject *module, PyObject *const *arguments, Py_ssize_t 
     Py_RETURN_NOTIMPLEMENTED;
 }
 
-static PyMethodDef METHODS[] = {
-    {"apply", (PyCFunction)(void (*)(void))apply, METH_FASTCALL, apply_doc},
-    {"fold", (PyCFunction)(void (*)(void))fold, METH_FASTCALL, fold_doc},
-    {"scan", scan, METH_O, scan_doc},
-    {"has_nan", has_nan, METH_O, has_nan_doc},
-    {NULL},
-};
-static struct PyModuleDef MODULE = {
-    PyModuleDef_HEAD_INIT, .m_name = "floats", .m_doc = "Calls on few floats.", .m_size = -1, .m_methods = METHODS};
-
-PyMODINIT_FUNC PyInit_floats(void) {
-    import_array();
-    return PyModule_Create(&MODULE);
-}
+DEFINE_MODULE(floats, "Calls on few floats.", 1, FUNCTION(apply), FUNCTION(fold), FUNCTION_OF_ONE(scan),
+              FUNCTION_OF_ONE(has_nan))

@@ -1,23 +1,22 @@
 /* Moves of eight elements of 1, 2, 4 or 8 bytes, or their places, by the bits of a mask; C modules that part rows include it,
- * after NumPy's headers. Without AVX2 there are none, and HAS_WIDE is 0.
+ * after c_modules.h. Without AVX2 there are none.
  */
 #define LANES 8
 
-#if defined(__x86_64__)
+#if BUILDS_WIDE
 #include <immintrin.h>
-#define WIDE __attribute__((target("avx2,popcnt")))
-#define HAS_WIDE __builtin_cpu_supports("avx2")
 
 static npy_uint8 places_of[1 << LANES][LANES]; /* of the bits of a mask that are set */
 static npy_int32 words_of[1 << LANES / 2][LANES]; /* the same as pairs of words of 32 bits, of half a mask */
 
-static void find_places(void) {
+static int has_places(void) {
     for (int mask = 0; mask < 1 << LANES; mask++)
         for (int lane = 0, at = 0; lane < LANES; lane++)
             if (mask >> lane & 1) {
                 if (mask < 1 << LANES / 2) words_of[mask][2 * at] = 2 * lane, words_of[mask][2 * at + 1] = 2 * lane + 1;
                 places_of[mask][at++] = (npy_uint8)lane;
             }
+    return 1;
 }
 
 WIDE static inline __m128i bytes_of(const unsigned mask) { return _mm_loadl_epi64((const __m128i *)places_of[mask]); }
@@ -62,6 +61,5 @@ WIDE static inline void move_places(const npy_intp first, const unsigned mask, n
 #define MASK_8(x, OP, all)                                                                                             \
     ((unsigned)_mm256_movemask_pd((__m256d)((x)[0] OP all)) | (unsigned)_mm256_movemask_pd((__m256d)((x)[1] OP all)) << 4)
 #else
-#define HAS_WIDE 0
-static void find_places(void) {}
+static int has_places(void) { return 1; }
 #endif

@@ -4,11 +4,7 @@
  * equal to 0.0. Without this module, NumPy or kernels do the same.
  */
 #pragma GCC optimize("O3")
-#define PY_SSIZE_T_CLEAN
-#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
-#include <Python.h>
-#include <numpy/arrayobject.h>
-
+#include "../core/c_modules.h"
 #include "words.h"
 
 #define SHORT 48            /* elements that are inserted one by one */
@@ -254,17 +250,5 @@ static PyObject *parts(PyObject *module, PyObject *const *arguments, Py_ssize_t 
     return (PyObject *)found;
 }
 
-static PyMethodDef METHODS[] = {
-    {"indices", (PyCFunction)(void (*)(void))indices, METH_FASTCALL, indices_doc},
-    {"groups", (PyCFunction)groups, METH_O, groups_doc},
-    {"segments", (PyCFunction)(void (*)(void))segments, METH_FASTCALL, segments_doc},
-    {"parts", (PyCFunction)(void (*)(void))parts, METH_FASTCALL, parts_doc},
-    {NULL},
-};
-static struct PyModuleDef MODULE = {
-    PyModuleDef_HEAD_INIT, .m_name = "orders", .m_doc = "Orders of few elements.", .m_size = -1, .m_methods = METHODS};
-
-PyMODINIT_FUNC PyInit_orders(void) {
-    import_array();
-    return PyModule_Create(&MODULE);
-}
+DEFINE_MODULE(orders, "Orders of few elements.", 1, FUNCTION(indices), FUNCTION_OF_ONE(groups), FUNCTION(segments),
+              FUNCTION(parts))

@@ -4,11 +4,7 @@
  * An element is how far its word lies above its row's least one, without the low bits that the index needs.
  */
 #pragma GCC optimize("O3")
-#define PY_SSIZE_T_CLEAN
-#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
-#include <Python.h>
-#include <numpy/arrayobject.h>
-
+#include "../core/c_modules.h"
 #include "words.h"
 
 #define MOST_ROW ((npy_intp)1 << 31)
@@ -105,14 +101,4 @@ static PyObject *indices(PyObject *module, PyObject *const *arguments, Py_ssize_
     Py_RETURN_NOTIMPLEMENTED;
 }
 
-static PyMethodDef METHODS[] = {
-    {"indices", (PyCFunction)(void (*)(void))indices, METH_FASTCALL, indices_doc},
-    {NULL},
-};
-static struct PyModuleDef MODULE = {
-    PyModuleDef_HEAD_INIT, .m_name = "packs", .m_doc = "Orders by packed integers.", .m_size = -1, .m_methods = METHODS};
-
-PyMODINIT_FUNC PyInit_packs(void) {
-    import_array();
-    return PyModule_Create(&MODULE);
-}
+DEFINE_MODULE(packs, "Orders by packed integers.", 1, FUNCTION(indices))

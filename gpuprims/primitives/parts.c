@@ -5,21 +5,15 @@
  * Equal elements come last. NumPy or kernels do the same where this module is not there.
  */
 #pragma GCC optimize("O3")
-#define PY_SSIZE_T_CLEAN
-#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
-#include <Python.h>
-#include <numpy/arrayobject.h>
-
+#include "../core/c_modules.h"
 #include "moves.h"
-
-#define RELEASED 65536 /* of more bytes, other threads of Python run meanwhile */
 
 /* Elements that were written and read, equal ones, and where the first of these may be. */
 typedef struct {
     npy_intp at, next, equal, first;
 } pass_t;
 
-#if defined(__x86_64__)
+#if BUILDS_WIDE
 /* Move the elements for which x OP pivot, eight at a time, while there is room for eight; look for equal ones. */
 #define DEFINE_PASS(name, type, bytes, width, OP)                                                                      \
     WIDE static void name(const type *x, const type pivot, const npy_intp n, const npy_intp room, const int places,    \
@@ -66,8 +60,6 @@ typedef struct {
                      void *to, pass_t *pass) {}
 #endif
 
-static int has_wide;
-
 #define PUT(k)                                                                                                         \
     if (places)                                                                                                        \
         ((npy_int64 *)to)[at] = (k);                                                                                   \
@@ -83,7 +75,7 @@ static int has_wide;
         const type *x = given, pivot = *(const type *)pivots;                                                          \
         type *result = to;                                                                                             \
         pass_t pass = {0, 0, 0, 0};                                                                                    \
-        if (has_wide) name##_before(x, pivot, n, n, places, to, &pass);                                                \
+        if (HAS_WIDE) name##_before(x, pivot, n, n, places, to, &pass);                                                \
         npy_intp at = pass.at, equal = pass.equal;                                                                     \
         for (npy_intp k = pass.next; k < n; k++) {                                                                     \
             PUT(k)                                                                                                     \
@@ -92,7 +84,7 @@ static int has_wide;
         }                                                                                                              \
         const npy_intp before = at, first = pass.first;                                                                \
         pass = (pass_t){at + equal, 0, 0, 0};                                                                          \
-        if (has_wide) name##_behind(x, pivot, n, n, places, to, &pass);                                                \
+        if (HAS_WIDE) name##_behind(x, pivot, n, n, places, to, &pass);                                                \
         at = pass.at;                                                                                                  \
         for (npy_intp k = pass.next; k < n && at < n; k++) {                                                           \
             PUT(k)                                                                                                     \
@@ -112,7 +104,7 @@ static int has_wide;
                                   const npy_intp room, npy_int64 *to) {                                                \
         const type *x = given, pivot = *(const type *)pivots;                                                          \
         pass_t pass = {0, 0, 0, 0};                                                                                    \
-        if (has_wide) (behind ? name##_behind : name##_before)(x, pivot, n, room, 1, to, &pass);                       \
+        if (HAS_WIDE) (behind ? name##_behind : name##_before)(x, pivot, n, room, 1, to, &pass);                       \
         npy_intp at = pass.at;                                                                                         \
         for (npy_intp k = pass.next; k < n && at < room; k++) {                                                        \
             to[at] = k;                                                                                                \
@@ -130,7 +122,7 @@ static int has_wide;
                                    void *to, npy_intp *below) {                                                        \
         const type *x = given, low = ((const type *)bounds)[0], high = ((const type *)bounds)[1];                      \
         pass_t pass = {0, 0, 0, 0};                                                                                    \
-        if (has_wide) name##_gather(x, low, high, n, room, to, &pass);                                                 \
+        if (HAS_WIDE) name##_gather(x, low, high, n, room, to, &pass);                                                 \
         npy_intp at = pass.at;                                                                                         \
         *below = pass.equal;                                                                                           \
         for (npy_intp k = pass.next; k < n; k++) {                                                                     \
@@ -159,16 +151,14 @@ typedef struct {
     npy_intp (*between)(const void *, const void *, npy_intp, npy_intp, void *, npy_intp *);
 } functions_t;
 #define OF(name) {name, name##_firsts, name##_between}
-static const functions_t INTEGERS[2][4] = {{OF(u8), OF(u16), OF(u32), OF(u64)}, {OF(i8), OF(i16), OF(i32), OF(i64)}};
-static const functions_t FLOATS[2] = {OF(f32), OF(f64)};
+static const functions_t FUNCTIONS[] = OF_DTYPES(OF);
 
-/* The functions of the type of an array of the host; NULL for others. */
+/* The functions of an array of numbers in C order; NULL for others. */
 static const functions_t *functions_of(PyObject *given) {
     PyArrayObject *x = (PyArrayObject *)given;
     if (!PyArray_Check(given) || !PyArray_ISCARRAY_RO(x) || !PyArray_NDIM(x)) return NULL;
-    const int size = (int)PyArray_ITEMSIZE(x), power = size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3;
-    if (PyArray_ISINTEGER(x)) return &INTEGERS[PyArray_ISSIGNED(x)][power];
-    return PyArray_TYPE(x) == NPY_FLOAT32 ? &FLOATS[0] : PyArray_TYPE(x) == NPY_FLOAT64 ? &FLOATS[1] : NULL;
+    const int place = dtype_place(x);
+    return place < 0 || PyArray_ISBOOL(x) ? NULL : &FUNCTIONS[place];
 }
 
 /* The data of an array of a type and so many elements; NULL for others. */
@@ -176,6 +166,12 @@ static void *data_of(PyObject *given, const int type, const npy_intp size) {
     PyArrayObject *x = (PyArrayObject *)given;
     const int fits = PyArray_Check(given) && PyArray_ISCARRAY_RO(x) && PyArray_TYPE(x) == type && PyArray_SIZE(x) == size;
     return fits ? PyArray_DATA(x) : NULL;
+}
+
+/* The same of a result of any number of elements, but none, which it tells. */
+static void *room_of(PyObject *given, const int type, npy_intp *size) {
+    *size = PyArray_Check(given) && PyArray_ISWRITEABLE((PyArrayObject *)given) ? PyArray_SIZE((PyArrayObject *)given) : 0;
+    return *size ? data_of(given, type, *size) : NULL;
 }
 
 PyDoc_STRVAR(part_doc, "part(rows, pivots, result, places): write each row's elements before, at and behind its pivot, an\n"
@@ -187,8 +183,9 @@ static PyObject *part(PyObject *module, PyObject *const *arguments, Py_ssize_t g
     const npy_intp n = rows ? PyArray_DIM(rows, PyArray_NDIM(rows) - 1) : 0, count = n ? PyArray_SIZE(rows) / n : 0;
     const int type = rows ? PyArray_TYPE(rows) : 0, places = given == 4 && arguments[3] == Py_True;
     const char *pivots = count ? data_of(arguments[1], type, count) : NULL;
-    char *to = pivots ? data_of(arguments[2], places ? NPY_INT64 : type, count * n) : NULL;
-    if (!to || !PyArray_ISWRITEABLE((PyArrayObject *)arguments[2])) {
+    npy_intp room = 0;
+    char *to = pivots ? room_of(arguments[2], places ? NPY_INT64 : type, &room) : NULL;
+    if (!to || room != count * n) {
         PyErr_SetString(PyExc_TypeError, "part: rows of numbers in C order, a pivot of each, a result, and True or False");
         return NULL;
     }
@@ -209,10 +206,9 @@ static PyObject *firsts(PyObject *module, PyObject *const *arguments, Py_ssize_t
     const functions_t *functions = given == 4 ? functions_of(arguments[0]) : NULL;
     PyArrayObject *x = functions ? (PyArrayObject *)arguments[0] : NULL;
     const void *pivot = x ? data_of(arguments[1], PyArray_TYPE(x), 1) : NULL;
-    const npy_intp room = pivot && PyArray_Check(arguments[3]) ? PyArray_SIZE((PyArrayObject *)arguments[3]) : 0;
-    npy_int64 *to = room ? data_of(arguments[3], NPY_INT64, room) : NULL;
-    npy_intp found = -1;
-    if (to && PyArray_ISWRITEABLE((PyArrayObject *)arguments[3])) {
+    npy_intp room, found = -1;
+    npy_int64 *to = pivot ? room_of(arguments[3], NPY_INT64, &room) : NULL;
+    if (to) {
         Py_BEGIN_ALLOW_THREADS
         found = functions->firsts(PyArray_DATA(x), pivot, PyArray_SIZE(x), arguments[2] == Py_True, room, to);
         Py_END_ALLOW_THREADS
@@ -229,13 +225,12 @@ static PyObject *between(PyObject *module, PyObject *const *arguments, Py_ssize_
     const functions_t *functions = given == 3 ? functions_of(arguments[0]) : NULL;
     PyArrayObject *x = functions ? (PyArrayObject *)arguments[0] : NULL;
     const void *bounds = x ? data_of(arguments[1], PyArray_TYPE(x), 2) : NULL;
-    const npy_intp room = bounds && PyArray_Check(arguments[2]) ? PyArray_SIZE((PyArrayObject *)arguments[2]) : 0;
-    void *to = room ? data_of(arguments[2], PyArray_TYPE(x), room) : NULL;
-    if (!to || !PyArray_ISWRITEABLE((PyArrayObject *)arguments[2])) {
+    npy_intp room, below = 0, found;
+    void *to = bounds ? room_of(arguments[2], PyArray_TYPE(x), &room) : NULL;
+    if (!to) {
         PyErr_SetString(PyExc_TypeError, "between: numbers in C order, two bounds, and room");
         return NULL;
     }
-    npy_intp below = 0, found;
     Py_BEGIN_ALLOW_THREADS
     found = functions->between(PyArray_DATA(x), bounds, PyArray_SIZE(x), room, to, &below);
     Py_END_ALLOW_THREADS
@@ -243,16 +238,5 @@ static PyObject *between(PyObject *module, PyObject *const *arguments, Py_ssize_
     return Py_BuildValue("nn", below, found);
 }
 
-static PyMethodDef METHODS[] = {{"part", (PyCFunction)(void (*)(void))part, METH_FASTCALL, part_doc},
-                                {"firsts", (PyCFunction)(void (*)(void))firsts, METH_FASTCALL, firsts_doc},
-                                {"between", (PyCFunction)(void (*)(void))between, METH_FASTCALL, between_doc},
-                                {NULL}};
-static struct PyModuleDef MODULE = {
-    PyModuleDef_HEAD_INIT, .m_name = "parts", .m_doc = "Partitions of rows by an element.", .m_size = -1, .m_methods = METHODS};
-
-PyMODINIT_FUNC PyInit_parts(void) {
-    import_array();
-    find_places();
-    has_wide = HAS_WIDE;
-    return PyModule_Create(&MODULE);
-}
+DEFINE_MODULE(parts, "Partitions of rows by an element.", has_places(), FUNCTION(part), FUNCTION(firsts),
+              FUNCTION(between))

@@ -4,27 +4,14 @@
  * same shortcut for rows that rise.
  */
 #pragma GCC optimize("O3")
-#define PY_SSIZE_T_CLEAN
-#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
-#include <Python.h>
-#include <numpy/arrayobject.h>
+#include "../core/c_modules.h"
 
 #define AT_ONCE 256 /* elements between two looks at what was found */
-
-#if defined(__x86_64__)
-#define WIDE __attribute__((target("avx2")))
-#define HAS_WIDE __builtin_cpu_supports("avx2")
-#else
-#define WIDE
-#define HAS_WIDE 0
-#endif
 
 /* Whether a row's elements never fall, and never rise. */
 typedef struct {
     int rises, falls;
 } trend_t;
-
-static int has_wide;
 
 #define DEFINE_TREND(name, type, HOW)                                                                                  \
     HOW static trend_t name(const void *given, const npy_intp n) {                                                     \
@@ -48,7 +35,7 @@ static int has_wide;
     DEFINE_TREND(name##_trend_wide, type, WIDE)                                                                        \
     DEFINE_TREND(name##_trend_plain, type, )                                                                           \
     static trend_t name##_trend(const void *x, const npy_intp n) {                                                     \
-        return has_wide ? name##_trend_wide(x, n) : name##_trend_plain(x, n);                                          \
+        return HAS_WIDE ? name##_trend_wide(x, n) : name##_trend_plain(x, n);                                          \
     }                                                                                                                  \
     static void name##_falling(const void *given, const npy_intp n, npy_int64 *to) {                                   \
         const type *x = given;                                                                                         \
@@ -74,17 +61,14 @@ typedef struct {
     void (*falling)(const void *, npy_intp, npy_int64 *);
 } functions_t;
 #define OF(name) {name##_trend, name##_falling}
-static const functions_t INTEGERS[2][4] = {{OF(u8), OF(u16), OF(u32), OF(u64)}, {OF(i8), OF(i16), OF(i32), OF(i64)}};
-static const functions_t FLOATS[2] = {OF(f32), OF(f64)};
+static const functions_t FUNCTIONS[] = OF_DTYPES(OF);
 
-/* The functions of an array in C order; NULL for others. Bools are bytes of 0 or 1. */
+/* The functions of an array in C order; NULL for others. */
 static const functions_t *functions_of(PyObject *given) {
     PyArrayObject *x = (PyArrayObject *)given;
     if (!PyArray_Check(given) || !PyArray_ISCARRAY_RO(x) || !PyArray_NDIM(x)) return NULL;
-    const int size = (int)PyArray_ITEMSIZE(x), power = size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3;
-    if (PyArray_ISINTEGER(x)) return &INTEGERS[PyArray_ISSIGNED(x)][power];
-    if (PyArray_ISBOOL(x)) return &INTEGERS[0][0];
-    return PyArray_TYPE(x) == NPY_FLOAT32 ? &FLOATS[0] : PyArray_TYPE(x) == NPY_FLOAT64 ? &FLOATS[1] : NULL;
+    const int place = dtype_place(x);
+    return place < 0 ? NULL : &FUNCTIONS[place];
 }
 
 /* Write the indices of a row; return 0 for one that rises and falls, or has NaN. */
@@ -112,7 +96,7 @@ static PyObject *indices(PyObject *module, PyObject *const *arguments, Py_ssize_
     const char *row = PyArray_DATA(x);
     const int descending = PyObject_IsTrue(arguments[1]);
     if (descending < 0) return NULL;
-    const trend_t first = functions->trend(row, size && n < AT_ONCE ? n : size ? AT_ONCE : 0);
+    const trend_t first = functions->trend(row, !size ? 0 : n < AT_ONCE ? n : AT_ONCE);
     if (!first.rises && !first.falls) Py_RETURN_NOTIMPLEMENTED;
     if (n == 1) return PyArray_ZEROS(PyArray_NDIM(x), PyArray_DIMS(x), NPY_INT64, 0);
     PyArrayObject *found = (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(x), PyArray_DIMS(x), NPY_INT64);
@@ -128,15 +112,4 @@ static PyObject *indices(PyObject *module, PyObject *const *arguments, Py_ssize_
     Py_RETURN_NOTIMPLEMENTED;
 }
 
-static PyMethodDef METHODS[] = {
-    {"indices", (PyCFunction)(void (*)(void))indices, METH_FASTCALL, indices_doc},
-    {NULL},
-};
-static struct PyModuleDef MODULE = {
-    PyModuleDef_HEAD_INIT, .m_name = "trends", .m_doc = "Orders of sorted rows.", .m_size = -1, .m_methods = METHODS};
-
-PyMODINIT_FUNC PyInit_trends(void) {
-    import_array();
-    has_wide = HAS_WIDE;
-    return PyModule_Create(&MODULE);
-}
+DEFINE_MODULE(trends, "Orders of sorted rows.", 1, FUNCTION(indices))

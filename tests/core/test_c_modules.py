@@ -56,12 +56,14 @@ def test_a_module_is_compiled_once(source: Path, monkeypatch: pytest.MonkeyPatch
     assert [module.ANSWER for module in kept] == [42]
 
 
-def test_a_module_is_compiled_anew_when_its_header_changes(source: Path) -> None:
+@pytest.mark.parametrize("header", ["answer.h", "../answer.h"])
+def test_a_module_is_compiled_anew_when_its_header_changes(source: Path, header: str) -> None:
+    (source := source.parent / "room" / source.name).parent.mkdir()
     source.write_text(
-        TEXT.replace("#include <Python.h>", '#include <Python.h>\n#include "answer.h"').replace("42", "OWN")
+        TEXT.replace("#include <Python.h>", f'#include <Python.h>\n#include "{header}"').replace("42", "OWN")
     )
     for number in (5, 6, 5):
-        source.with_name("answer.h").write_text(f"#define OWN {number}\n")
+        (source.parent / header).write_text(f"#define OWN {number}\n")
         assert [module.ANSWER for module in used(source)] == [number]
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from c_cases import functions_of, use
 from kernel_cases import on_device, on_host
 from logreg_cases import fit
 
 import gpuprims
-from gpuprims.core import c_modules
 from gpuprims.models import LogReg
 from gpuprims.models.logreg import distinct_rows
 from gpuprims.models.logreg import labels as encoding
@@ -52,19 +52,13 @@ LABELS = {
 
 @cache
 def module_in_c() -> Any:
-    return c_modules.loaded("texts", c_modules.compiled(encoding.TEXTS.source))
+    return functions_of(encoding.TEXTS)
 
 
 @pytest.fixture(params=["C", "Python"])
 def language(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """What finds the kinds of Python's strings."""
-    found = None
-    if request.param == "C":
-        if c_modules.why_not() is not None:
-            pytest.skip(str(c_modules.why_not()))
-        found = module_in_c()
-    monkeypatch.setattr(encoding.TEXTS, "_asked", True)
-    monkeypatch.setattr(encoding.TEXTS, "calls", found)
+    use(monkeypatch, encoding.TEXTS, module_in_c() if request.param == "C" else None)
     return str(request.param)
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from c_cases import functions_of, need_host_memory, use
 from scipy import ndimage as scipys
 
 import gpuprims
 from gpuprims import ndimage
-from gpuprims.core import c_modules
 from gpuprims.core.program_cache import forget_calls
 from gpuprims.ndimage import box_sums
 from gpuprims.ndimage.calls import Call
@@ -30,9 +30,7 @@ def blocks(device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch) -> gpuprims
 @pytest.fixture(scope="module")
 def module() -> Any:
     """The module in C."""
-    if c_modules.why_not() is not None:
-        pytest.skip(str(c_modules.why_not()))
-    return c_modules.loaded("box_means", c_modules.compiled(box_sums.BOX_MEANS.source))
+    return functions_of(box_sums.BOX_MEANS)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -44,16 +42,14 @@ def test_c_has_the_bits_of_kernels(
     monkeypatch: pytest.MonkeyPatch,
     dtype: str,
 ) -> None:
-    if getattr(blocks.driver, "wakes_threads", None) is None:
-        pytest.skip("kernels work in the host's memory on CPUs, by OpenCL")
-    monkeypatch.setattr(box_sums.BOX_MEANS, "_asked", True)
+    need_host_memory(blocks)
     for shape, axis, count, origin in (((70, 63), 0, 33, 0), ((3, 40, 65), 1, 64, -20), ((200, 2, 67), 0, 150, 74)):
         for mode in ("reflect", "constant", "wrap", "mirror", "nearest"):
             x = rng.standard_normal(shape).astype(dtype)
             x[0, 0, ...], x[1, 1, ...], x[2, 0, ...] = -0.0, np.inf, np.nan
             found = []
             for calls in (None, module):
-                monkeypatch.setattr(box_sums.BOX_MEANS, "calls", calls)
+                use(monkeypatch, box_sums.BOX_MEANS, calls)
                 forget_calls()
                 how: dict[str, Any] = {"axis": axis, "origin": origin, "mode": mode, "cval": 0.7}
                 found += [ndimage.uniform_filter1d(x, count, device=blocks, **how) for _ in range(2)]
@@ -106,10 +102,8 @@ def test_later_calls_run_what_the_first_found(
     sizes: tuple[int, int],
     dtype: str,
 ) -> None:
-    if getattr(blocks.driver, "wakes_threads", None) is None:
-        pytest.skip("kernels work in the host's memory on CPUs, by OpenCL")
-    monkeypatch.setattr(box_sums.BOX_MEANS, "_asked", True)
-    monkeypatch.setattr(box_sums.BOX_MEANS, "calls", module)
+    need_host_memory(blocks)
+    use(monkeypatch, box_sums.BOX_MEANS, module)
     forget_calls()
     for shape in ((50, 61), (61, 50), (50, 61)):
         for mode in ("reflect", ["wrap", "constant"]):

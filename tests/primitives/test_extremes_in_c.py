@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from c_cases import PLAIN, functions_of, need_host_memory, use
 from tricky_data import tricky
 
 import gpuprims
-from gpuprims.core import by_numpy, c_modules
+from gpuprims.core import by_numpy
 from gpuprims.core.by_numpy import ANY_SIZE, Switch
-from gpuprims.core.c_modules import CModule
 from gpuprims.core.program_cache import forget_calls
 from gpuprims.primitives.extremes_in_c import EXTREMES
 from gpuprims.primitives.map.diff import DIFFERENCES
@@ -27,30 +25,16 @@ LEAST, MOST, CHECKED = 1, 2, 8
 OPERATORS = ("min", "max", "nanmin", "nanmax", "argmin", "minmax", "ptp")
 
 
-def _module(source: Path) -> Any:
-    """Return a module, which the cache may have from other tests."""
-    if c_modules.why_not() is not None:
-        pytest.skip(str(c_modules.why_not()))
-    made = CModule(source, lambda calls: None, in_calls=False)
-    made.ask()
-    end = time.monotonic() + 120
-    while made.calls is None and time.monotonic() < end:
-        if source in c_modules.FAILURES:
-            pytest.skip(c_modules.FAILURES[source])  # a processor without AVX2
-        time.sleep(0.05)
-    return made.calls
-
-
 @pytest.fixture(scope="module")
 def extremes() -> Any:
     """The search for extremes in C."""
-    return _module(EXTREMES.source)
+    return functions_of(EXTREMES)
 
 
-@pytest.fixture(scope="module")
-def differences() -> Any:
-    """Differences of neighbours in C."""
-    return _module(DIFFERENCES.source)
+@pytest.fixture(scope="module", params=[(), (PLAIN,)], ids=["AVX2", "plain"])
+def differences(request: pytest.FixtureRequest) -> Any:
+    """Differences of neighbours in C, with vectors and without."""
+    return functions_of(DIFFERENCES, *request.param)
 
 
 def _is(found: Any, expected: Any, x: np.ndarray) -> bool:
@@ -148,10 +132,9 @@ def test_calls_have_the_bits_of_kernels(
     monkeypatch: pytest.MonkeyPatch,
     op: str,
 ) -> None:
-    if getattr(device.driver, "wakes_threads", None) is None:
-        pytest.skip("its kernels do not work in the host's memory")
-    monkeypatch.setattr(EXTREMES, "calls", extremes)
-    monkeypatch.setattr(DIFFERENCES, "calls", differences)
+    need_host_memory(device)
+    use(monkeypatch, EXTREMES, extremes)
+    use(monkeypatch, DIFFERENCES, differences)
     x = tricky(rng, 3000, "float32") | {"rows": rng.standard_normal((60, 50)).astype(np.float32)}
     for name in ("skewed", "NaN", "nothing but NaN", "often zero", "zeros", "infinities", "rows"):
         results = []

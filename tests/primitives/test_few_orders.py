@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from c_cases import functions_of, need_host_memory, use
 
 import gpuprims
-from gpuprims.core import c_modules
 from gpuprims.core.by_numpy import Switch
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.program_cache import forget_calls
@@ -22,15 +22,13 @@ SPECIAL = (-0.0, 0.0, 1.0, -1.0, 2.5, np.inf, -np.inf, np.nan)
 @pytest.fixture(scope="module")
 def module() -> Any:
     """The module in C."""
-    if c_modules.why_not() is not None:
-        pytest.skip(str(c_modules.why_not()))
-    return c_modules.loaded("orders", c_modules.compiled(ORDERS.source))
+    return functions_of(ORDERS)
 
 
 @pytest.fixture(scope="module")
 def packs(module: Any) -> Any:
     """The module in C that packs elements and their indices."""
-    return c_modules.loaded("packs", c_modules.compiled(PACKS.source))
+    return functions_of(PACKS)
 
 
 def drawn(rng: np.random.Generator, dtype: str, shape: Any, kind: str) -> np.ndarray:
@@ -92,12 +90,9 @@ def test_elements_that_lose_bits_are_sorted_by_all_of_them(packs: Any, rng: np.r
 def test_rows_that_do_not_pack_are_sorted_by_digits(
     device: gpuprims.Device, module: Any, packs: Any, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if getattr(device.driver, "wakes_threads", None) is None:
-        pytest.skip("kernels work in the host's memory on CPUs, by OpenCL")
-    monkeypatch.setattr(ORDERS, "_asked", True)
-    monkeypatch.setattr(ORDERS, "calls", module)
-    monkeypatch.setattr(PACKS, "_asked", True)
-    monkeypatch.setattr(PACKS, "calls", packs)
+    need_host_memory(device)
+    use(monkeypatch, ORDERS, module)
+    use(monkeypatch, PACKS, packs)
     indices = indices_in_c(device, np.dtype(float))
     assert indices is not None
     for n in (12, 5000):
@@ -157,15 +152,13 @@ def test_calls_have_the_bits_of_calls_without_c(
     monkeypatch: pytest.MonkeyPatch,
     name: str,
 ) -> None:
-    if getattr(device.driver, "wakes_threads", None) is None or not device.driver.shares_host_memory:
-        pytest.skip("kernels work in the host's memory on CPUs, by OpenCL")
+    need_host_memory(device)
     x = np.asfortranarray(drawn(rng, "f", (12, 25), "few"))
-    monkeypatch.setattr(ORDERS, "_asked", True)
-    monkeypatch.setattr(ORDERS, "calls", None)
+    use(monkeypatch, ORDERS, None)
     monkeypatch.setattr(Switch, "on", False)
     expected = CALLS[name](x, device="reference")
     monkeypatch.setattr(Switch, "on", True)
-    monkeypatch.setattr(ORDERS, "calls", module)
+    use(monkeypatch, ORDERS, module)
     monkeypatch.setattr(LaunchPlan, "compiled", lambda self: pytest.fail("a kernel was compiled"))
     forget_calls()
     for _ in range(2):

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from c_cases import functions_of, use
 from kernel_cases import need
 from tricky_data import tricky
 
 import gpuprims
-from gpuprims.core import c_modules
 from gpuprims.core.by_numpy import ByNumPy, Few
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.program_cache import forget_calls
@@ -38,9 +38,7 @@ CALLS = [
 @pytest.fixture(scope="module")
 def module() -> Any:
     """The module in C."""
-    if c_modules.why_not() is not None:
-        pytest.skip(str(c_modules.why_not()))
-    return c_modules.loaded("floats", c_modules.compiled(FLOATS.source))
+    return functions_of(FLOATS)
 
 
 @pytest.fixture
@@ -55,8 +53,7 @@ def host() -> gpuprims.Device:
 @pytest.fixture(params=["C", pytest.param("NumPy", marks=WHOLE)])
 def computes(request: pytest.FixtureRequest, numpy_computes: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """What computes calls on few floats."""
-    monkeypatch.setattr(FLOATS, "_asked", True)
-    monkeypatch.setattr(FLOATS, "calls", request.getfixturevalue("module") if request.param == "C" else None)
+    use(monkeypatch, FLOATS, request.getfixturevalue("module") if request.param == "C" else None)
     forget_calls()
     yield request.param
     forget_calls()
@@ -201,7 +198,7 @@ def test_calls_in_the_calling_thread_have_the_bits_of_the_kernel(
 ) -> None:
     if getattr(device.driver, "wakes_threads", None) is not False:
         pytest.skip("launches wake threads")
-    monkeypatch.setattr(FLOATS, "calls", module)
+    use(monkeypatch, FLOATS, module)
     for size in (129, 6177):
         x = floats_of(rng, size, "float32")[0]
         forget_calls()

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from c_cases import PLAIN, functions_of, need_host_memory, use
 
 import gpuprims
-from gpuprims.core import c_modules
 from gpuprims.core.by_numpy import Switch
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.program_cache import forget_calls
@@ -17,12 +17,10 @@ from gpuprims.primitives.parts_in_c import LONG, PARTS, sampled
 DTYPES = "bBhHiIlLqQfd"
 
 
-@pytest.fixture(scope="module")
-def module() -> Any:
-    """The module in C."""
-    if c_modules.why_not() is not None:
-        pytest.skip(str(c_modules.why_not()))
-    return c_modules.loaded("parts", c_modules.compiled(PARTS.source))
+@pytest.fixture(scope="module", params=[(), (PLAIN,)], ids=["AVX2", "plain"])
+def module(request: pytest.FixtureRequest) -> Any:
+    """The module in C, with vectors and without."""
+    return functions_of(PARTS, *request.param)
 
 
 def drawn(rng: np.random.Generator, dtype: str, shape: tuple[int, ...], kind: str) -> np.ndarray:
@@ -121,7 +119,7 @@ def test_nan_is_told(module: Any, rng: np.random.Generator, dtype: str) -> None:
 
 
 def test_the_module_takes_nothing_else(module: Any) -> None:
-    x, to = np.arange(9.0), np.empty(9)
+    x, to = np.arange(9.0), np.zeros(9)
     wrong: list[tuple[Any, ...]] = [
         (x[::2], x[:1], to[:5], False),
         (x, x[:2], to, False),
@@ -158,17 +156,15 @@ def test_calls_have_the_bits_of_calls_without_c(
     name: str,
     dtype: str,
 ) -> None:
-    if getattr(device.driver, "wakes_threads", None) is None or not device.driver.shares_host_memory:
-        pytest.skip("kernels work in the host's memory on CPUs, by OpenCL")
+    need_host_memory(device)
     call = getattr(gpuprims, name)
-    monkeypatch.setattr(PARTS, "_asked", True)
     calls = [(drawn(rng, dtype, (40, 30), "few")[:, ::2], axis) for axis in (0, 1, None)]
     calls += [(drawn(rng, dtype, (n,), "whole"), 0) for n in (LONG - 1, LONG, 70_000)]
-    monkeypatch.setattr(PARTS, "calls", None)
+    use(monkeypatch, PARTS, None)
     monkeypatch.setattr(Switch, "on", False)
     expected = [call(x, x.shape[axis or 0] // 2 - 1, axis, device="reference") for x, axis in calls]
     monkeypatch.setattr(Switch, "on", True)
-    monkeypatch.setattr(PARTS, "calls", module)
+    use(monkeypatch, PARTS, module)
     monkeypatch.setattr(LaunchPlan, "compiled", lambda self: pytest.fail("a kernel was compiled"))
     forget_calls()
     for (x, axis), wanted in zip(calls, expected, strict=True):
@@ -184,8 +180,7 @@ def test_top_k_takes_strided_rows(
     numpy_computes: None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(PARTS, "_asked", True)
-    monkeypatch.setattr(PARTS, "calls", module)
+    use(monkeypatch, PARTS, module)
     forget_calls()
     for x in (rng.permutation(18_000)[::2], rng.permutation(9000)[::-1]):
         values, places = gpuprims.top_k(x, 500, axis=0, device=device)

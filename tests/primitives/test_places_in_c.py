@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from c_cases import functions_of, need_host_memory, use
 
 import gpuprims
-from gpuprims.core import c_modules
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.program_cache import forget_calls
 from gpuprims.primitives.searchsorted import by_numpy
@@ -18,9 +18,7 @@ from gpuprims.primitives.searchsorted.by_numpy import PLACES
 @pytest.fixture(scope="module")
 def module() -> Any:
     """The module in C."""
-    if c_modules.why_not() is not None:
-        pytest.skip(str(c_modules.why_not()))
-    return c_modules.loaded("places", c_modules.compiled(PLACES.source))
+    return functions_of(PLACES)
 
 
 def drawn(rng: np.random.Generator, dtype: str, size: int) -> np.ndarray:
@@ -74,10 +72,8 @@ def test_calls_on_few_keys_run_in_c(
     numpy_computes: None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    if getattr(device.driver, "wakes_threads", None) is None or not device.driver.shares_host_memory:
-        pytest.skip("kernels work in the host's memory on CPUs, by OpenCL")
-    monkeypatch.setattr(PLACES, "_asked", True)
-    monkeypatch.setattr(PLACES, "calls", module)
+    need_host_memory(device)
+    use(monkeypatch, PLACES, module)
     monkeypatch.setattr(LaunchPlan, "compiled", lambda self: pytest.fail("a kernel was compiled"))
     forget_calls()
     elements, keys = np.sort(drawn(rng, "float32", 999)), drawn(rng, "float32", 1200).reshape(30, 40)
@@ -102,8 +98,7 @@ def test_many_keys_in_any_order_are_left_to_kernels(
     numpy_computes: None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(PLACES, "_asked", True)
-    monkeypatch.setattr(PLACES, "calls", module)
+    use(monkeypatch, PLACES, module)
     monkeypatch.setattr(by_numpy, "_FEW_IN_C", 500)
     forget_calls()
     elements = np.sort(drawn(rng, "float64", 999))

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from c_cases import PLAIN, functions_of, need_host_memory, use
 
 import gpuprims
-from gpuprims.core import c_modules
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.program_cache import forget_calls
 from gpuprims.primitives.few_orders import TRENDS
@@ -17,12 +17,10 @@ from gpuprims.primitives.few_orders import TRENDS
 DTYPES = "?bBhHiIlLqQfd"
 
 
-@pytest.fixture(scope="module")
-def module() -> Any:
-    """The module in C."""
-    if c_modules.why_not() is not None:
-        pytest.skip(str(c_modules.why_not()))
-    return c_modules.loaded("trends", c_modules.compiled(TRENDS.source))
+@pytest.fixture(scope="module", params=[(), (PLAIN,)], ids=["AVX2", "plain"])
+def module(request: pytest.FixtureRequest) -> Any:
+    """The module in C, with vectors and without."""
+    return functions_of(TRENDS, *request.param)
 
 
 def ordered(rng: np.random.Generator, dtype: str, shape: tuple[int, ...], *, few: bool) -> np.ndarray:
@@ -101,12 +99,10 @@ CALLS: dict[str, Callable[..., Any]] = {
 def test_sorted_arrays_launch_nothing(
     device: gpuprims.Device, module: Any, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, name: str, n: int
 ) -> None:
-    if getattr(device.driver, "wakes_threads", None) is None or not device.driver.shares_host_memory:
-        pytest.skip("kernels work in the host's memory on CPUs, by OpenCL")
+    need_host_memory(device)
     x = np.sort(rng.integers(0, n, n))
     expected = [CALLS[name](one, device="reference") for one in (x, x[::-1].copy())]
-    monkeypatch.setattr(TRENDS, "_asked", True)
-    monkeypatch.setattr(TRENDS, "calls", module)
+    use(monkeypatch, TRENDS, module)
     monkeypatch.setattr(LaunchPlan, "compiled", lambda self: pytest.fail("a kernel was compiled"))
     forget_calls()
     for one, wanted in zip((x, x[::-1].copy()), expected, strict=True):

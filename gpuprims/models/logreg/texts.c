@@ -8,10 +8,7 @@
  * next place, as in D. E. Knuth, "The Art of Computer Programming", volume 3, section 6.4, algorithm L.
  */
 #pragma GCC optimize("O3")
-#define PY_SSIZE_T_CLEAN
-#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
-#include <Python.h>
-#include <numpy/arrayobject.h>
+#include "../../core/c_modules.h"
 #include <string.h>
 
 #define CACHED_BITS 12 /* addresses that are remembered */
@@ -173,11 +170,4 @@ done:
     return found;
 }
 
-static PyMethodDef METHODS[] = {{"kinds", kinds, METH_O, kinds_doc}, {NULL}};
-static struct PyModuleDef MODULE = {
-    PyModuleDef_HEAD_INIT, .m_name = "texts", .m_doc = "Kinds of strings.", .m_size = -1, .m_methods = METHODS};
-
-PyMODINIT_FUNC PyInit_texts(void) {
-    import_array();
-    return PyModule_Create(&MODULE);
-}
+DEFINE_MODULE(texts, "Kinds of strings.", 1, FUNCTION_OF_ONE(kinds))

@@ -4,13 +4,10 @@
  * Without this module, NumPy or a kernel searches.
  */
 #pragma GCC optimize("O3")
-#define PY_SSIZE_T_CLEAN
-#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
-#include <Python.h>
-#include <numpy/arrayobject.h>
+#include "../../core/c_modules.h"
 
-#define RELEASED 8192 /* during searches for more keys, other threads of Python run */
-#define AT_ONCE 8 /* keys whose searches do not wait for each other */
+#define MANY_KEYS 8192 /* during searches for more, other threads of Python run */
+#define AT_ONCE 8      /* keys whose searches do not wait for each other */
 #define EACH(key, keys) for (int key = 0; key < (keys); key++)
 
 #define BELOW(a, b) ((a) < (b))
@@ -82,7 +79,7 @@ static PyObject *search(PyObject *module, PyObject *const *arguments, Py_ssize_t
     const npy_intp n = PyArray_SIZE(x), count = PyArray_SIZE(keys);
     npy_int64 *to = PyArray_DATA(places);
     int searched = 1;
-    PyThreadState *state = count > RELEASED ? PyEval_SaveThread() : NULL;
+    PyThreadState *state = count > MANY_KEYS ? PyEval_SaveThread() : NULL;
     switch (PyArray_TYPE(x)) {
     case NPY_FLOAT32: (right ? floats_right : floats_left)(PyArray_DATA(x), n, PyArray_DATA(keys), count, to); break;
     case NPY_FLOAT64: (right ? doubles_right : doubles_left)(PyArray_DATA(x), n, PyArray_DATA(keys), count, to); break;
@@ -97,14 +94,4 @@ static PyObject *search(PyObject *module, PyObject *const *arguments, Py_ssize_t
     return NULL;
 }
 
-static PyMethodDef METHODS[] = {
-    {"search", (PyCFunction)(void (*)(void))search, METH_FASTCALL, search_doc},
-    {NULL},
-};
-static struct PyModuleDef MODULE = {
-    PyModuleDef_HEAD_INIT, .m_name = "places", .m_doc = "Searches of few keys.", .m_size = -1, .m_methods = METHODS};
-
-PyMODINIT_FUNC PyInit_places(void) {
-    import_array();
-    return PyModule_Create(&MODULE);
-}
+DEFINE_MODULE(places, "Searches of few keys.", 1, FUNCTION(search))

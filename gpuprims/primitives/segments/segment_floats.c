@@ -3,10 +3,7 @@
  * There is no such function by NumPy, which adds floats in another order: without this module, the kernel runs.
  */
 #pragma GCC optimize("O3") /* vectors, as Clang makes at -O2 */
-#define PY_SSIZE_T_CLEAN
-#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
-#include <Python.h>
-#include <numpy/arrayobject.h>
+#include "../../core/c_modules.h"
 
 /* As in runs.h: lanes, those of short segments, and elements that are folded before others are joined to them. */
 #define LANES(type) (64 / (int)sizeof(type))
@@ -105,14 +102,4 @@ static PyObject *fold(PyObject *module, PyObject *const *arguments, Py_ssize_t g
     return (PyObject *)results;
 }
 
-static PyMethodDef METHODS[] = {
-    {"fold", (PyCFunction)(void (*)(void))fold, METH_FASTCALL, fold_doc},
-    {NULL},
-};
-static struct PyModuleDef MODULE = {PyModuleDef_HEAD_INIT, .m_name = "segment_floats",
-                                    .m_doc = "Folds of few floats in segments.", .m_size = -1, .m_methods = METHODS};
-
-PyMODINIT_FUNC PyInit_segment_floats(void) {
-    import_array();
-    return PyModule_Create(&MODULE);
-}
+DEFINE_MODULE(segment_floats, "Folds of few floats in segments.", 1, FUNCTION(fold))

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from c_cases import functions_of, use
 from kernel_cases import need
 
 import gpuprims
-from gpuprims.core import c_modules
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.program_cache import forget_calls
 from gpuprims.errors import GpuprimsError
@@ -24,16 +24,13 @@ LONG = (1500, 3, 2100, 0, 300)
 @pytest.fixture(scope="module")
 def module() -> Any:
     """The module in C."""
-    if c_modules.why_not() is not None:
-        pytest.skip(str(c_modules.why_not()))
-    return c_modules.loaded("segment_floats", c_modules.compiled(SEGMENT_FLOATS.source))
+    return functions_of(SEGMENT_FLOATS)
 
 
 @pytest.fixture
 def host(module: Any, numpy_computes: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[gpuprims.Device]:
     """A device whose launches wake threads, with the module."""
-    monkeypatch.setattr(SEGMENT_FLOATS, "_asked", True)
-    monkeypatch.setattr(SEGMENT_FLOATS, "calls", module)
+    use(monkeypatch, SEGMENT_FLOATS, module)
     forget_calls()
     for device in gpuprims.devices():
         if getattr(device.driver, "wakes_threads", None) and device.driver.shares_host_memory:
