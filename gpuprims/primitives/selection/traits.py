@@ -1,4 +1,4 @@
-"""Facts about a selection, and what the variants that sort rows ask of them."""
+"""Facts about a selection, and refusals of the variants that sort rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpuprims.core.traits import CallTraits
 
 @dataclass(frozen=True)
 class SelectionTraits(CallTraits):
-    """Facts about a selection: the number of axes of a row."""
+    """Facts about a selection along ``axes`` axes of an array, whose elements are one row."""
 
     axes: int = 1
 

@@ -50,13 +50,13 @@ def short_rows(at: Geometry) -> Refusal:
     return refuse
 
 
-def few_elements(capabilities: Capabilities, call: CallTraits) -> str | None:
+def fits_in_registers(capabilities: Capabilities, call: CallTraits) -> str | None:
     """Refuse segments, and rows of more elements than a work-item keeps in registers."""
     segmented = isinstance(call, TopKTraits) and call.segmented
-    if call.size <= _FEWEST and not segmented:
+    if call.size <= _MOST_OF_LANES and not segmented:
         return None
     what = "segments" if segmented else f"rows of {call.size}"
-    return f"is for rows of at most {_FEWEST} elements; this call has {what}"
+    return f"is for rows of at most {_MOST_OF_LANES} elements; this call has {what}"
 
 
 def long_rows(capabilities: Capabilities, call: CallTraits) -> str | None:
@@ -75,8 +75,8 @@ def few_of_rows(capabilities: Capabilities, call: CallTraits) -> str | None:
     return f"is for k up to {MOST_SORTED} and rows of fewer than 2^32 elements; this call takes {what}"
 
 
-# Most elements of a row that a work-item sorts.
-_FEWEST = 1 << 6
+# Most elements of a row that top_k/lanes keeps in the registers of a work-item.
+_MOST_OF_LANES = 1 << 6
 # Most elements of a row that one group reads.
 _SHORT = 1 << 16
 # Fewest elements of sampled rows, most rows, and most elements that a group of 256 work-items sorts in local memory.
@@ -97,7 +97,7 @@ VARIANTS = (
         rank=18,
         way="lanes",
         geometry=Geometry(128, 1),  # rows: lanes
-        refuse=lambda at: first_refusal(not_for_cpus, double_precision, group_fits(at.block), few_elements),
+        refuse=lambda at: first_refusal(not_for_cpus, double_precision, group_fits(at.block), fits_in_registers),
     ),
     *_TOP_K.gpu(
         "rows",

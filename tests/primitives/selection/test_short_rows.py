@@ -9,8 +9,10 @@ import pytest
 from kernel_cases import on_device, on_host, random_values
 
 import gpuprims
+from gpuprims.cli.text_driver import usual_device
 from gpuprims.core.geometry import first_refusal
 from gpuprims.core.registry import REGISTRY
+from gpuprims.primitives.selection.traits import SelectionTraits
 
 
 @pytest.mark.parametrize("dtype", ["i1", "u2", "f2", "i4", "f4", "i8", "f8"])
@@ -34,3 +36,20 @@ def test_ranks(device: gpuprims.Device, name: str, length: int, dtype: str, rng:
     kernels = {one.kernel for one in seen.launches}
     assert any(f"selection/{name}" in kernel for kernel in kernels)
     assert not any("selection/NumPy" in kernel for kernel in kernels)
+
+
+def test_rows_left_to_other_variants() -> None:
+    able, dtype = replace(usual_device("gpu", 32), compute_units=10), (np.dtype(np.float32),)
+    variants = {one.name: one for one in REGISTRY.variants("selection", "cuda")}
+
+    def chosen(size: int, outputs: int, axes: int = 1) -> list[str]:
+        call = SelectionTraits(dtype, size, outputs, axes=axes)
+        names = [name for name in ("lanes", "sorted") if variants[name].refuse(able, call) is None]
+        pays = variants["sorted"].yields
+        assert pays is not None
+        return [name for name in names if name == "lanes" or pays(able, call) is None]
+
+    assert chosen(64, 80) == ["lanes", "sorted"]
+    assert chosen(65, 80) == chosen(4096, 80) == ["sorted"]
+    assert chosen(4097, 80) == chosen(65, 79) == chosen(65, 80, axes=2) == []
+    assert chosen(64, 80, axes=2) == ["lanes"]
