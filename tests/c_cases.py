@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import threading
 from typing import Any
 
 import pytest
@@ -25,6 +26,14 @@ def functions_of(module: CModule, *options: str) -> Any:
         return c_modules.loaded(module.source.stem, binary)
     except ImportError as error:  # a processor without AVX2
         pytest.skip(str(error))
+
+
+def compile_nothing(patch: pytest.MonkeyPatch) -> None:
+    """Wait for compilers that calls have started, and start none: a new module makes the library forget calls."""
+    patch.setattr(CModule, "ask", lambda module: None)
+    for thread in threading.enumerate():
+        if thread.name == c_modules.COMPILING:
+            thread.join()
 
 
 def use(patch: pytest.MonkeyPatch, module: CModule, functions: Any) -> None:

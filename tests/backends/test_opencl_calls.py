@@ -14,21 +14,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from c_cases import compile_nothing, functions_of
 
 import gpuprims
 from gpuprims.backends.opencl import BACKEND
 from gpuprims.backends.opencl.arrays import Beside
 from gpuprims.backends.opencl.quick import HOST_CALLS
-from gpuprims.core import c_modules
 from gpuprims.core.program_cache import forget_calls
 from gpuprims.core.warm_calls import WarmCalls
 
 
 @pytest.fixture(scope="module")
 def module() -> Any:
-    if c_modules.why_not() is not None:
-        pytest.skip(str(c_modules.why_not()))
-    loaded: Any = c_modules.loaded("host_calls", c_modules.compiled(HOST_CALLS.source))
+    loaded = functions_of(HOST_CALLS)
     loaded.use_opencl(0, 0, 0, 0, Beside)
     return loaded
 
@@ -39,6 +37,7 @@ def launches(device: gpuprims.Device, module: Any, monkeypatch: pytest.MonkeyPat
     found = device.driver._launches if device.backend == BACKEND.name else None
     if found is None or not found.quick:
         pytest.skip("is for CPU runtimes whose kernels take pointers")
+    compile_nothing(monkeypatch)
     monkeypatch.setattr(HOST_CALLS, "calls", None)  # back to this afterwards
     HOST_CALLS.use(module)
     device.driver.wait()

@@ -3,9 +3,7 @@
  * Python does the same where this module is not there: facts_of (compiled.py), _launch (kernel.py) and into_new (runs.py).
  * CuPy's functions are called through the pointers that its modules export.
  */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <stddef.h>
+#include "../../core/c_types.h"
 #include <stdint.h>
 #include <string.h>
 
@@ -39,13 +37,6 @@ static PyObject *name_dtype, *name_shape, *name_strides, *name_data, *name_ptr, 
     *name_driver, *name_init;
 
 static _Thread_local int has_context;
-
-/* Whether a call has one argument; if not, with a TypeError. */
-static int is_one(size_t flags, PyObject *names, const char *message) {
-    int one = PyVectorcall_NARGS(flags) == 1 && !names;
-    if (!one) PyErr_SetString(PyExc_TypeError, message);
-    return one;
-}
 
 /* The address that a CuPy memory pointer holds; -1 with an exception. */
 static int64_t pointer_of(PyObject *data) {
@@ -230,12 +221,8 @@ static PyTypeObject LaunchType = {
     .tp_doc = "Launch(alive, elsewhere, kernel, groups, block, local, together, device, pointers, layout, words)",
     .tp_basicsize = offsetof(Launch, words),
     .tp_itemsize = sizeof(int64_t),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
-    .tp_vectorcall_offset = offsetof(Launch, call),
-    .tp_call = PyVectorcall_Call,
-    .tp_new = launch_new,
+    CALLED(Launch, launch_new, launch_free),
     .tp_methods = LAUNCH_METHODS,
-    .tp_dealloc = (destructor)launch_free,
 };
 
 /* A launch into a new array. */
@@ -335,11 +322,7 @@ static PyTypeObject RunType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "gpuprims.backends.cuda.calls.Run",
     .tp_doc = "Run(launch, device, driver, slow, allocate, kind, described, index)",
     .tp_basicsize = sizeof(Run),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
-    .tp_vectorcall_offset = offsetof(Run, call),
-    .tp_call = PyVectorcall_Call,
-    .tp_new = run_new,
-    .tp_dealloc = (destructor)run_free,
+    CALLED(Run, run_new, run_free),
 };
 
 /* The pointer to a function that a module of CuPy exports; NULL, with ImportError if its signature is another. */
@@ -381,13 +364,7 @@ PyMODINIT_FUNC PyInit_calls(void) {
     name_contiguous = PyUnicode_InternFromString("_c_contiguous"), name_driver = PyUnicode_InternFromString("driver");
     name_init = PyUnicode_InternFromString("_init");
     if (!free_memory || !name_dtype || !name_shape || !name_strides || !name_data || !name_ptr || !name_device_id ||
-        !name_contiguous || !name_driver || !name_init || PyType_Ready(&LaunchType) || PyType_Ready(&RunType))
+        !name_contiguous || !name_driver || !name_init)
         return NULL;
-    PyObject *module = PyModule_Create(&MODULE);
-    if (!module || PyModule_AddObjectRef(module, "Launch", (PyObject *)&LaunchType) ||
-        PyModule_AddObjectRef(module, "Run", (PyObject *)&RunType)) {
-        Py_XDECREF(module);
-        return NULL;
-    }
-    return module;
+    return module_with(&MODULE, &LaunchType, &RunType);
 }

@@ -4,8 +4,7 @@
  * CudaLanes (lanes.py) does the same with threads of Python where this module is not there, and passes the driver's
  * functions, the streams, the events and the buffers.
  */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "../../core/c_types.h"
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
@@ -282,12 +281,5 @@ static struct PyModuleDef MODULE = {
     PyModuleDef_HEAD_INIT, .m_name = "lanes", .m_doc = "Copies between a host and a GPU.", .m_size = -1};
 
 PyMODINIT_FUNC PyInit_lanes(void) {
-    if (PyType_Ready(&JobType) || PyType_Ready(&LanesType)) return NULL;
-    PyObject *module = PyModule_Create(&MODULE);
-    if (!module || PyModule_AddObjectRef(module, "Job", (PyObject *)&JobType) ||
-        PyModule_AddObjectRef(module, "Lanes", (PyObject *)&LanesType)) {
-        Py_XDECREF(module);
-        return NULL;
-    }
-    return module;
+    return module_with(&MODULE, &JobType, &LanesType);
 }

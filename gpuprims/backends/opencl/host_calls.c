@@ -3,11 +3,8 @@
  * Without this module, OpenCLKernel.prepare (kernel.py) and LaunchPlan.run_in_place do the same in Python. They also run a
  * call if the queue is not idle, if another thread holds its lock, or if OpenCL refuses the launch.
  */
-#define PY_SSIZE_T_CLEAN
-#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
-#include <Python.h>
-#include <numpy/arrayobject.h>
-#include <stddef.h>
+#include "../../core/c_modules.h"
+#include "../../core/c_types.h"
 #include <string.h>
 
 #define MOST 64              /* arrays of a launch, and axes of an array */
@@ -25,13 +22,6 @@ static wait_fn wait_for;
 static release_fn release_event;
 static PyObject *beside_class; /* arrays.Beside */
 static PyObject *name_idle, *name_short, *name_driver, *name_pointer;
-
-/* Return 1 if a call has one argument; else set a TypeError and return 0. */
-static int is_one(size_t flags, PyObject *names, const char *message) {
-    int one = PyVectorcall_NARGS(flags) == 1 && !names;
-    if (!one) PyErr_SetString(PyExc_TypeError, message);
-    return one;
-}
 
 /* Return 1 if an attribute is true, else 0; -1 with an exception. */
 static int is_true(PyObject *object, PyObject *name) {
@@ -209,12 +199,8 @@ static PyTypeObject LaunchType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "gpuprims.backends.opencl.host_calls.Launch",
     .tp_doc = "Launch(slow, append, alive, launches, acquire, release, kernel, queue, near, size, block)",
     .tp_basicsize = sizeof(Launch),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
-    .tp_vectorcall_offset = offsetof(Launch, call),
-    .tp_call = PyVectorcall_Call,
-    .tp_new = launch_new,
+    CALLED(Launch, launch_new, launch_free),
     .tp_methods = LAUNCH_METHODS,
-    .tp_dealloc = (destructor)launch_free,
 };
 
 /* A call that launches and returns a new host array. */
@@ -297,11 +283,7 @@ static PyTypeObject RunType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "gpuprims.backends.opencl.host_calls.Run",
     .tp_doc = "Run(launch, device, driver, slow, dtype, shape, turned, nbytes)",
     .tp_basicsize = sizeof(Run),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
-    .tp_vectorcall_offset = offsetof(Run, call),
-    .tp_call = PyVectorcall_Call,
-    .tp_new = run_new,
-    .tp_dealloc = (destructor)run_free,
+    CALLED(Run, run_new, run_free),
 };
 
 PyDoc_STRVAR(use_opencl_doc, "use_opencl(set, enqueue, wait, release, Beside): addresses of OpenCL's functions, and a class.");
@@ -324,14 +306,6 @@ PyMODINIT_FUNC PyInit_host_calls(void) {
     import_array();
     name_idle = PyUnicode_InternFromString("idle"), name_short = PyUnicode_InternFromString("short");
     name_driver = PyUnicode_InternFromString("driver"), name_pointer = PyUnicode_InternFromString("pointer");
-    if (!name_idle || !name_short || !name_driver || !name_pointer || PyType_Ready(&LaunchType) ||
-        PyType_Ready(&RunType))
-        return NULL;
-    PyObject *module = PyModule_Create(&MODULE);
-    if (!module || PyModule_AddObjectRef(module, "Launch", (PyObject *)&LaunchType) ||
-        PyModule_AddObjectRef(module, "Run", (PyObject *)&RunType)) {
-        Py_XDECREF(module);
-        return NULL;
-    }
-    return module;
+    if (!name_idle || !name_short || !name_driver || !name_pointer) return NULL;
+    return module_with(&MODULE, &LaunchType, &RunType);
 }
