@@ -10,7 +10,7 @@ import numpy as np
 from gpuprims.primitives.reference import Places
 
 if TYPE_CHECKING:
-    from gpuprims.primitives.selection.plan import SelectionSpec
+    from gpuprims.primitives.selection.spec import SelectionSpec
 
 
 def selection_numpy(

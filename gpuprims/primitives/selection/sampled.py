@@ -6,12 +6,11 @@ import math
 from typing import NamedTuple
 
 from gpuprims.core.counters import with_counters
-from gpuprims.core.device import Device
-from gpuprims.core.driver import Kernel, Launch
+from gpuprims.core.driver import Launch
 from gpuprims.core.launch_plan import in_turn
-from gpuprims.core.layout import Layout
-from gpuprims.core.variant import Variant
 from gpuprims.primitives.ordering import DIGIT_BITS, STATE_BYTES, digits, order_bits
+from gpuprims.primitives.selection.spec import SampledSpec
+from gpuprims.primitives.selection.work import Work
 
 # As in selection_sampled.cl, and sampling.h.
 _CLEAR, _SAMPLE, _FILTER, _DIGIT, _STORE = range(5)
@@ -20,14 +19,6 @@ _PIECE, _STAGED_BYTES, _TALLY = 4, 1 << 14, 6
 _POWER, _MOST_SAMPLED = 0.75, 1 << 19  # rows: sampled
 # Standard deviations: less than once in 10^8 calls, a rank is outside of its bracket; see Bracket.
 _SIGMAS = 6
-
-
-class Rows(NamedTuple):
-    """Rows of ``n`` elements; ``together`` ranks of each row are close to each other."""
-
-    outputs: int
-    n: int
-    together: int
 
 
 class Bracket(NamedTuple):
@@ -53,15 +44,15 @@ class Bracket(NamedTuple):
         return cls(size, stretch, reach, min(3 * reach * n // max(size, 1) + 64, n))
 
 
-def launch_sampled(device: Device, variant: Variant, kernel: Kernel, layout: Layout, rows: Rows) -> Launch:
+def launch_sampled(work: Work) -> Launch:
     """Return the launches: clear, the digits of the sample, the pass, the digits of the candidates, and store."""
-    (outputs, n, together), able, dtype = rows, device.capabilities, layout.forms[0].dtype
-    brackets, bits, many = outputs // together, order_bits(dtype), n >= 2**32
-    bracket, order_bytes = Bracket.of(n), 8 if bits > 32 else 4
-    most, packed = variant.groups(2**30, able), layout.pack(0)
+    (outputs, n, together), bits = work.rows, order_bits(work.dtype)
+    kernel = work.kernel(SampledSpec, vector=work.layout.vector_width())
+    brackets, bracket, order_bytes = outputs // together, Bracket.of(n), 8 if bits > 32 else 4
+    most, packed = work.groups(2**30), work.layout.pack(0)
     each = -(-most // brackets)  # twice the expected candidates of a part fit in local memory
     rounds = -(-(2 * bracket.room * order_bytes) // (_STAGED_BYTES * each))
-    parts = max(min(each * rounds, -(-n // variant.tile)), 1)
+    parts = max(min(each * rounds, -(-n // work.variant.tile)), 1)
 
     def launch(tasks: int, step: int, at: int = 0, turn: int = 0) -> Launch:
         numbers = outputs, n, brackets, parts, bracket.room, *bracket[:3]
@@ -74,8 +65,8 @@ def launch_sampled(device: Device, variant: Variant, kernel: Kernel, layout: Lay
     wide = max(outputs, 2 * brackets)
     launches = [launch(8 * wide, _CLEAR, turn=1)]
     launches += [launch(tasks * parts, step, at, turn) for turn, (step, at, tasks) in enumerate(passes)]
-    launches.append(launch(-(-outputs // variant.block), _STORE, turn=len(passes)))
-    count_bytes = 8 if many else 4
+    launches.append(launch(-(-outputs // work.variant.block), _STORE, turn=len(passes)))
+    count_bytes = 8 if work.many else 4
     states = 2 * STATE_BYTES * (2 * brackets + outputs)
     counted = count_bytes * (_TALLY * brackets + (wide << DIGIT_BITS))
-    return with_counters(device, in_turn(launches), wide, states + counted + brackets * bracket.room * order_bytes)
+    return with_counters(work.device, in_turn(launches), wide, states + counted + brackets * bracket.room * order_bytes)
