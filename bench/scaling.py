@@ -51,39 +51,68 @@ def _close(found: Any, wanted: Any, tolerance: float) -> str:
     return "" if off <= tolerance else f"off by {off:.2g}"
 
 
-def elements_of(group: gpuprims.DeviceGroup, count: int) -> list[Work]:
-    """Return the works on ``count`` uniform numbers a device."""
-    devices = group.devices
-    x = group.from_shards([_random(one, (count,), stream=k) for k, one in enumerate(devices)])
-    totals = [float(one.to_host(gpuprims.reduce(x.shards[k], dtype=np.float64))) for k, one in enumerate(devices)]
+class Numbers(NamedTuple):
+    """Uniform numbers, as many on each device, and the sum of those of each."""
 
-    def host(call: Callable[..., Any]) -> Callable[[int], Any]:
+    group: gpuprims.DeviceGroup
+    x: Any
+    totals: list[float]
+
+    @classmethod
+    def of(cls, group: gpuprims.DeviceGroup, count: int) -> Numbers:
+        """Draw numbers."""
+        x = group.from_shards([_random(one, (count,), stream=k) for k, one in enumerate(group.devices)])
+        sums = (gpuprims.reduce(x.shards[k], dtype=np.float64) for k in range(len(group.devices)))
+        return cls(group, x, [float(one.to_host(total)) for one, total in zip(group.devices, sums, strict=True)])
+
+    def alone(self, call: Callable[..., Any]) -> Callable[[int], Any]:
+        """Return the call on the numbers of one device, with the wait for its result on the host."""
+        devices, x = self.group.devices, self.x
         return lambda k: devices[k].to_host(call(x.shards[k], device=devices[k]))
 
-    works = [
-        Work(
-            "sum",
-            lambda: group.reduce(x),
-            host(gpuprims.reduce),
-            20,
-            lambda: _close(group.reduce(x), sum(totals), 1e-4),
-        )
-    ]
-    for bins in _BINS:
-        how: dict[str, Any] = {"bins": bins, "range": (0, 1)}
+    def image(self) -> Any:
+        """Return the numbers in rows."""
+        rows = self.x.shards[0].size // _COLUMNS
+        return self.group.from_shards([one[: rows * _COLUMNS].reshape(rows, _COLUMNS) for one in self.x.shards])
 
-        def fault(how: dict[str, Any] = how) -> str:
-            wanted = sum(one.to_host(gpuprims.histogram(x.shards[k], **how)[0]) for k, one in enumerate(devices))
-            return "" if np.array_equal(group.histogram(x, **how)[0], wanted) else "other counts"
 
-        def alone(shard: Any, how: dict[str, Any] = how, **where: Any) -> Any:
-            return gpuprims.histogram(shard, **how, **where)[0]
+def elements_of(group: gpuprims.DeviceGroup, count: int) -> list[Work]:
+    """Return the works on ``count`` uniform numbers a device."""
+    numbers = Numbers.of(group, count)
+    return [_sum(numbers), *(_histogram(numbers, bins) for bins in _BINS), _scan(numbers), _blur(numbers)]
 
-        works.append(Work(f"histogram, {bins} bins", partial(group.histogram, x, **how), host(alone), 20, fault))
 
-    def scan_fault() -> str:
+def _sum(numbers: Numbers) -> Work:
+    group, x, totals = numbers
+
+    def fault() -> str:
+        return _close(group.reduce(x), sum(totals), 1e-4)
+
+    return Work("sum", lambda: group.reduce(x), numbers.alone(gpuprims.reduce), 20, fault)
+
+
+def _histogram(numbers: Numbers, bins: int) -> Work:
+    group, x, _ = numbers
+    how: dict[str, Any] = {"bins": bins, "range": (0, 1)}
+
+    def fault() -> str:
+        shards = zip(group.devices, x.shards, strict=True)
+        wanted = sum(one.to_host(gpuprims.histogram(shard, **how)[0]) for one, shard in shards)
+        return "" if np.array_equal(group.histogram(x, **how)[0], wanted) else "other counts"
+
+    def alone(shard: Any, **where: Any) -> Any:
+        return gpuprims.histogram(shard, **how, **where)[0]
+
+    return Work(f"histogram, {bins} bins", partial(group.histogram, x, **how), numbers.alone(alone), 20, fault)
+
+
+def _scan(numbers: Numbers) -> Work:
+    group, x, totals = numbers
+    devices, many = group.devices, min(x.shards[0].size, 1000)
+
+    def fault() -> str:
         """Compare the beginning of each shard's results with NumPy's, from the total of the shards before."""
-        found, before, many = group.scan(x), 0.0, min(count, 1000)
+        found, before = group.scan(x), 0.0
         for k, one in enumerate(devices):
             own = np.cumsum(one.to_host(x.shards[k][:many]), dtype=np.float64) + before
             if wrong := _close(one.to_host(found.shards[k][:many]), own, 1e-4):
@@ -91,36 +120,36 @@ def elements_of(group: gpuprims.DeviceGroup, count: int) -> list[Work]:
             before += totals[k]
         return _close(devices[-1].to_host(found.shards[-1][-1:]), before, 1e-4)
 
-    rows = count // _COLUMNS
-    image = group.from_shards([shard[: rows * _COLUMNS].reshape(rows, _COLUMNS) for shard in x.shards])
+    def alone(k: int) -> None:
+        gpuprims.scan(x.shards[k], device=devices[k])
+        devices[k].synchronize()
 
-    def blur_fault() -> str:
+    return Work("scan", lambda: _waited(group, group.scan(x)), alone, 10, fault)
+
+
+def _blur(numbers: Numbers) -> Work:
+    devices, image = numbers.group.devices, numbers.image()
+    how: dict[str, Any] = {"kind": "gaussian", "sigma": 1.0}
+
+    def fault() -> str:
         """Compare rows beside each cut with those of the reference."""
-        found = group.blur(image, "gaussian", sigma=1.0)
+        found = numbers.group.blur(image, **how)
         for k in range(len(devices) - 1):
             near = [devices[k].to_host(image.shards[k][-12:]), devices[k + 1].to_host(image.shards[k + 1][:12])]
-            wanted = gpuprims.blur(
-                np.concatenate(near)[:, :256].astype(float), "gaussian", sigma=1.0, device="reference"
-            )
+            wanted = gpuprims.blur(np.concatenate(near)[:, :256].astype(float), **how, device="reference")
             both = [devices[k].to_host(found.shards[k][-6:]), devices[k + 1].to_host(found.shards[k + 1][:6])]
             if wrong := _close(np.concatenate(both)[:, :200], wanted[6:18, :200], 1e-5):
                 return f"cut {k}: {wrong}"
         return ""
 
-    def blurred(k: int) -> None:
-        gpuprims.blur(image.shards[k], "gaussian", sigma=1.0, device=devices[k])
+    def together() -> Any:
+        return _waited(numbers.group, numbers.group.blur(image, **how))
+
+    def alone(k: int) -> None:
+        gpuprims.blur(image.shards[k], **how, device=devices[k])
         devices[k].synchronize()
 
-    def scanned(k: int) -> None:
-        gpuprims.scan(x.shards[k], device=devices[k])
-        devices[k].synchronize()
-
-    works.append(Work("scan", lambda: _waited(group, group.scan(x)), scanned, 10, scan_fault))
-
-    def blurred_together() -> Any:
-        return _waited(group, group.blur(image, "gaussian", sigma=1.0))
-
-    return [*works, Work("blur, Gaussian, sigma 1", blurred_together, blurred, 10, blur_fault)]
+    return Work("blur, Gaussian, sigma 1", together, alone, 10, fault)
 
 
 def _waited(group: gpuprims.DeviceGroup, result: Any) -> Any:

@@ -25,8 +25,8 @@ from gpuprims.primitives.merge.spec import MergeSpec, PathSpec
 from gpuprims.primitives.segments.offsets import along_one_axis
 
 _FEW = Few(near=2**15, woken=2**15)  # rows: by_numpy
-# NumPy copies whole stretches of an array that is _LONGER or _FAR_LONGER times as long as the other one, so it is then
-# faster for more elements; for those of _FEW_FAR_LONGER only where an element has at least _WIDE bytes.
+# NumPy copies whole stretches of an array that is _LONGER or _FAR_LONGER times as long as the other one, so it merges
+# more elements faster than a kernel does; up to _FEW_FAR_LONGER only if an element has at least _WIDE bytes.
 _LONGER, _FAR_LONGER, _WIDE = 4, 16, 4  # rows: by_numpy-unequal
 _FEW_LONGER, _FEW_FAR_LONGER = Few(near=2**17, woken=2**17), Few(near=2**22, woken=2**22)  # rows: by_numpy-unequal
 
@@ -67,11 +67,8 @@ def plan_call(
     generation: int,
 ) -> LaunchPlan:
     """Plan a merge."""
-    dtype, size, n = (
-        np.result_type(*[form.dtype for form in forms]),
-        forms[0].shape[0],
-        sum([f.shape[0] for f in forms]),
-    )
+    dtype = np.result_type(*[form.dtype for form in forms])
+    size, n = forms[0].shape[0], sum([form.shape[0] for form in forms])
     result = contiguous(dtype, (n,), alignment)
     (target,) = result_forms("merge", (result,), written)
     traits = CallTraits((dtype, *[form.dtype for form in forms]), n, value_bytes=dtype.itemsize, **MOVES)

@@ -30,7 +30,6 @@ def lexsorts_by_numpy(device: Device, rows: bool, forms: tuple[Form, ...]) -> By
         return None
     each = [indices_by_numpy(device, form.dtype, -1, descending=False) for form in forms]
     in_c = all(orders_in_c(device, form.dtype) is not None for form in forms)
-
     narrow = all(form.dtype.kind in "iub" and form.dtype.itemsize <= NARROW for form in forms)
 
     def compute(*arrays: np.ndarray) -> Any:
