@@ -8,11 +8,8 @@ from dataclasses import dataclass
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.geometry import power_of_two
-from gpuprims.core.kernel_spec import value_bytes, value_words
-from gpuprims.core.layout import Layout
-from gpuprims.operators import Folding
+from gpuprims.primitives.fixed_fold import FixedFold
 from gpuprims.primitives.fixed_parts import FixedSpec, blocks_of, loads_of, shares, with_parts
-from gpuprims.primitives.fixed_trees import lanes_of
 from gpuprims.primitives.fold_variants import FoldVariant
 
 # The fewest bytes of neighbouring outputs of a group, and the fewest elements of an output that one work-item folds
@@ -39,21 +36,13 @@ class ColumnsSpec(FixedSpec):
         return super().macros() | batch | {"STRIP_WIDTH": self.width, "LANE_LOADS": self.lane_loads}
 
 
-def launch_columns(
-    device: Device,
-    chosen: FoldVariant,
-    folding: Folding,
-    layout: Layout,
-    outputs: int,
-    count: int,
-    counted: int,
-    commutative: bool,
-) -> Launch:
+def launch_columns(fold: FixedFold) -> Launch:
     """Return the launch of a fold of outputs side by side; groups take fewer if that occupies more of the device."""
-    words, lanes = value_words(folding.values), lanes_of(value_bytes(folding.values))
-    chosen = chosen if words <= _FEW_WORDS else chosen.resized(block=chosen.block // 2)
-    width = _width(chosen, device, layout, len(folding.outputs), outputs, count, lanes)
-    chosen, sharers = _sized(chosen, width)
+    if fold.words > _FEW_WORDS:
+        fold = fold._replace(chosen=fold.chosen.resized(block=fold.chosen.block // 2))
+    device, _, folding, layout, outputs, count, finished, commutative = fold
+    words, lanes, width = fold.words, fold.lanes, _width(fold)
+    chosen, sharers = _sized(fold.chosen, width)
     lane_loads = loads_of(count, lanes) if commutative else 4
     batch = next(taken[lane_loads] for held, taken in _BATCHES if words <= held)
     levels = max((lanes // (sharers * batch)).bit_length() - 1, 1)
@@ -64,7 +53,7 @@ def launch_columns(
     taken = sharers * batch  # lanes that a group takes at once
     while commutative and not shift and strips * parts << split + 1 <= most and taken << split + 1 <= min(count, lanes):
         split += 1
-    each, packed = parts << split, layout.pack(counted)
+    each, packed = parts << split, layout.pack(finished)
     groups = chosen.groups(strips * each, device.capabilities)
     launch = device.kernel(chosen, spec).prepare(groups, packed, outputs, count, parts, shift, split)
     return with_parts(device, launch, spec, strips, outputs * each if each > 1 else 0, read=count > 0)
@@ -84,16 +73,14 @@ def _groups(chosen: FoldVariant, device: Device) -> int:
     return (chosen.groups_per_unit or 1) * device.capabilities.compute_units
 
 
-def _width(
-    chosen: FoldVariant, device: Device, layout: Layout, written: int, outputs: int, count: int, lanes: int
-) -> int:
+def _width(fold: FixedFold) -> int:
     """Return how many outputs a group takes: all of few neighbours, or a power of two."""
-    item = max(form.item for form in layout.forms[: len(layout.forms) - written])
-    line, neighbours = max(_LINE // item, 1), layout.kept[-1]
+    chosen, outputs, count = fold.chosen, fold.outputs, fold.size
+    line, neighbours = max(_LINE // max(form.item for form in fold.read), 1), fold.layout.kept[-1]
     if neighbours == outputs and outputs < 2 * line and power_of_two(outputs) * (1 - _IDLE) > outputs:
         return outputs
     width, least = min(chosen.block, power_of_two(outputs)), min(line, power_of_two(neighbours))
-    blocks, most = blocks_of(count, lanes), _groups(chosen, device)
+    blocks, most = blocks_of(count, fold.lanes), _groups(chosen, fold.device)
 
     def narrows() -> bool:
         fit = -(-outputs // (width // 2)) * blocks <= most

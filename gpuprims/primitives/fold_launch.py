@@ -17,6 +17,7 @@ from gpuprims.core.variant import MOST_GROUPS, Variant
 from gpuprims.operators import Folding
 from gpuprims.primitives.by_rows import FEWEST_FOLDED, by_rows
 from gpuprims.primitives.exact_sums import launch_exact
+from gpuprims.primitives.fixed_fold import FixedFold
 from gpuprims.primitives.fixed_launches import launch_fixed
 from gpuprims.primitives.fold_spec import FoldSpec, peeled_width
 from gpuprims.primitives.fold_variants import FoldVariant
@@ -75,7 +76,7 @@ class FoldWork(NamedTuple):
         numbers = self.outputs, self.size, self.finished
         if chosen.folds == "fixed tree":
             given = self.device, chosen, self.folding, self.in_order(), *numbers
-            return launch_fixed(*given, commutative=self.traits.commutative)
+            return launch_fixed(FixedFold(*given, self.traits.commutative))
         if chosen.folds == "exactly":
             return launch_exact(self.device, chosen, self.folding, self.layout, *numbers, limbs_left=self.limbs_left)
         return self._launch_parts(chosen)
