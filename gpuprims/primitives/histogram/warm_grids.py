@@ -24,8 +24,9 @@ def grid_key(
 ) -> Key | None:
     """Return the key of a call; None if its arguments need a check, or if coordinates decide about its bins."""
     asked, ranges = _values(bins), _values_of_ranges(limits)
-    decided = limits is not None or not _has_numbers(asked)
-    if asked is None or ranges is None or not decided or type(deterministic) is not bool:
+    if asked is None or ranges is None or type(deterministic) is not bool:
+        return None
+    if limits is None and _has_numbers(asked):  # bins between the bounds of the coordinates
         return None
     return WARM.key_of((kind, asked, ranges, deterministic), tuple(arrays), device)
 

@@ -28,7 +28,7 @@
 #define COUNT(value, item)                                                                                             \
     do {                                                                                                               \
         int doubt;                                                                                                     \
-        const i32 place = gp_guess_place(value, b, &doubt);                                                         \
+        const i32 place = gp_guess_place(value, b, &doubt);                                                            \
         ADD_IN_SLOT(place, value);                                                                                     \
         left |= (u32)doubt << (item);                                                                                  \
     } while (0)

@@ -10,7 +10,7 @@
 #define COUNT(value, item)                                                                                             \
     do {                                                                                                               \
         int doubt;                                                                                                     \
-        const i32 place = gp_guess_place(value, b, &doubt);                                                         \
+        const i32 place = gp_guess_place(value, b, &doubt);                                                            \
         if (COUNTED(place, b)) ADD_GLOBALLY(own, place, width, value, PEAK(o, place));                                          \
         left |= (u32)doubt << (item);                                                                                  \
     } while (0)

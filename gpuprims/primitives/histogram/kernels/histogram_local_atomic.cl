@@ -35,7 +35,7 @@
 #define COUNT(value, item)                                                                                             \
     do {                                                                                                               \
         int doubt;                                                                                                     \
-        const i32 place = gp_guess_place(value, b, &doubt);                                                         \
+        const i32 place = gp_guess_place(value, b, &doubt);                                                            \
         ADD_FIRST(place, value, doubt);                                                                                \
         left |= (u32)doubt << (item);                                                                                  \
     } while (0)

@@ -17,7 +17,7 @@
 #define COUNT(value, item)                                                                                             \
     do {                                                                                                               \
         int doubt;                                                                                                     \
-        const i32 place = gp_guess_place(value, b, &doubt);                                                         \
+        const i32 place = gp_guess_place(value, b, &doubt);                                                            \
         ADD_WITHIN(place, value);                                                                                      \
         left |= (u32)doubt << (item);                                                                                  \
     } while (0)
