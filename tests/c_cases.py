@@ -37,8 +37,8 @@ def compile_nothing(patch: pytest.MonkeyPatch) -> None:
 
 
 def use(patch: pytest.MonkeyPatch, module: CModule, functions: Any) -> None:
-    """Let calls run by these functions; None for those in Python."""
-    patch.setattr(module, "_asked", True)
+    """Let calls run by these functions; None for those in Python. No compiler brings others during the test."""
+    compile_nothing(patch)
     patch.setattr(module, "calls", functions)
 
 
