@@ -23,7 +23,7 @@
 
 /* Define a fold of floats by an operator, whose lanes begin with its identity. */
 #define DEFINE_FOLD(name, type, OP, identity)                                                                          \
-    /* Fold rows of an element of each lane into the lanes: four rows at once, then the others, maybe a part. */       \
+    /* Fold rows of an element of each lane into the lanes: four rows at once, then the others, maybe a part. */ \
     static void name##_rows(const type *x, npy_intp n, type *lanes) {                                                  \
         enum { L = LANES(type) };                                                                                      \
         int begun = 0;                                                                                                 \
