@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,16 +22,18 @@ from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.grouping.indices import numbers
 from gpuprims.primitives.map import contiguous_copy
 from gpuprims.primitives.map import map as map_arrays
-from gpuprims.primitives.segments.offsets import Segments
+from gpuprims.primitives.segments.offsets import MADE, OWN_COPIES, Contents, Segments
 
 _OFFSET = trace(lambda row, n, offset: row * n + offset, 3)
 _LAST = trace(lambda offset, total: offset * 0 + total, 2)
-_AS_INT64 = trace(lambda offset: offset.astype(np.int64), 1)
 _PLACE = trace(lambda place, row, n: np.where(place < 0, place, place - row * n), 3)
 # Fewest rows whose elements are scanned where they lie (rows: across, across-gpu).
 _SIDE_BY_SIDE, _SIDE_BY_SIDE_GPU = 16, 128
 # Most offsets of all rows that the host computes: four maps on a device take longer, and must be compiled.
 _ON_HOST = 2**13
+# Most offsets of all rows that are kept for later calls, of 16 MB.
+_KEPT = 2**21
+_INT64 = np.dtype(np.int64)
 _PLACES = ("argmin", "argmax", "nanargmin", "nanargmax")
 
 
@@ -167,14 +170,28 @@ def _moved(operands: Operands, whole: Any, axis: int) -> Any:
 
 def _of_all(operands: Operands, segments: Segments, rows: int, n: int) -> Any:
     """Return the offsets of the segments of all rows, one row after the other."""
-    count = segments.count
-    if operands.in_place or rows * count <= _ON_HOST:  # the host has checked its offsets
-        own = segments.on_host[:-1].astype(np.int64)
+    size, offsets = rows * segments.count, segments.on_host  # checked
+    if operands.in_place or size <= _ON_HOST:
+        own = offsets[:-1].astype(np.int64)
         return np.append((np.arange(rows, dtype=np.int64)[:, None] * n + own).ravel(), rows * n)
-    device, given = operands.device, map_arrays(_AS_INT64, segments.offsets, device=operands.device)
-    result = operands.empty((rows * count + 1,), np.dtype(np.int64))
-    row = operands.cut(numbers(rows, given, device), 0, (rows, 1))
-    firsts, end = operands.cut(given, 0, (1, count)), operands.cut(result, rows * count, (1,))
-    map_arrays(_OFFSET, row, np.int64(n), firsts, out=operands.cut(result, 0, (rows, count)), device=device)
-    map_arrays(_LAST, operands.cut(given, 0, (1,)), np.int64(rows * n), out=end, device=device)
+    make, order = _kept if size <= _KEPT else _on_device, operands.driver.order
+    return make(operands.device, order, Contents(offsets), rows, n)
+
+
+def _on_device(device: Device, order: int, contents: Contents, rows: int, n: int) -> Any:
+    """Compute the offsets of the segments of all rows on the device."""
+    driver, count = device.driver, contents.offsets.size - 1
+    given, result = driver.asarray(contents.offsets.astype(np.int64)), driver.empty((rows * count + 1,), _INT64)
+    row = driver.cut(numbers(rows, given, device), 0, (rows, 1))
+    firsts, end = driver.cut(given, 0, (1, count)), driver.cut(result, rows * count, (1,))
+    map_arrays(_OFFSET, row, np.int64(n), firsts, out=driver.cut(result, 0, (rows, count)), device=device)
+    map_arrays(_LAST, driver.cut(given, 0, (1,)), np.int64(rows * n), out=end, device=device)
+    (MADE if (contents.offsets[:-1] < contents.offsets[1:]).all() else OWN_COPIES).add(result)
     return result
+
+
+@lru_cache(maxsize=8)
+def _kept(device: Device, order: int, contents: Contents, rows: int, n: int) -> Any:
+    """Return the same array for equal offsets, so that kernels check it once at most."""
+    contents.keep()
+    return _on_device(device, order, contents, rows, n)

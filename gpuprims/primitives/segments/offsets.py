@@ -12,7 +12,7 @@ from gpuprims.core.arrays import copy_on
 from gpuprims.core.device import Device, device_of
 from gpuprims.core.faults import KnownArrays
 from gpuprims.core.kernel_spec import KernelSpec
-from gpuprims.core.layout import Form, plan_layout
+from gpuprims.core.layout import Form, is_contiguous, plan_layout
 from gpuprims.core.operands import Operands, Placed, as_operands
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY
@@ -38,11 +38,11 @@ _EVERYWHERE = trace(lambda value, j, first, second: j, 4)
 
 # Copies of offsets that nobody else can write to, and that need no second check.
 OWN_COPIES = KnownArrays()
-# Offsets that this library made from runs of elements: they are right, have no empty segments, and stay internal.
+# Offsets that this library made: they are right, have no empty segments, and stay internal.
 MADE = KnownArrays()
 
 
-class _Contents:
+class Contents:
     """Offsets of the host as the key of a cache."""
 
     def __init__(self, offsets: np.ndarray) -> None:
@@ -53,14 +53,18 @@ class _Contents:
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, _Contents) or other.offsets.dtype != self.offsets.dtype:
+        if not isinstance(other, Contents) or other.offsets.dtype != self.offsets.dtype:
             return False
         return np.array_equal(other.offsets, self.offsets)
 
+    def keep(self) -> None:
+        """Copy the offsets, because the caller may change the array."""
+        self.offsets = self.offsets.copy()
+
 
 @lru_cache(maxsize=8)
-def _copy_of_many(device: Device, order: int, contents: _Contents) -> Any:
-    contents.offsets = contents.offsets.copy()  # the caller may change the array
+def _copy_of_many(device: Device, order: int, contents: Contents) -> Any:
+    contents.keep()
     return device.driver.asarray(contents.offsets)
 
 
@@ -69,7 +73,7 @@ def _on_device(offsets: np.ndarray, device: Device) -> Any:
     if offsets.nbytes > _MANY:
         return device.driver.asarray(offsets)
     few = offsets.nbytes <= _FEW
-    copy = copy_on(device, offsets) if few else _copy_of_many(device, device.driver.order, _Contents(offsets))
+    copy = copy_on(device, offsets) if few else _copy_of_many(device, device.driver.order, Contents(offsets))
     if copy not in OWN_COPIES:
         OWN_COPIES.add(copy)
     return copy
@@ -118,15 +122,19 @@ class Segments:
     @property
     def common_length(self) -> int | None:
         """The length of all segments; None if they differ."""
-        lengths = self.lengths()
-        return int(lengths[0]) if lengths.size and (lengths == lengths[0]).all() else None
+        first = int(self._checked[1]) if self.count else -1
+        if first * self.count != self.size:  # most often, and found without all lengths
+            return None
+        return first if (self.lengths() == first).all() else None
 
     @cached_property
     def _checked(self) -> np.ndarray:
         """The offsets on the host, checked."""
         label, array, operands = self.label, self._array, self._operands
-        if not isinstance(array, np.ndarray):  # pyopencl only reads contiguous arrays
-            array = operands.driver.to_host(map_arrays("x", array, device=operands.device))
+        if not isinstance(array, np.ndarray):
+            if not is_contiguous(operands.driver.form(array)):  # pyopencl only reads contiguous arrays
+                array = map_arrays("x", array, device=operands.device)
+            array = operands.driver.to_host(array)
         offsets: np.ndarray = array
         begin, end = int(offsets[0]), int(offsets[-1])
         falls = offsets[1:] < offsets[:-1]

@@ -71,6 +71,23 @@ def test_folds_by_offsets_that_the_device_computes(
             assert_equal(got, folded(np.sum, x, offsets, axis))
 
 
+@pytest.mark.parametrize("most", [0, 2**21])
+def test_offsets_of_all_rows_are_kept_for_equal_offsets(
+    device: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(along, "_ON_HOST", 0)
+    monkeypatch.setattr(along, "_KEPT", most)
+    x = rng.integers(-9, 9, (40, 301)).astype(np.float32)
+    there, offsets = on_device(device, x), np.array([0, 7, 301])
+    for end in (7, 9, 9, 300, 7):
+        offsets[1] = end
+        for given in (offsets, on_device(device, offsets)):
+            got = on_host(device, gpuprims.reduce(there, segments=given, axis=1))
+            assert_equal(got, folded(np.sum, x, offsets, 1))
+            got = on_host(device, gpuprims.scan(there, segments=given, axis=1))
+            assert_equal(got, np.concatenate([x[:, :end].cumsum(1), x[:, end:].cumsum(1)], 1))
+
+
 @pytest.mark.parametrize("op", ACCUMULATE)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_scans(device: gpuprims.Device, rng: np.random.Generator, shape: tuple[int, ...], op: str) -> None:
