@@ -81,6 +81,11 @@ ROWS = {
         gpuprims.argsort(resident(60, length, dtype=dtype), **where)
         for length, dtype in ((40, "?"), (300, "i2"), (8000, "f2"), (600, "f4"), (3000, "i8"), (33, "f8"))
     ],
+    "segments, with and without indices": lambda **where: [
+        call(resident(6000, dtype=dtype), segments=[0, 5000, 5003, 6000], **where)
+        for call in (gpuprims.sort, gpuprims.argsort)
+        for dtype in ("?", "f2", "f4", "i8")
+    ],
 }
 ALONE = {
     "sort_places": PLACES,

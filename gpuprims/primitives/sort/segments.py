@@ -1,4 +1,7 @@
-"""Sort each segment separately: by a stable sort by elements, and then one by the numbers of segments."""
+"""Sort each segment separately: each in the local memory of a group, or all by two stable sorts.
+
+The first is by elements, the second by the numbers of their segments.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,7 @@ from gpuprims.primitives.segments.along import Lines
 from gpuprims.primitives.segments.offsets import Segments
 from gpuprims.primitives.sort.by_numpy import Wanted, segments_by_numpy
 from gpuprims.primitives.sort.calls import in_order
+from gpuprims.primitives.sort.segments_in_groups import in_groups
 from gpuprims.primitives.sort.several import in_whole
 from gpuprims.primitives.take import take
 
@@ -103,6 +107,8 @@ def _in_segments(
         rows = operands.cut(elements, 0, (segments.count, length, 1))
         found = run(wanted, (rows,), axis=1, descending=descending)
         result = operands.cut(found if wanted == "keys" else in_whole(found, operands.device), 0, (segments.size,))
+    elif (found := in_groups(operands.instead(elements), segments, wanted, descending, variant)) is not None:
+        result = found
     else:
         ranks = _ranks(operands, segments)
         two_sorts = _elements if wanted == "keys" else _indices

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from gpuprims.core.driver import Launch
 from gpuprims.errors import NoVariantError
 from gpuprims.primitives.sort.lane_order import RANKS, lanes_in_order
 from gpuprims.primitives.sort.room import fitted_to_lanes, fitted_to_row, word_bytes
-from gpuprims.primitives.sort.spec import NUMBERED
+from gpuprims.primitives.sort.spec import DIFFERING, NUMBERED
 from gpuprims.primitives.sort.work import Passes, Work
 
 
@@ -22,6 +25,15 @@ def in_lanes(work: Work) -> Passes:
 
 def in_groups(work: Work) -> Passes:
     """Sort each row in the local memory of a group."""
+    return _in_groups(work, work.rows.length)
+
+
+def segments_in_groups(work: Work, first: int) -> Launch:
+    """Sort segments of at most a row's length, each in the local memory of a group, from number ``first`` on."""
+    return _in_groups(work, first, segmented=True)
+
+
+def _in_groups(work: Work, n: int, *, segmented: bool = False) -> Launch:
     device, rows, variant = work.device, work.rows, work.variant
     nbytes = word_bytes(work.keys.nbytes, alone=work.carried is None)
     found = fitted_to_row(variant.geometry, rows.length, nbytes, device.capabilities)
@@ -30,6 +42,9 @@ def in_groups(work: Work) -> Passes:
     geometry, local = found
     chosen = variant.resized(**geometry._asdict())
     groups = chosen.groups(rows.many, device.capabilities)
-    in_order = lanes_in_order(device, work.variant)
-    kernel = device.kernel(chosen, work.spec(4, lanes_in_order=in_order, parts=(*RANKS, NUMBERED)))
-    return kernel.prepare(groups, work.layout, *rows, *work.begins, local=local)
+    how: dict[str, Any] = {
+        "lanes_in_order": lanes_in_order(device, work.variant),
+        "parts": (*RANKS, NUMBERED, DIFFERING),
+    }
+    kernel = device.kernel(chosen, work.spec(5 if segmented else 4, segmented=segmented, **how))
+    return kernel.prepare(groups, work.layout, rows.many, n, *work.begins, local=local)

@@ -19,6 +19,8 @@ from gpuprims.primitives.sort.keys import Keys
 _INT64 = np.dtype(np.int64)
 # The header of kernels that sort short rows.
 NUMBERED = "numbered.h"
+# The header of kernels that pass over digits that are alike in all keys.
+DIFFERING = "differing.h"
 # What a launch does: move elements, count their digits, count them and note zeros and NaN, add up counts, sort tiles,
 # find where the merge path crosses the begins of tiles, put equal ones in order, write what was counted, or try what a
 # device does.
@@ -46,6 +48,7 @@ class SortSpec(KernelSpec):
     parts: tuple[str, ...] = ()  # further headers of this room
     row: int = 0  # elements of a row that networks sort
     length: int = 0  # elements that a network sorts
+    segmented: bool = False  # rows differ in length
 
     contracted: ClassVar[bool] = False  # a product merged with a sum may make an element less than itself
     maps: ClassVar[bool] = False
@@ -67,6 +70,7 @@ class SortSpec(KernelSpec):
         parts: tuple[str, ...] = (),
         row: int = 0,
         length: int = 0,
+        segmented: bool = False,
     ) -> SortSpec:
         """Return the spec of a launch with this number of arrays."""
         accesses = starts_of([contiguous(keys.word, (1,), 1)]).accesses
@@ -88,6 +92,7 @@ class SortSpec(KernelSpec):
             parts=parts,
             row=row,
             length=length,
+            segmented=segmented,
         )
 
     @property
@@ -126,7 +131,8 @@ class SortSpec(KernelSpec):
         """Define what kernels of short rows use beside."""
         if NUMBERED not in self.parts:
             return {}
-        return {"KEY_BYTES": self.keys.nbytes, "ROW_KEYS": self.row, **network_macros(self.length)}
+        own = {"KEY_BYTES": self.keys.nbytes, "ROW_KEYS": self.row, "SEGMENTED": int(self.segmented)}
+        return own | network_macros(self.length)
 
     def text(self) -> list[str]:
         """Write the types of values and places."""

@@ -81,6 +81,7 @@ class Work(NamedTuple):
         parts: tuple[str, ...] = (),
         row: int = 0,
         length: int = 0,
+        segmented: bool = False,
     ) -> SortSpec:
         """Return the spec of a launch with this number of arrays."""
         return SortSpec.of(
@@ -96,4 +97,5 @@ class Work(NamedTuple):
             parts=parts,
             row=row,
             length=length,
+            segmented=segmented,
         )

@@ -22,6 +22,16 @@ def test_keys_and_indices(kernel: Kernel, rng: np.random.Generator) -> None:
         assert np.array_equal(gpuprims.argsort(x, **how), np.argsort(x, kind="stable"))
 
 
+@each([variant for variant in of("sort") if variant.name == "rows"])
+def test_segments(kernel: Kernel, rng: np.random.Generator) -> None:
+    x, offsets = random_values(rng, np.int16, 700), [0, 0, 1, 90, 600, 700]
+    parts = np.split(x, offsets[1:-1])
+    how = {"device": kernel.device, "variant": "rows", "segments": offsets}
+    assert np.array_equal(gpuprims.sort(x, **how), np.concatenate([np.sort(part) for part in parts]))
+    places = [begin + np.argsort(part, kind="stable") for begin, part in zip(offsets, parts, strict=False)]
+    assert np.array_equal(gpuprims.argsort(x, **how), np.concatenate(places))
+
+
 @each([variant for variant in of("sort") if variant.name == "buckets"])
 def test_keys_alone(kernel: Kernel, rng: np.random.Generator) -> None:
     near = np.repeat(np.float32([1, 2, -3]), 240) * rng.uniform(1, 1.001, 720).astype(np.float32)  # several levels

@@ -1,0 +1,146 @@
+"""Sorts of segments that fit in local memory: each in a group of its own, by launches for tiles of several lengths."""
+
+from __future__ import annotations
+
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpuprims.core.device import Device
+from gpuprims.core.driver import Launch
+from gpuprims.core.launch_plan import in_turn
+from gpuprims.core.operands import Operands
+from gpuprims.core.program_cache import keeps_calls
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.variant import Variant
+from gpuprims.primitives.segments.offsets import Contents, Segments
+from gpuprims.primitives.sort.by_numpy import Wanted
+from gpuprims.primitives.sort.keys import WIDEST, Keys, word_of
+from gpuprims.primitives.sort.short_rows import segments_in_groups
+from gpuprims.primitives.sort.traits import SortTraits
+from gpuprims.primitives.sort.variants import SortVariant
+from gpuprims.primitives.sort.work import Four, Rows, Work
+
+_INT64 = np.dtype(np.int64)
+# The variant whose groups take rows of any lengths.
+_NAME = "rows"
+# Most groups on each compute unit of a launch whose tiles are longer than some segments need (rows: segments).
+_GROUPS = 4
+_SHORTEST = 5  # bits of the shortest tile's length: a warp
+# Most segments that the host sorts by their lengths, which takes longer than sorts of all elements for more; most
+# segments at all; and the length of the tile of a warp, which is no better for being shorter (rows: segments).
+_FEW, _MOST, _SHORT = 2**13, 2**14, 512
+
+
+class _Part(NamedTuple):
+    """Segments of one launch: the first one's number, longest first, how many there are, and the length of a tile."""
+
+    first: int
+    many: int
+    length: int
+
+
+class _Parts(NamedTuple):
+    """The parts, and an array on the device of the first element and the length of each segment, longest first."""
+
+    parts: tuple[_Part, ...]
+    placed: Any
+
+    @property
+    def longest(self) -> int:
+        """The length of the longest tile."""
+        return self.parts[0].length
+
+
+class _Call(NamedTuple):
+    """What to sort, and where the elements and the results begin in their memories."""
+
+    dtype: np.dtype[Any]
+    wanted: Wanted
+    descending: bool
+    begins: Four[int]
+
+
+def in_groups(
+    operands: Operands, segments: Segments, wanted: Wanted, descending: bool, variant: str | Variant | None
+) -> Any | None:
+    """Return the elements of each segment in order, or their indices; None if the variant refuses the call."""
+    (form,), device = operands.forms, operands.device
+    able = partial(_able, device, form.dtype, segments.count, wanted, variant)
+    if form.offset % form.item or segments.count > _MOST or able(1) is None:
+        return None
+    parts = _parts_of(device, device.driver.order, Contents(segments.on_host), operands.in_place)
+    chosen = None if parts is None else able(parts.longest)
+    if parts is None or chosen is None:
+        return None
+    result = operands.empty((segments.size,), _INT64 if wanted == "indices" else form.dtype)
+    to = operands.form(result)
+    begins = Four.of([form.offset // form.item], [to.offset // to.item])
+    call = _Call(form.dtype, wanted, bool(descending), begins)
+    launch = _prepared(call, parts.parts, device, chosen, REGISTRY.generation)
+    _, (read,) = operands.place()
+    written = operands.memory(result)
+    launch([read, read, written, written, operands.memory(parts.placed)])
+    return result
+
+
+def _able(
+    device: Device, dtype: np.dtype[Any], count: int, wanted: Wanted, variant: str | Variant | None, longest: int
+) -> SortVariant | None:
+    """Return the variant if it is not refused, and no other one is asked for."""
+    found = {one.name: one for one in REGISTRY.variants("sort", device.backend)}.get(_NAME)
+    if isinstance(variant, Variant) and variant.name == _NAME:
+        found = variant
+    elif variant is not None and variant != _NAME:
+        return None
+    if found is None or dtype.kind == "c" or dtype.itemsize > WIDEST:
+        return None
+    nbytes = dtype.itemsize + (0 if wanted == "keys" else 4)
+    traits = SortTraits((word_of(dtype),), longest, count, value_bytes=nbytes, floats=dtype.kind == "f")
+    return None if found.refuses(device.capabilities, traits) else SortVariant.of(found)
+
+
+@lru_cache(maxsize=8)
+def _parts_of(device: Device, order: int, contents: Contents, in_place: bool) -> _Parts | None:
+    """Divide segments, and copy that to the device unless kernels work on the host; None for too many long ones."""
+    contents.keep()
+    begins, lengths = contents.offsets[:-1].astype(np.int64), np.diff(contents.offsets).astype(np.int64)
+    longest = int(lengths.max())
+    if len(lengths) <= _FEW:
+        bits = np.maximum(np.frexp(lengths - 1)[1], _SHORTEST)
+        numbers = np.argsort(np.uint8(64) - bits.astype(np.uint8), kind="stable")
+        numbers = numbers[lengths[numbers] > 0]
+        begins, lengths = begins[numbers], lengths[numbers]
+        parts = _divided(bits[numbers], _GROUPS * device.capabilities.compute_units)
+    elif longest <= _SHORT:
+        parts = (_Part(0, len(lengths), _SHORT),)
+    else:
+        return None
+    placed = np.stack([begins, lengths], axis=1)
+    return _Parts(parts, placed if in_place else device.driver.asarray(placed))
+
+
+def _divided(bits: np.ndarray, most: int) -> tuple[_Part, ...]:
+    """Return the launches for falling bits of lengths: shorter segments join longer ones while all are few."""
+    begins = (np.flatnonzero(np.diff(bits)) + 1).tolist()
+    parts, first, last = [], 0, 0  # those from `first` to `last` are of the next launch
+    for end in (*begins, len(bits)):
+        if first < last and end - first > most:
+            parts.append(_Part(first, last - first, 1 << int(bits[first])))
+            first = last
+        last = end
+    return (*parts, _Part(first, last - first, 1 << int(bits[first])))
+
+
+@keeps_calls()
+def _prepared(call: _Call, parts: tuple[_Part, ...], device: Device, variant: SortVariant, generation: int) -> Launch:
+    """Return the launches."""
+    keys = Keys(call.dtype, call.descending)
+    carried = None if call.wanted == "keys" else np.dtype(np.uint32)
+
+    def one(part: _Part) -> Launch:
+        rows = Rows(part.many, part.length)
+        return segments_in_groups(Work(device, variant, rows, keys, carried, call.wanted, call.begins), part.first)
+
+    return in_turn([one(part) for part in parts])
