@@ -226,6 +226,10 @@ def _histogram(rng: np.random.Generator, how: How) -> None:
 def _sort(rng: np.random.Generator, how: How) -> None:
     x = rng.standard_normal(20_011, np.float32)
     assert_equal(gpuprims.argsort(x, **how), np.argsort(x, kind="stable"))
+    digits = rng.integers(0, 256, 20_011, np.uint32)
+    for keys in (digits * 0, digits << 8, digits << 24 | digits, digits + 256 * (digits == 7)):  # most digits are alike
+        assert_equal(gpuprims.sort(keys, **how), np.sort(keys))
+        assert_equal(gpuprims.argsort(keys, **how), np.argsort(keys, kind="stable"))
 
 
 def _sort_rows(rng: np.random.Generator, how: How) -> None:

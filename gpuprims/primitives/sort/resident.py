@@ -7,11 +7,12 @@ from typing import Any
 from gpuprims.primitives.sort.keys import DIGITS
 from gpuprims.primitives.sort.lane_order import RANKS, lanes_in_order
 from gpuprims.primitives.sort.room import fitted_at_once
+from gpuprims.primitives.sort.spec import DIFFERING
 from gpuprims.primitives.sort.turns import Turns
 from gpuprims.primitives.sort.work import Four, Passes, Work
 
-# Tables of counts; bytes of a count; 32-bit words by which groups count how many of them have arrived.
-_TABLES, _COUNT, _COUNTERS = 2, 2, 4
+# Tables of counts; bytes of a count; 32-bit words by which groups count how many have arrived, and tell what differs.
+_TABLES, _COUNT, _COUNTERS = 2, 2, 6
 
 
 def at_once(work: Work) -> Passes:
@@ -22,7 +23,8 @@ def at_once(work: Work) -> Passes:
     groups = -(-n // chosen.tile)
     turns = Turns(work, work.keys.nbytes, counts=_TABLES * groups * DIGITS * _COUNT)
     first, second = [*turns.sides, (0, 0), (0, 0)][:2]
-    kernel = device.kernel(chosen, work.spec(6, lanes_in_order=lanes_in_order(device, work.variant), parts=RANKS))
+    in_order = lanes_in_order(device, work.variant)
+    kernel = device.kernel(chosen, work.spec(6, lanes_in_order=in_order, parts=(*RANKS, DIFFERING)))
     launch = kernel.prepare(groups, work.layout, n, *work.begins, *first, *second, local=local)
 
     def start(memories: Four[Any]) -> None:

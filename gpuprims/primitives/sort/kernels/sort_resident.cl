@@ -4,15 +4,15 @@
  * in      keys: n elements; values: one for each, if CARRIES and not INDICES
  * out     sorted: the elements in order, if KEEPS_KEYS; kept: the values in their order, as kept_t
  * scratch between: two tables of counts, a row of DIGITS for each group; then elements and values between digits, on two
- *         sides; counters: zeros, which stay zero
+ *         sides; counters: three zeros, which stay zero
  * local   for each warp a count of each value of the digit; then a tile's elements, then what they carry
  * launch  TRIES: as for sort/onesweep. Else a group of BLOCK for each tile, which must all run at the same time
- * host    gp_sort_key, DIGITS, DIGIT_OF (sort_keys.h), gp_rank_in_warp (ranks.h)
+ * host    gp_sort_key, DIGITS, DIGIT_OF (sort_keys.h), gp_rank_in_warp (ranks.h), gp_note_digits (differing.h)
  * order   stable: places within a tile follow the order of warps, items and lanes, which is that of memory
  * source  Satish, Harris and Garland, Designing efficient sorting algorithms for manycore GPUs, 2009; without launches
  *         between its steps
  *
- * A digit that is alike in all elements moves none, unless it is the last.
+ * Groups tell each other, with the counts of the lowest digit, which digits differ; others are passed over.
  *
  *     group        0        1        2                 each group adds up the rows of the table:
  *     digits    2 0 1    0 2 1    1 0 0
@@ -81,7 +81,7 @@ void sort_resident(GLOBAL const element_t *keys, GLOBAL const carried_t *values,
 {
     LOCAL_MEMORY(u32, counts);
     __local u32 sums[WARPS], places[DIGITS], starts[DIGITS], totals[DIGITS];
-    __local int alike;
+    __local u32 unlike;
     LOCAL element_t *staged = (LOCAL element_t *)counts;
 #if CARRIES
     LOCAL carried_t *beside = (LOCAL carried_t *)counts;
@@ -95,16 +95,19 @@ void sort_resident(GLOBAL const element_t *keys, GLOBAL const carried_t *values,
     LOCAL u32 *own = counts + warp * DIGITS;
     GLOBAL const element_t *from = keys + keys_at;
     u64 turns = 0; /* how often all groups have waited */
-    int side = 1;
+    int side = 1, odd = 0;
+    u32 digits = 1; /* that differ, once they are known */
 
     for (int byte = 0; byte < BYTES; byte++) {
-        const int shift = 8 * byte, last = byte == BYTES - 1;
-        GLOBAL u64 *table = (GLOBAL u64 *)between + (byte & 1) * groups * FOURS;
+        if (!(digits >> byte & 1)) continue;
+        const int shift = 8 * byte;
+        GLOBAL u64 *table = (GLOBAL u64 *)between + odd * groups * FOURS;
+        odd = !odd;
 
         /* 1. Load. */
         for (int digit = tid; digit < WARPS * DIGITS; digit += BLOCK) counts[digit] = 0;
         if (tid < DIGITS) totals[tid] = places[tid] = 0;
-        if (tid == 0) alike = 0;
+        if (tid == 0) unlike = 0;
         element_t elements[ITEMS];
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) {
@@ -112,6 +115,14 @@ void sort_resident(GLOBAL const element_t *keys, GLOBAL const carried_t *values,
             elements[item] = j < live ? from[base + j] : 0;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
+        if (byte == 0) {
+            const element_t first = gp_sort_key(from[0]);
+            element_t differing = 0;
+#pragma unroll
+            for (int item = 0; item < ITEMS; item++)
+                if (begin + item * WARP < live) differing |= gp_sort_key(elements[item]) ^ first;
+            gp_note_digits(&unlike, differing, lane);
+        }
 
         /* 2. Rank each element among those of its warp with its digit. Places past the end rank last. */
         u32 ranks[ITEMS];
@@ -135,6 +146,7 @@ void sort_resident(GLOBAL const element_t *keys, GLOBAL const carried_t *values,
         }
         const u32 start = gp_sum_before(count, sums, tid);
         if (tid < DIGITS) starts[tid] = start;
+        if (byte == 0 && tid == 0) gp_set_bits((GLOBAL u32 *)(counters + 2), unlike);
         gp_arrive(counters, tid);
         turns++;
 
@@ -148,21 +160,17 @@ void sort_resident(GLOBAL const element_t *keys, GLOBAL const carried_t *values,
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) staged[ranks[item]] = elements[item];
         gp_await(counters, turns * groups, tid);
+        if (byte == 0) digits = *(GLOBAL const u32 *)(counters + 2);
+        const int last = digits >> byte <= 1;
 
         /* 5. Find where the digits of all groups begin, and this group's among them. */
         gp_add_rows(table, groups, group, totals, places, tid);
         barrier(CLK_LOCAL_MEM_FENCE);
         const u32 whole = tid < DIGITS ? totals[tid] : 0;
         const u32 lower = gp_sum_before(whole, sums, tid);
-        if (tid < DIGITS) {
-            places[tid] += lower - start;
-            if (whole == (u32)n) alike = 1;
-        }
+        if (tid < DIGITS) places[tid] += lower - start;
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (alike && !last) {
-            barrier(CLK_LOCAL_MEM_FENCE);
-            continue;
-        }
+        if (!(digits >> byte & 1) && !last) continue;
 
         /* 6. Store. */
         side = !side;
@@ -213,6 +221,7 @@ void sort_resident(GLOBAL const element_t *keys, GLOBAL const carried_t *values,
     if (tid == 0 && gp_add_entry(counters + 1, 1) == (u64)groups - 1) {
         gp_write_entry(counters, 0);
         gp_write_entry(counters + 1, 0);
+        gp_write_entry(counters + 2, 0);
     }
 }
 #endif
