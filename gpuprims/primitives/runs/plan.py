@@ -1,0 +1,126 @@
+"""The launch plan that finds runs of equal neighbours."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpuprims.core.device import Device
+from gpuprims.core.driver import Launch
+from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing, with_statuses
+from gpuprims.core.layout import Form, contiguous, plan_layout
+from gpuprims.core.program_cache import keeps_calls
+from gpuprims.core.traits import MOVES, CallTraits
+from gpuprims.core.variant import Variant
+from gpuprims.expressions import trace, typed
+from gpuprims.operators import Folding
+from gpuprims.primitives.counted import CountedPlan
+from gpuprims.primitives.fold_variants import ScanVariant
+from gpuprims.primitives.runs.spec import RunsSpec, differing
+
+_WORD, _INT32, _INT64 = np.dtype(np.uint32), np.dtype(np.int32), np.dtype(np.int64)
+_HALF = 0xFFFF
+
+
+class RunsRequest(NamedTuple):
+    """The wanted results: the first elements of runs; their begins, followed by the size, or their lengths.
+
+    With ``equal_nan``, NaN equals NaN.
+    """
+
+    values: bool = True
+    begins: bool = False
+    lengths: bool = False
+    equal_nan: bool = True
+
+
+@keeps_calls()
+def plan_call(
+    request: RunsRequest,
+    forms: tuple[Form, ...],
+    written: tuple[Form, ...] | None,
+    alignment: int,
+    device: Device,
+    variant: str | Variant | None,
+    generation: int,
+) -> LaunchPlan:
+    """Plan a call for a contiguous array, in C order."""
+    size, dtype = math.prod(forms[0].shape), forms[0].dtype
+    along_one = size + 1  # an axis of one element would have no stride
+    x = forms[0]._replace(shape=(along_one,), strides=(dtype.itemsize,))
+    results = [contiguous(one, (length,), alignment) for one, length in _results(request, size, dtype)]
+    count = contiguous(_INT64, (), alignment)
+    along = [contiguous(one.dtype, (along_one,), alignment) for one in results]
+    layout = plan_layout((x, *along, count._replace(shape=(along_one,), strides=(0,))), (along_one,), (0,))
+    folding, differ = (
+        _folding(dtype, tuple(one.dtype for one in (*results, count))),
+        differing(dtype, equal_nan=request.equal_nan),
+    )
+
+    def compiling(chosen: Variant) -> Launch:
+        if not size:
+            return nothing
+        able, width = device.capabilities, layout.width_of(0)
+        held = dtype.itemsize / 4 + (0.5 if request.begins or request.lengths else 0)
+        fitted = ScanVariant.of(chosen).fitted(held, size, able)
+        spec = RunsSpec.of(
+            folding,
+            layout,
+            inclusive=False,
+            vector=min(width, fitted.items),
+            differ=differ,
+            gathers=request.values,
+            begins=request.begins,
+            lengths=request.lengths,
+            looks=fitted.looks,
+        )
+        tiles = -(-size // fitted.tile)
+        groups = min(fitted.groups(tiles, able), fitted.most_groups)
+        launch = device.kernel(fitted, spec).prepare(groups, layout.pack(0), 1, size, tiles)
+        return with_statuses(device, launch, 1 + tiles)
+
+    traits = CallTraits((dtype,), size, value_bytes=dtype.itemsize, **MOVES)
+    lengths = partial(_lengths, request)
+    return CountedPlan(
+        device, "runs", traits, [*results, count], compiling, asked=variant, inputs=(0,), lengths=lengths
+    )
+
+
+def _results(request: RunsRequest, size: int, dtype: np.dtype[Any]) -> list[tuple[np.dtype[Any], int]]:
+    """Return the dtype and the largest length of each wanted result."""
+    index = _INT32 if size < 2**31 else _INT64
+    each = (dtype, size), (index, size + 1), (_INT64, size)
+    return [one for one, asked in zip(each, request[:3], strict=True) if asked]
+
+
+def _lengths(request: RunsRequest, count: int) -> Sequence[int]:
+    """Return the length of each result, given the number of runs."""
+    each = count, count + 1, count
+    return [length for length, asked in zip(each, request[:3], strict=True) if asked]
+
+
+@cache
+def _folding(dtype: np.dtype[Any], written: tuple[np.dtype[Any], ...]) -> Folding:
+    """Return how statuses of tiles are joined: the sum of their runs, and the place of the last begin."""
+
+    def joined(a: Any, b: Any) -> Any:
+        return np.maximum(a - (a & _HALF), b - (b & _HALF)) + ((a + b) & _HALF)
+
+    return Folding(
+        values=(_WORD,),
+        outputs=written,
+        map=typed(trace(lambda x, j: j, 2), (dtype, _INT64), (_WORD,)),
+        op=typed(trace(joined, 2), (_WORD, _WORD), (_WORD,)),
+        finish=typed(trace(lambda runs, left: (runs,) * len(written), 2), (_WORD, _INT64), written),
+        identity=(_WORD.type(0),),
+    )
+
+
+def sample(call: Sample) -> LaunchPlan:
+    """Return the plan for values and lengths of the runs of ``call.size`` elements."""
+    forms = (contiguous(call.dtype, (call.size,), 16),)
+    return plan_call(RunsRequest(lengths=True), forms, None, 16, call.device, None, 0)
