@@ -16,7 +16,7 @@ from gpuprims.primitives.beginnings import to_out
 from gpuprims.primitives.grouping.by_numpy import FEW, RUNS, consecutive_by_numpy
 from gpuprims.primitives.grouping.few_calls import FewCalls
 from gpuprims.primitives.grouping.flat import flat
-from gpuprims.primitives.grouping.runs import find_runs
+from gpuprims.primitives.grouping.runs import find_lengths, find_runs, plan_of_runs
 from gpuprims.primitives.grouping.scanned_runs import Wanted
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.signatures import Array, Host, HostArray, Written
@@ -95,7 +95,10 @@ def consecutive(return_inverse: bool, return_counts: bool) -> FewCalls:
     compute = consecutive_by_numpy(inverse=return_inverse, counts=return_counts)
     kernels = partial(_by_kernels, return_inverse, return_counts)
     known, few = (1, FEW) if return_inverse else (None, RUNS)
-    return FewCalls("unique_consecutive", compute, kernels, known, lambda _: few)
+    if return_inverse:
+        return FewCalls("unique_consecutive", compute, kernels, known, lambda _: few)
+    planned = partial(plan_of_runs, lengths=return_counts)
+    return FewCalls("unique_consecutive", compute, kernels, known, lambda _: few, planned)
 
 
 def _by_kernels(return_inverse: bool, return_counts: bool, operands: Operands, out: Out | None) -> Any:
@@ -104,6 +107,9 @@ def _by_kernels(return_inverse: bool, return_counts: bool, operands: Operands, o
     if not elements.shape[0]:
         shapes = ((shape, return_inverse), ((0,), return_counts))
         return given(elements, [operands.empty(one, _INT64) for one, wanted in shapes if wanted])
+    if return_counts and not return_inverse:
+        values, counts = find_lengths(operands, elements)
+        return given(values, [counts])
     runs = find_runs(operands, elements, Wanted(values=True, offsets=return_counts, ranks=return_inverse))
     results = []
     if return_inverse:

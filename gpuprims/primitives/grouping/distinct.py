@@ -19,6 +19,8 @@ from gpuprims.primitives.counted import CountedPlan
 from gpuprims.primitives.grouping.direct import may_be_direct
 from gpuprims.primitives.grouping.runs import takes_one_scan
 from gpuprims.primitives.grouping.scanned_runs import RunsRequest, Wanted, plan_runs
+from gpuprims.primitives.runs import EncodeRequest, able_to_encode
+from gpuprims.primitives.runs.plan import plan_call as plan_encode
 from gpuprims.primitives.sort.plan import SortRequest
 from gpuprims.primitives.sort.several import plan_call as plan_sort
 
@@ -50,9 +52,12 @@ def plan_distinct(
     chain, size = Chain(device, forms, generation), math.prod(forms[0].shape)
     (ordered,) = chain.add(plan_sort, SortRequest("keys", None), chain.given[0])
     results = contiguous(forms[0].dtype, (size,), alignment), contiguous(_INT64, (), alignment)
-    neighbours = ordered.part(0, size - 1), ordered.part(1, size)
-    request = RunsRequest(size, Wanted(values=True), equal_nan)
-    chain.add(plan_runs, request, *neighbours, into=list(enumerate(results)))
+    into = list(enumerate(results))
+    if able_to_encode(device, forms[0].dtype, size):
+        chain.add(plan_encode, EncodeRequest(equal_nan=equal_nan), ordered, into=into)
+    else:
+        neighbours = ordered.part(0, size - 1), ordered.part(1, size)
+        chain.add(plan_runs, RunsRequest(size, Wanted(values=True), equal_nan), *neighbours, into=into)
     return chain.plan(results, variant, kind=partial(CountedPlan, lengths=_lengths))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from gpuprims.core.by_numpy import Compute, Few
 from gpuprims.core.device import Device
+from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out
 from gpuprims.core.warm_calls import Key, WarmCalls
@@ -18,7 +19,7 @@ class FewCalls:
     """A function that NumPy computes by ``compute``, and devices by ``kernels``, given operands and ``out=``.
 
     ``known`` is the place of the result whose shape is known beforehand. ``few`` returns up to how many elements NumPy
-    computes the function.
+    computes the function. ``planned`` returns the launch plan of a call that needs only one, or None.
     """
 
     def __init__(
@@ -28,8 +29,10 @@ class FewCalls:
         kernels: Callable[[Operands, Out | None], Any],
         known: int | None = None,
         few: Callable[[Operands], Few] = lambda _: FEW,
+        planned: Callable[[Operands], LaunchPlan | None] = lambda _: None,
     ) -> None:
         self._label, self._compute, self._kernels, self._known, self._few = label, compute, kernels, known, few
+        self._planned = planned
         self._warm = WarmCalls()
 
     def run(self, arrays: tuple[Any, ...], out: Any, device: str | Device | None) -> Any:
@@ -51,6 +54,10 @@ class FewCalls:
                 axes = [None if place == self._known else 0 for place in range(len(several))]
                 results = to_out(operands, several, out, axes)
                 return results if type(found) is tuple else results[0]
+        if (plan := self._planned(operands)) is not None:
+            if out is None:
+                self._warm.keep(key, plan, operands)
+            return plan.run(operands, out)
         return self._kernels(operands, out)
 
     def _by_kernels(self, operands: Operands) -> Any:

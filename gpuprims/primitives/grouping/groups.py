@@ -14,8 +14,8 @@ from gpuprims.errors import ShapeError
 from gpuprims.primitives.grouping.few_groups import few_groups
 from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.grouping.indices import numbers
-from gpuprims.primitives.grouping.runs import Runs, find_runs, takes_one_scan
-from gpuprims.primitives.grouping.scanned_runs import Wanted, compile_runs_ahead
+from gpuprims.primitives.grouping.runs import Runs, compile_runs_ahead, find_runs
+from gpuprims.primitives.grouping.scanned_runs import Wanted
 from gpuprims.primitives.segments.offsets import MADE
 from gpuprims.primitives.sort.calls import in_order
 from gpuprims.primitives.take import take
@@ -85,7 +85,7 @@ class Groups:
     def _sorted(self) -> tuple[Any, Any]:
         """The sorted keys or their bytes; and the values in order if the sort can move them, else the indices."""
         keys = self.given_keys if self._bytes is None else self._bytes.codes
-        if self._bytes is None and takes_one_scan(self.size, self.device) and not self.operands.in_place:
+        if self._bytes is None and self.size and not self.operands.in_place:
             compile_runs_ahead(self.device, keys.dtype, self.size, self._wanted)
         beside = self.given[0] if self._carries else numbers(self.size, self.given_keys, self.device)
         ordered, values = in_order(self._label, "pairs", (keys, beside), self.device)

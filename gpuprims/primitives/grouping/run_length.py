@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Unpack, overload
 
 import numpy as np
@@ -17,8 +18,7 @@ from gpuprims.primitives.grouping.by_numpy import DECODED, RUNS, consecutive_by_
 from gpuprims.primitives.grouping.few_calls import FewCalls
 from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.grouping.indices import index_dtype, numbers, scatter
-from gpuprims.primitives.grouping.runs import find_runs
-from gpuprims.primitives.grouping.scanned_runs import Wanted
+from gpuprims.primitives.grouping.runs import find_lengths, plan_of_runs
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.reduce import reduce
 from gpuprims.primitives.scan import scan
@@ -82,12 +82,15 @@ def _encoded(operands: Operands, out: Out | None) -> tuple[Any, ...]:
     elements = flat(operands, operands.natives[0])
     found = elements, operands.empty((0,), _INT64)
     if elements.shape[0]:
-        runs = find_runs(operands, elements, Wanted(values=True, offsets=True))
-        found = runs.values, runs.lengths(operands)
+        found = find_lengths(operands, elements)
     return to_out(operands, found, out, (0, 0))
 
 
-ENCODING = FewCalls("run_length_encode", consecutive_by_numpy(inverse=False, counts=True), _encoded, few=lambda _: RUNS)
+ENCODING = FewCalls(
+    *("run_length_encode", consecutive_by_numpy(inverse=False, counts=True), _encoded),
+    few=lambda _: RUNS,
+    planned=partial(plan_of_runs, lengths=True),
+)
 
 
 @overload

@@ -7,13 +7,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.core.launch_plan import LaunchPlan, find_plan
+from gpuprims.core.layout import contiguous, is_contiguous
 from gpuprims.core.operands import Operands
+from gpuprims.core.program_cache import keeps_calls
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.together import ahead
 from gpuprims.expressions import trace
 from gpuprims.primitives.grouping.by_numpy import few_runs
 from gpuprims.primitives.grouping.indices import numbers
 from gpuprims.primitives.grouping.marked_runs import MarkedRuns
-from gpuprims.primitives.grouping.scanned_runs import Wanted, scan_runs
+from gpuprims.primitives.grouping.scanned_runs import Wanted, plan_scan_ahead, scan_runs
 from gpuprims.primitives.map import map as map_arrays
+from gpuprims.primitives.runs import EncodeRequest, able_to_encode, encode_runs
+from gpuprims.primitives.runs.plan import plan_call as plan_encode
 
 _LENGTH = trace(lambda first, second: (second - first).astype(np.int64), 2)
 # Most elements for one scan, whose kernels scatter each result; in larger arrays, runs are marked and compacted.
@@ -58,6 +65,8 @@ def find_runs(operands: Operands, elements: Any, wanted: Wanted, *, equal_nan: b
     if size == 1:
         found = (elements, *[numbers(length, elements, device) for length in (2, 1)])
         return Runs(*[one if asked else None for one, asked in zip(found, wanted, strict=True)])
+    if _encodes(wanted, size, elements.dtype, device):
+        return _encoded(operands, elements, wanted, equal_nan=equal_nan)
     if takes_one_scan(size, device):
         each = iter(scan_runs(operands, elements, wanted, equal_nan=equal_nan))
         return Runs(*[next(each) if asked else None for asked in wanted])
@@ -65,3 +74,53 @@ def find_runs(operands: Operands, elements: Any, wanted: Wanted, *, equal_nan: b
     if wanted.ranks:
         (ranks,) = scan_runs(operands, elements, Wanted(ranks=True), equal_nan=equal_nan)
     return Runs(marked.values if wanted.values else None, marked.offsets if wanted.offsets else None, ranks)
+
+
+def find_lengths(operands: Operands, elements: Any, *, equal_nan: bool = True) -> tuple[Any, Any]:
+    """Return the first elements and the lengths of runs, of an array as :func:`find_runs` takes it."""
+    if able_to_encode(operands.device, elements.dtype, int(elements.shape[0])):
+        found: tuple[Any, Any] = encode_runs(elements, lengths=True, equal_nan=equal_nan, device=operands.device)
+        return found
+    runs = find_runs(operands, elements, Wanted(values=True, offsets=True), equal_nan=equal_nan)
+    return runs.values, runs.lengths(operands)
+
+
+def plan_of_runs(operands: Operands, *, lengths: bool) -> LaunchPlan | None:
+    """Return the launch plan that finds the first elements of runs, and their lengths; None if it takes several."""
+    (x,), device = operands.natives, operands.device
+    if operands.in_place or not able_to_encode(device, x.dtype, x.size):
+        return None
+    forms, _ = operands.placed or operands.place()
+    if not is_contiguous(forms[0]):
+        return None
+    return find_plan(plan_encode, operands, EncodeRequest(lengths=lengths), None, None)
+
+
+@keeps_calls()
+def compile_runs_ahead(device: Device, dtype: np.dtype[Any], size: int, wanted: Wanted) -> None:
+    """Compile the kernel of :func:`find_runs` in another thread, while the elements are sorted."""
+    if _encodes(wanted, size, dtype, device):
+        request = EncodeRequest(wanted.values, wanted.offsets)
+        plan = plan_encode(request, (contiguous(dtype, (size,), 16),), None, 16, device, None, REGISTRY.generation)
+    elif takes_one_scan(size, device):
+        plan = plan_scan_ahead(device, dtype, size, wanted)
+    else:
+        return
+    ahead(device, plan.compiled)
+
+
+def _encodes(wanted: Wanted, size: int, dtype: np.dtype[Any], device: Device) -> bool:
+    """Return True if kernels of one pass find values or offsets; one scan finds these with few ranks."""
+    asked = (wanted.values or wanted.offsets) and not (wanted.ranks and takes_one_scan(size, device))
+    return asked and able_to_encode(device, dtype, size)
+
+
+def _encoded(operands: Operands, elements: Any, wanted: Wanted, *, equal_nan: bool) -> Runs:
+    """Find runs by a kernel of one pass, and the ranks by a scan."""
+    asked = {"values": wanted.values, "begins": wanted.offsets, "equal_nan": equal_nan, "device": operands.device}
+    found, ranks = encode_runs(elements, **asked), None
+    each = iter(found if isinstance(found, tuple) else (found,))
+    values, offsets = (next(each) if one else None for one in wanted[:2])
+    if wanted.ranks:
+        (ranks,) = scan_runs(operands, elements, Wanted(ranks=True), equal_nan=equal_nan)
+    return Runs(values, offsets, ranks)

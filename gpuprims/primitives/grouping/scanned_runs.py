@@ -14,7 +14,6 @@ from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY
-from gpuprims.core.together import ahead
 from gpuprims.core.variant import Variant
 from gpuprims.core.warm_calls import WarmCalls
 from gpuprims.expressions import TypedExpr, trace, typed
@@ -60,13 +59,12 @@ def scan_runs(operands: Operands, elements: Any, wanted: Wanted, *, equal_nan: b
     return found if isinstance(found, tuple) else (found,)
 
 
-@keeps_calls()
-def compile_runs_ahead(device: Device, dtype: np.dtype[Any], size: int, wanted: Wanted) -> None:
-    """Compile the kernel of :func:`scan_runs` in another thread, while the elements are sorted."""
+def plan_scan_ahead(device: Device, dtype: np.dtype[Any], size: int, wanted: Wanted) -> LaunchPlan:
+    """Return the plan of :func:`scan_runs` for elements in new memory."""
     pair = contiguous(dtype, (size - 1,), 16)
     pairs = pair, pair._replace(phase=dtype.itemsize % 16)
     request = RunsRequest(size, wanted, equal_nan=True)
-    ahead(device, plan_runs(request, pairs, None, 16, device, None, REGISTRY.generation).compiled)
+    return plan_runs(request, pairs, None, 16, device, None, REGISTRY.generation)
 
 
 @keeps_calls()

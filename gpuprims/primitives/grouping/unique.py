@@ -22,7 +22,7 @@ from gpuprims.primitives.grouping.distinct import plan_distinct, takes_one_plan
 from gpuprims.primitives.grouping.few import few_distinct
 from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.grouping.indices import numbers, scatter
-from gpuprims.primitives.grouping.runs import find_runs
+from gpuprims.primitives.grouping.runs import find_lengths, find_runs
 from gpuprims.primitives.grouping.scanned_runs import Wanted
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.signatures import Array, Host, HostArray, UniqueKeywords
@@ -189,8 +189,10 @@ def _by_kernels(
             if (found := find(elements, operands.device, counted=return_counts)) is not None:
                 return given(found[0], list(found[1:]))
         ordered = in_order("unique", "keys", (elements,), operands.device, real=False)
-        runs = find_runs(operands, ordered, Wanted(values=True, offsets=return_counts), equal_nan=equal_nan)
-        return given(runs.values, [runs.lengths(operands)] if return_counts else [])
+        if return_counts:
+            values, counts = find_lengths(operands, ordered, equal_nan=equal_nan)
+            return given(values, [counts])
+        return given(find_runs(operands, ordered, Wanted(values=True), equal_nan=equal_nan).values, [])
     return given(*_with_indices(operands, elements, equal_nan, *wanted))
 
 

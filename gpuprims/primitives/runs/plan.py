@@ -26,7 +26,7 @@ _WORD, _INT32, _INT64 = np.dtype(np.uint32), np.dtype(np.int32), np.dtype(np.int
 _HALF = 0xFFFF
 
 
-class RunsRequest(NamedTuple):
+class EncodeRequest(NamedTuple):
     """The wanted results: the first elements of runs; their begins, followed by the size, or their lengths.
 
     With ``equal_nan``, NaN equals NaN.
@@ -40,7 +40,7 @@ class RunsRequest(NamedTuple):
 
 @keeps_calls()
 def plan_call(
-    request: RunsRequest,
+    request: EncodeRequest,
     forms: tuple[Form, ...],
     written: tuple[Form, ...] | None,
     alignment: int,
@@ -83,21 +83,26 @@ def plan_call(
         launch = device.kernel(fitted, spec).prepare(groups, layout.pack(0), 1, size, tiles)
         return with_statuses(device, launch, 1 + tiles)
 
-    traits = CallTraits((dtype,), size, value_bytes=dtype.itemsize, **MOVES)
+    traits = traits_of(dtype, size)
     lengths = partial(_lengths, request)
     return CountedPlan(
         device, "runs", traits, [*results, count], compiling, asked=variant, inputs=(0,), lengths=lengths
     )
 
 
-def _results(request: RunsRequest, size: int, dtype: np.dtype[Any]) -> list[tuple[np.dtype[Any], int]]:
+def traits_of(dtype: np.dtype[Any], size: int) -> CallTraits:
+    """Return the traits of a call."""
+    return CallTraits((dtype,), size, value_bytes=dtype.itemsize, **MOVES)
+
+
+def _results(request: EncodeRequest, size: int, dtype: np.dtype[Any]) -> list[tuple[np.dtype[Any], int]]:
     """Return the dtype and the largest length of each wanted result."""
     index = _INT32 if size < 2**31 else _INT64
     each = (dtype, size), (index, size + 1), (_INT64, size)
     return [one for one, asked in zip(each, request[:3], strict=True) if asked]
 
 
-def _lengths(request: RunsRequest, count: int) -> Sequence[int]:
+def _lengths(request: EncodeRequest, count: int) -> Sequence[int]:
     """Return the length of each result, given the number of runs."""
     each = count, count + 1, count
     return [length for length, asked in zip(each, request[:3], strict=True) if asked]
@@ -123,4 +128,4 @@ def _folding(dtype: np.dtype[Any], written: tuple[np.dtype[Any], ...]) -> Foldin
 def sample(call: Sample) -> LaunchPlan:
     """Return the plan for values and lengths of the runs of ``call.size`` elements."""
     forms = (contiguous(call.dtype, (call.size,), 16),)
-    return plan_call(RunsRequest(lengths=True), forms, None, 16, call.device, None, 0)
+    return plan_call(EncodeRequest(lengths=True), forms, None, 16, call.device, None, 0)
