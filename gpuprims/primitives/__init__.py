@@ -4,5 +4,5 @@
 ROOMS = (
     *("map", "reduce", "scan", "segments", "segscan", "compact", "histogram", "stencil", "sort"),
     *("logistic", "descent", "sgd", "hogwild", "newton", "csr", "take", "searchsorted", "merge"),
-    *("selection", "top_k", "philox", "runs"),
+    *("selection", "top_k", "philox", "rle"),
 )

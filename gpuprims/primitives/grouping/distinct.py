@@ -19,8 +19,8 @@ from gpuprims.primitives.counted import CountedPlan
 from gpuprims.primitives.grouping.direct import may_be_direct
 from gpuprims.primitives.grouping.runs import takes_one_scan
 from gpuprims.primitives.grouping.scanned_runs import RunsRequest, Wanted, plan_runs
-from gpuprims.primitives.runs import EncodeRequest, able_to_encode
-from gpuprims.primitives.runs.plan import plan_call as plan_encode
+from gpuprims.primitives.rle import EncodeRequest, able_to_encode
+from gpuprims.primitives.rle.plan import plan_call as plan_encode
 from gpuprims.primitives.sort.plan import SortRequest
 from gpuprims.primitives.sort.several import plan_call as plan_sort
 

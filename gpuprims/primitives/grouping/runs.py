@@ -19,8 +19,8 @@ from gpuprims.primitives.grouping.indices import numbers
 from gpuprims.primitives.grouping.marked_runs import MarkedRuns
 from gpuprims.primitives.grouping.scanned_runs import Wanted, plan_scan_ahead, scan_runs
 from gpuprims.primitives.map import map as map_arrays
-from gpuprims.primitives.runs import EncodeRequest, able_to_encode, encode_runs
-from gpuprims.primitives.runs.plan import plan_call as plan_encode
+from gpuprims.primitives.rle import EncodeRequest, able_to_encode, encode_runs
+from gpuprims.primitives.rle.plan import plan_call as plan_encode
 
 _LENGTH = trace(lambda first, second: (second - first).astype(np.int64), 2)
 # Most elements for one scan, whose kernels scatter each result; in larger arrays, runs are marked and compacted.
@@ -117,8 +117,8 @@ def _encodes(wanted: Wanted, size: int, dtype: np.dtype[Any], device: Device) ->
 
 def _encoded(operands: Operands, elements: Any, wanted: Wanted, *, equal_nan: bool) -> Runs:
     """Find runs by a kernel of one pass, and the ranks by a scan."""
-    asked = {"values": wanted.values, "begins": wanted.offsets, "equal_nan": equal_nan, "device": operands.device}
-    found, ranks = encode_runs(elements, **asked), None
+    how = EncodeRequest(wanted.values, wanted.offsets, equal_nan=equal_nan)
+    found, ranks = encode_runs(elements, **how._asdict(), device=operands.device), None
     each = iter(found if isinstance(found, tuple) else (found,))
     values, offsets = (next(each) if one else None for one in wanted[:2])
     if wanted.ranks:

@@ -20,7 +20,7 @@ from gpuprims.expressions import trace, typed
 from gpuprims.operators import Folding
 from gpuprims.primitives.counted import CountedPlan
 from gpuprims.primitives.fold_variants import ScanVariant
-from gpuprims.primitives.runs.spec import RunsSpec, differing
+from gpuprims.primitives.rle.spec import RleSpec, differing
 
 _WORD, _INT32, _INT64 = np.dtype(np.uint32), np.dtype(np.int32), np.dtype(np.int64)
 _HALF = 0xFFFF
@@ -67,7 +67,7 @@ def plan_call(
         able, width = device.capabilities, layout.width_of(0)
         held = dtype.itemsize / 4 + (0.5 if request.begins or request.lengths else 0)
         fitted = ScanVariant.of(chosen).fitted(held, size, able)
-        spec = RunsSpec.of(
+        spec = RleSpec.of(
             folding,
             layout,
             inclusive=False,
@@ -85,9 +85,7 @@ def plan_call(
 
     traits = traits_of(dtype, size)
     lengths = partial(_lengths, request)
-    return CountedPlan(
-        device, "runs", traits, [*results, count], compiling, asked=variant, inputs=(0,), lengths=lengths
-    )
+    return CountedPlan(device, "rle", traits, [*results, count], compiling, asked=variant, inputs=(0,), lengths=lengths)
 
 
 def traits_of(dtype: np.dtype[Any], size: int) -> CallTraits:

@@ -1,4 +1,4 @@
-/* runs/round_robin: one pass; groups gather a tile's first elements of runs in local memory and write them, with where
+/* rle/round_robin: one pass; groups gather a tile's first elements of runs in local memory and write them, with where
  * the runs begin or how long they are, once the counts before are known.
  *
  * in      INPUTS: n elements
@@ -171,7 +171,7 @@ DEVICE void fold_between(int runs, int latest, LOCAL int *between, const int tid
 }
 
 __kernel WORK_GROUP_RESIDENT(BLOCK, RESIDENT) WHOLE_WARPS
-void runs_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, const i64 outputs, const i64 n,
+void rle_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, const i64 outputs, const i64 n,
                       const i64 tiles)
 {
 #if VALUES

@@ -1,4 +1,4 @@
-"""The variants of runs. Comments name the rows of measurements.md."""
+"""The variants of rle. Comments name the rows of measurements.md."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def gathered_fit(at: Geometry) -> Refusal:
     return refuse
 
 
-_RUNS = Catalogue(ScanVariant, "runs", Path(__file__).parent)
+_RLE = Catalogue(ScanVariant, "rle", Path(__file__).parent)
 
 VARIANTS = (
-    *_RUNS.gpu(
+    *_RLE.gpu(
         "round_robin",
         rank=10,
         geometry=PerBackend(cuda=Geometry(128, 64, 2), opencl=Geometry(512, 16, 1)),

@@ -1,4 +1,4 @@
-"""runs: the runs of equal neighbours in a contiguous array, by kernels that read each element once."""
+"""rle: the runs of equal neighbours in a contiguous array, by kernels that read each element once."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from gpuprims.core.operands import as_operands
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.core.warm_calls import WarmCalls
-from gpuprims.primitives.runs.plan import EncodeRequest, plan_call, sample, traits_of
-from gpuprims.primitives.runs.variants import VARIANTS
+from gpuprims.primitives.rle.plan import EncodeRequest, plan_call, sample, traits_of
+from gpuprims.primitives.rle.variants import VARIANTS
 
 __all__ = ["PRIMITIVE", "EncodeRequest", "able_to_encode", "encode_runs"]
 
-PRIMITIVE = Primitive("runs", VARIANTS, plan_call, sample)
+PRIMITIVE = Primitive("rle", VARIANTS, plan_call, sample)
 _WARM = WarmCalls()
 
 
@@ -59,8 +59,8 @@ def encode_runs(
     key, given, run = _WARM.find_into((request, variant), (x,), None, device)
     if run is not None:
         return run(given)
-    operands = as_operands("runs", (x,), device)
-    asked = None if variant is None else asked_by_name("runs", variant)
+    operands = as_operands("rle", (x,), device)
+    asked = None if variant is None else asked_by_name("rle", variant)
     plan = find_plan(plan_call, operands, request, None, asked)
     _WARM.keep(key, plan, operands)
     return plan.run(operands, None)
@@ -68,4 +68,4 @@ def encode_runs(
 
 def able_to_encode(device: Device, dtype: np.dtype[Any], size: int) -> bool:
     """Return True if a kernel of a device finds the runs of such an array."""
-    return size > 0 and device.explain("runs", traits_of(dtype, size)).chosen is not None
+    return size > 0 and device.explain("rle", traits_of(dtype, size)).chosen is not None

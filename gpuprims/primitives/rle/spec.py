@@ -23,7 +23,7 @@ def differing(dtype: np.dtype, *, equal_nan: bool) -> TypedExpr:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class RunsSpec(ScanSpec):
+class RleSpec(ScanSpec):
     """The macros of a kernel that writes what is wanted of each run."""
 
     differ: TypedExpr  # of two neighbours
