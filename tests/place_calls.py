@@ -1,4 +1,4 @@
-"""Calls that cover the texts of kernels that find or take places: take, searchsorted, merge; and of random numbers."""
+"""Calls that cover the texts of kernels of places and runs: take, searchsorted, merge, rle; and of random numbers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from idle_arrays import resident
 
 import gpuprims
+from gpuprims.primitives.rle import encode_runs
 
 LONG = 1 << 22
 
@@ -68,4 +69,15 @@ NUMBERS: dict[str, Callable[..., Any]] = {
         7, kind="integers", low=-3, high=9, out=resident(300, 400, dtype="i1")[:, ::2], **where
     ),
 }
-PLACES = {"take": TAKES, "searchsorted": SEARCHES, "merge": MERGES, "philox": NUMBERS}
+ENCODINGS: dict[str, Callable[..., Any]] = {
+    "every width of elements": lambda **where: [
+        encode_runs(resident(LONG, dtype=dtype), lengths=True, **where)
+        for dtype in ("?", "u1", "f2", "f4", "i8", "f8", "c8", "c16")
+    ],
+    "each result": lambda **where: [
+        encode_runs(resident(LONG), values=values, begins=begins, equal_nan=begins, **where)
+        for values, begins in ((True, False), (True, True), (False, True))
+    ],
+    "few elements, which begin anywhere": lambda **where: encode_runs(resident(100)[1:], lengths=True, **where),
+}
+PLACES = {"take": TAKES, "searchsorted": SEARCHES, "merge": MERGES, "rle": ENCODINGS, "philox": NUMBERS}

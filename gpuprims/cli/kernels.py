@@ -61,6 +61,7 @@ CALLS = {
     ),
     "segscan": "scan({dtype}[{size}], op={op}, segments=range(0, {end}, {step}))",
     "compact": "compact({dtype}[{size}], bool[{size}])",
+    "rle": "encode_runs({dtype}[{size}], lengths=True)",
     "take": "take({dtype}[{size}], int64[{size}])",
     "searchsorted": "searchsorted({dtype}[{size}], {dtype}[{size}])",
     "merge": "merge({dtype}[{size}], {dtype}[{size}])",

@@ -27,6 +27,7 @@ from gpuprims.operators import Folding
 
 _BOOL = np.dtype(np.bool_)
 _ROOMS = Path(__file__).parent
+GATHERING = _ROOMS / "compact" / "kernels" / "gathering.h"
 _PLACE = "OUTPUTS, const layout_t layout, const i64 o, const i64 j"
 _STAGED = "const i64 first, LOCAL staged_t *staging"
 
@@ -239,4 +240,4 @@ class ScanSpec(FoldSpec):
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""
-        return (_ROOMS / "scan" / "kernels" / "scanning.h",)
+        return (_ROOMS / "scan" / "kernels" / "scanning.h", *((GATHERING,) if self.packed else ()))

@@ -20,6 +20,7 @@ from gpuprims.core.geometry import Geometry
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
 from gpuprims.errors import NoVariantError
+from gpuprims.primitives.rle import encode_runs
 from gpuprims.primitives.sort import room
 
 WIDTHS = (4, 8, 16, 32, 64)
@@ -115,6 +116,15 @@ def _compact(rng: np.random.Generator, how: How) -> None:
     for dtype in (np.uint8, np.float32):
         x = random_values(rng, dtype, 40_001)
         assert_equal(gpuprims.compact(x, "x > 1", **how), x[x > 1])
+
+
+def _rle(rng: np.random.Generator, how: How) -> None:
+    for dtype, longest in ((np.uint8, 9), (np.float32, 3), (np.complex128, 900)):
+        lengths = rng.integers(1, longest, 40_000 // longest)
+        values = np.arange(lengths.size).astype(dtype)
+        got = encode_runs(np.repeat(values, lengths), lengths=True, **how)
+        assert_equal(got[0], values)
+        assert_equal(got[1], lengths)
 
 
 def _segments(rng: np.random.Generator, how: How) -> None:
@@ -262,6 +272,7 @@ CALLS: dict[str, tuple[Callable[[np.random.Generator, How], None], int]] = {
     "scan_lookback": (_scan_all, 4),
     "scan_fixed_round_robin": (_scan_fixed, 4),
     "compact_round_robin": (_compact, 4),
+    "rle_round_robin": (_rle, 4),
     "histogram_partitioned": (_histogram, 4),
     "segments_shares": (_segments, 16),
     "segments_fixed_tiles": (_segments_in_tiles, 4),

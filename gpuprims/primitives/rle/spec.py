@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 
 from gpuprims.core.codegen.operands import number_of, stored
 from gpuprims.expressions import TypedExpr, emit_function, trace, typed
-from gpuprims.primitives.fold_spec import ScanSpec
+from gpuprims.primitives.fold_spec import GATHERING, ScanSpec
 
 _WORD, _INT64 = np.dtype(np.uint32), np.dtype(np.int64)
 
@@ -38,7 +39,12 @@ class RleSpec(ScanSpec):
     def macros(self) -> dict[str, int | str]:
         """Define what is written, and where."""
         values = int(self.gathers)
-        wanted = {"VALUES": values, "BEGINS": int(self.begins), "LENGTHS": int(self.lengths), "LOOKED": self.looks}
+        wanted = {
+            "WITH_VALUES": values,
+            "WITH_BEGINS": int(self.begins),
+            "WITH_LENGTHS": int(self.lengths),
+            "LOOKUPS": self.looks,
+        }
         number, second = len(self.outputs) - 1, f"y{values}[gp_at_y{values}(layout, 0, k)]"
         return (
             super().macros()
@@ -61,6 +67,10 @@ class RleSpec(ScanSpec):
             lambda result: f"return {result};",
         )
         return [f"typedef {stored(dtype)} element_t;", differ, *super().text()]
+
+    def headers(self) -> tuple[Path, ...]:
+        """See :class:`KernelSpec`."""
+        return (*super().headers(), GATHERING)
 
     @property
     def functions(self) -> tuple[TypedExpr | None, ...]:

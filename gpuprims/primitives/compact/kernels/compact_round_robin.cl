@@ -5,8 +5,9 @@
  * out     OUTPUTS: the kept elements side by side, and their number
  * scratch statuses (scanning.h): one for each tile
  * launch  at most LOOKED x BLOCK groups of BLOCK, all running at the same time; `outputs` is 1
- * host    gp_fetch_vector, gp_fetch_part, FETCHED, raw_t and staged_t, gp_scan_warps, gp_fold_warps, gp_write_status,
- *         gp_read_entries, gp_status_of and gp_await_status (scanning.h), MAP, OP, IDENTITY
+ * host    gp_fetch_vectors, gp_rank_chosen and VECTORS (gathering.h), FETCHED, raw_t and staged_t, gp_scan_warps,
+ *         gp_fold_warps, gp_write_status, gp_read_entries, gp_status_of and gp_await_status (scanning.h), MAP, OP,
+ *         IDENTITY
  * order   kept elements stay in order
  *
  * Groups take tiles in turn as in scan/round_robin, and write a tile's count to its status an iteration before others
@@ -17,7 +18,6 @@
  *     first vector  k x    k k    x x    x k      places   0 -    1 2    - -    - 3
  *     second        x k    x x    k x    k k               - 4    - -    5 -    6 7
  */
-#define VECTORS (ITEMS / VECTOR)
 /* What is gathered of a tile: elements, or their places in the tile. */
 #if NUMBERED
 typedef u16 gathered_t;
@@ -29,28 +29,6 @@ typedef staged_t gathered_t;
 #define WRITE_GATHERED(base, k, gathered) WRITE_STAGED(0, k, gathered)
 #endif
 #define LOOKED 2 /* statuses that a work-item reads at once */
-
-/* Load a work-item's vectors of a tile, as they are. Of a tile that is not whole, every work-item loads the elements of the last
- * vector: a test of each element of the tile takes NVRTC longer than the rest of the kernel. Others are zero. */
-DEVICE void fetch_tile(INPUTS, const layout_t layout, const i64 base, const i64 n, const int tid, raw_t *raw)
-{
-    if (base + TILE + DOUBLED <= n) {
-#pragma unroll
-        for (int vector = 0; vector < VECTORS; vector++)
-            gp_fetch_vector(INPUT_NAMES, layout, 0, base + gp_item_offset(tid, vector * VECTOR), raw + vector);
-        return;
-    }
-    const i64 last = (n - 1) / VECTOR * VECTOR;
-    const raw_t nothing = {0};
-    raw_t end = nothing;
-    gp_fetch_part(INPUT_NAMES, layout, 0, last, n, &end);
-#pragma unroll
-    for (int vector = 0; vector < VECTORS; vector++) {
-        const i64 j = base + gp_item_offset(tid, vector * VECTOR);
-        raw[vector] = j == last ? end : nothing;
-        if (j + VECTOR + DOUBLED <= n) gp_fetch_vector(INPUT_NAMES, layout, 0, j, raw + vector);
-    }
-}
 
 /* Set a bit for each element of a tile that is kept. */
 DEVICE void find_kept(const raw_t *raw, const layout_t layout, const i64 base, const i64 n, const int tid, u32 *kept)
@@ -66,38 +44,6 @@ DEVICE void find_kept(const raw_t *raw, const layout_t layout, const i64 base, c
     }
 }
 
-/* Rank each vector's kept elements within the warp, and return their number. The counts of several vectors share a word,
- * so lanes exchange them at once. */
-#define COUNT_BITS (VECTOR * LANES < 256 ? 8 : 16)
-#define COUNTS (32 / COUNT_BITS)
-#define COUNT_OF(word, k) (int)((word) >> (k) * COUNT_BITS & (1u << COUNT_BITS) - 1)
-
-DEVICE int rank_kept(const u32 *kept, const int lane, int *places)
-{
-    int before = 0;
-#pragma unroll
-    for (int first = 0; first < VECTORS; first += COUNTS) {
-        u32 own = 0;
-#pragma unroll
-        for (int k = 0; k < COUNTS && first + k < VECTORS; k++) own |= (u32)gp_count_bits(kept[first + k]) << k * COUNT_BITS;
-        u32 whole = own, all = own;
-#if LANES > 1
-#pragma unroll
-        for (int stride = 1; stride < LANES; stride *= 2) {
-            const u32 earlier = gp_shuffle_word_up(whole, stride);
-            if (lane >= stride) whole += earlier;
-        }
-        all = gp_shuffle_word_from(whole, LANES - 1);
-#endif
-#pragma unroll
-        for (int k = 0; k < COUNTS && first + k < VECTORS; k++) {
-            places[first + k] = before + COUNT_OF(whole - own, k);
-            before += COUNT_OF(all, k);
-        }
-    }
-    return before;
-}
-
 __kernel WORK_GROUP_RESIDENT(BLOCK, RESIDENT) WHOLE_WARPS
 void compact_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, const i64 outputs, const i64 n,
                          const i64 tiles)
@@ -111,7 +57,7 @@ void compact_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t l
 
     i64 coming = get_group_id(0), task = coming;
     if (tid == 0) launch = TAG_OF(gp_read_entry(statuses)) + 1;
-    if (coming < tiles) fetch_tile(INPUT_NAMES, layout, coming * TILE, n, tid, next);
+    if (coming < tiles) gp_fetch_vectors(INPUT_NAMES, layout, coming * TILE, n, tid, next);
     barrier(CLK_LOCAL_MEM_FENCE);
     const u32 tag = launch;
 
@@ -127,13 +73,13 @@ void compact_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t l
                 gp_read_entries(statuses, task - others + tid + look * BLOCK, entries + look * WORDS);
 #pragma unroll
         for (int vector = 0; vector < VECTORS; vector++) ahead[vector] = next[vector];
-        if (following < tiles) fetch_tile(INPUT_NAMES, layout, following * TILE, n, tid, next);
+        if (following < tiles) gp_fetch_vectors(INPUT_NAMES, layout, following * TILE, n, tid, next);
 
         /* 2. Rank its kept elements and write their number to its status, an iteration before others need it. */
         u32 kept[VECTORS];
         int places[VECTORS];
         find_kept(ahead, layout, base, n, tid, kept);
-        const int count = rank_kept(kept, lane, places);
+        const int count = gp_rank_chosen(kept, lane, places);
         value_t ahead_aggregate;
         const int earlier = (int)gp_scan_warps((value_t)count, partial, tid, &ahead_aggregate);
         if (tid == BLOCK - 1 && coming < tiles) gp_write_status(statuses, coming, tag, ahead_aggregate);

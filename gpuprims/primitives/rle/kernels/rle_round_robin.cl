@@ -4,10 +4,10 @@
  * in      INPUTS: n elements
  * out     OUTPUTS: for each run its first element, its begin or its length; their number
  * scratch statuses (scanning.h): one for each tile
- * launch  at most LOOKED x BLOCK groups of BLOCK, all running at the same time; `outputs` is 1
- * host    gp_differ, element_t, WRITE_VALUE, WRITE_BEGIN, WRITE_LENGTH and WRITE_NUMBER, VALUES, BEGINS, LENGTHS, LOOKED;
- *         gp_fetch_vector, gp_fetch_part, ELEMENT and raw_t, gp_scan_warps, gp_write_status, gp_read_entries, gp_status_of
- *         and gp_await_status (scanning.h), OP, IDENTITY
+ * launch  at most LOOKUPS x BLOCK groups of BLOCK, all running at the same time; `outputs` is 1
+ * host    gp_differ, element_t, WRITE_VALUE, WRITE_BEGIN, WRITE_LENGTH and WRITE_NUMBER, WITH_VALUES, WITH_BEGINS,
+ *         WITH_LENGTHS; gp_fetch_vectors, gp_rank_chosen and VECTORS (gathering.h), ELEMENT and raw_t, gp_scan_warps,
+ *         gp_write_status, gp_read_entries, gp_status_of and gp_await_status (scanning.h), OP, IDENTITY
  * order   runs stay in order
  *
  * Groups take tiles in turn as in compact/round_robin. A tile's status has its number of runs in the lower half, and in
@@ -18,7 +18,6 @@
  *     first vector  a a    a b    b b    c d      begins   0 -    - 3    - -    6 7
  *     second        d d    d d    e e    e e               - -    - -    12 -   - -      status   5, 13
  */
-#define VECTORS (ITEMS / VECTOR)
 #define RUNS_OF(word) (int)((word) & 0xffff)
 #define LAST_OF(word) (int)((word) >> 16)
 #define ELEMENT_WORDS (((int)sizeof(element_t) + 3) / 4)
@@ -38,29 +37,13 @@ DEVICE element_t element_from(const element_t element, const int lane)
 #endif
 }
 
-/* Load a work-item's vectors of a tile, as they are, and in each warp's first lane the element before the warp's. Of a
- * tile that is not whole, every work-item loads the elements of the last vector (see compact/round_robin). */
-DEVICE void fetch_tile(INPUTS, const layout_t layout, const i64 base, const i64 n, const int tid, raw_t *raw,
-                       element_t *edge)
+/* Load a work-item's vectors of a tile and, in each warp's first lane, the element before the warp's. */
+DEVICE void fetch_with_edge(INPUTS, const layout_t layout, const i64 base, const i64 n, const int tid, raw_t *raw,
+                            element_t *edge)
 {
     const i64 first = base + gp_item_offset(tid, 0);
     if (tid % LANES == 0 && first > 0 && first < n) *edge = x0[gp_at_x0(layout, 0, first - 1)];
-    if (base + TILE <= n) {
-#pragma unroll
-        for (int vector = 0; vector < VECTORS; vector++)
-            gp_fetch_vector(INPUT_NAMES, layout, 0, base + gp_item_offset(tid, vector * VECTOR), raw + vector);
-        return;
-    }
-    const i64 last = (n - 1) / VECTOR * VECTOR;
-    const raw_t nothing = {0};
-    raw_t end = nothing;
-    gp_fetch_part(INPUT_NAMES, layout, 0, last, n, &end);
-#pragma unroll
-    for (int vector = 0; vector < VECTORS; vector++) {
-        const i64 j = base + gp_item_offset(tid, vector * VECTOR);
-        raw[vector] = j == last ? end : nothing;
-        if (j + VECTOR <= n) gp_fetch_vector(INPUT_NAMES, layout, 0, j, raw + vector);
-    }
+    gp_fetch_vectors(INPUT_NAMES, layout, base, n, tid, raw);
 }
 
 /* Set a bit for each element of a tile that begins a run. */
@@ -85,38 +68,6 @@ DEVICE void find_begins(const raw_t *raw, const element_t edge, const i64 base, 
         if (base + TILE > n) begins[vector] &= (1u << (int)max(min(n - j, (i64)VECTOR), (i64)0)) - 1;
         carried = turned;
     }
-}
-
-/* Rank each vector's begins within the warp, and return their number. The counts of several vectors share a word, so
- * lanes exchange them at once. */
-#define COUNT_BITS (VECTOR * LANES < 256 ? 8 : 16)
-#define COUNTS (32 / COUNT_BITS)
-#define COUNT_OF(word, k) (int)((word) >> (k) * COUNT_BITS & (1u << COUNT_BITS) - 1)
-
-DEVICE int rank_begins(const u32 *begins, const int lane, int *places)
-{
-    int before = 0;
-#pragma unroll
-    for (int first = 0; first < VECTORS; first += COUNTS) {
-        u32 own = 0;
-#pragma unroll
-        for (int k = 0; k < COUNTS && first + k < VECTORS; k++) own |= (u32)gp_count_bits(begins[first + k]) << k * COUNT_BITS;
-        u32 whole = own, all = own;
-#if LANES > 1
-#pragma unroll
-        for (int stride = 1; stride < LANES; stride *= 2) {
-            const u32 earlier = gp_shuffle_word_up(whole, stride);
-            if (lane >= stride) whole += earlier;
-        }
-        all = gp_shuffle_word_from(whole, LANES - 1);
-#endif
-#pragma unroll
-        for (int k = 0; k < COUNTS && first + k < VECTORS; k++) {
-            places[first + k] = before + COUNT_OF(whole - own, k);
-            before += COUNT_OF(all, k);
-        }
-    }
-    return before;
 }
 
 /* Return one more than the place in its tile of the last begin of the warp, or 0. */
@@ -174,10 +125,10 @@ __kernel WORK_GROUP_RESIDENT(BLOCK, RESIDENT) WHOLE_WARPS
 void rle_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, const i64 outputs, const i64 n,
                       const i64 tiles)
 {
-#if VALUES
+#if WITH_VALUES
     __local element_t gathered[BLOCK * ITEMS];
 #endif
-#if BEGINS || LENGTHS
+#if WITH_BEGINS || WITH_LENGTHS
     __local u16 begun[BLOCK * ITEMS];
 #endif
     __local value_t partial[WARPS];
@@ -192,7 +143,7 @@ void rle_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layou
 
     i64 coming = get_group_id(0), task = coming;
     if (tid == 0) launch = TAG_OF(gp_read_entry(statuses)) + 1;
-    if (coming < tiles) fetch_tile(INPUT_NAMES, layout, coming * TILE, n, tid, next, &next_edge);
+    if (coming < tiles) fetch_with_edge(INPUT_NAMES, layout, coming * TILE, n, tid, next, &next_edge);
     barrier(CLK_LOCAL_MEM_FENCE);
     const u32 tag = launch;
 
@@ -201,22 +152,22 @@ void rle_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layou
          * meanwhile, and load the next. */
         const i64 base = coming * TILE, following = coming + groups;
         const int others = (int)min(task, (i64)groups - 1);
-        u64 entries[LOOKED * WORDS];
+        u64 entries[LOOKUPS * WORDS];
 #pragma unroll
-        for (int look = 0; look < LOOKED; look++)
+        for (int look = 0; look < LOOKUPS; look++)
             if (turn > 0 && tid + look * BLOCK < others)
                 gp_read_entries(statuses, task - others + tid + look * BLOCK, entries + look * WORDS);
 #pragma unroll
         for (int vector = 0; vector < VECTORS; vector++) ahead[vector] = next[vector];
         edge = next_edge;
-        if (following < tiles) fetch_tile(INPUT_NAMES, layout, following * TILE, n, tid, next, &next_edge);
+        if (following < tiles) fetch_with_edge(INPUT_NAMES, layout, following * TILE, n, tid, next, &next_edge);
 
         /* 2. Rank the begins of its runs, and write their number and the last one to its status, an iteration before
          * others need it. */
         u32 begins[VECTORS];
         int places[VECTORS];
         find_begins(ahead, edge, base, n, tid, begins);
-        const u32 own = (u32)rank_begins(begins, lane, places) | (u32)last_begin(begins, tid) << 16;
+        const u32 own = (u32)gp_rank_chosen(begins, lane, places) | (u32)last_begin(begins, tid) << 16;
         value_t ahead_aggregate;
         const int earlier = RUNS_OF(gp_scan_warps(own, partial, tid, &ahead_aggregate));
         if (tid == BLOCK - 1 && coming < tiles) gp_write_status(statuses, coming, tag, ahead_aggregate);
@@ -226,7 +177,7 @@ void rle_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layou
         if (turn > 0) {
             int runs = 0, latest = 0;
 #pragma unroll
-            for (int look = 0; look < LOOKED; look++) {
+            for (int look = 0; look < LOOKUPS; look++) {
                 const int which = tid + look * BLOCK;
                 u32 status = 0;
                 if (which >= others) continue;
@@ -247,13 +198,13 @@ void rle_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layou
             if (latest) last = (task - others) * TILE + latest - 1;
             const int number = RUNS_OF(aggregate);
             for (int k = tid; k < number; k += BLOCK) {
-#if VALUES
+#if WITH_VALUES
                 WRITE_VALUE(prefix + k, gathered[k]);
 #endif
-#if BEGINS
+#if WITH_BEGINS
                 WRITE_BEGIN(prefix + k, task * TILE + begun[k]);
 #endif
-#if LENGTHS
+#if WITH_LENGTHS
                 const i64 before = k ? task * TILE + begun[k ? k - 1 : 0] : last;
                 if (prefix + k) WRITE_LENGTH(prefix + k - 1, task * TILE + begun[k] - before);
 #endif
@@ -261,10 +212,10 @@ void rle_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layou
             prefix += number;
             if (aggregate) last = task * TILE + LAST_OF(aggregate) - 1;
             if (tid == 0 && task == tiles - 1) {
-#if BEGINS
+#if WITH_BEGINS
                 WRITE_BEGIN(prefix, n);
 #endif
-#if LENGTHS
+#if WITH_LENGTHS
                 WRITE_LENGTH(prefix - 1, n - last);
 #endif
                 WRITE_NUMBER(prefix);
@@ -279,10 +230,10 @@ void rle_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layou
 #pragma unroll
             for (int item = 0; item < VECTOR; item++)
                 if (begins[vector] >> item & 1) {
-#if VALUES
+#if WITH_VALUES
                     gathered[place] = ELEMENT(ahead + vector, item);
 #endif
-#if BEGINS || LENGTHS
+#if WITH_BEGINS || WITH_LENGTHS
                     begun[place] = (u16)(gp_item_offset(tid, vector * VECTOR) + item);
 #endif
                     place++;
