@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 import gpuprims
+from gpuprims.primitives.rle import encode_runs
 
 from .. import ordered_oracles as right
 from ..elements import SEED
@@ -51,6 +52,14 @@ class Ordered:
     def test_top_k(self, timed: Timed, variant: str | None) -> None:
         (x,) = Drawn().host(timed.size)
         right.top(timed(partial(gpuprims.top_k, k=100, variant=variant), x, nbytes=x.nbytes), right.largest(100, x))
+
+    @kernels_of("rle")
+    def test_runs(self, timed: Timed, variant: str | None) -> None:
+        (values,) = Drawn("int32", "distinct").host(-(-timed.size // 10))
+        x = np.repeat(values, 10)[: timed.size]
+        found = timed(partial(encode_runs, lengths=True, variant=variant), x, nbytes=x.nbytes + 12 * values.size)
+        same(found[0], values)
+        same(np.repeat(*found), x)
 
     def test_unique(self, timed: Timed) -> None:
         (x,) = Drawn("int32", "few").host(timed.size)
