@@ -21,6 +21,7 @@ from gpuprims.primitives.grouping.consecutive import consecutive
 from gpuprims.primitives.grouping.distinct import has_one_plan, plan_distinct
 from gpuprims.primitives.grouping.group_by import group_by
 from gpuprims.primitives.grouping.run_length import DECODING, ENCODING
+from gpuprims.primitives.grouping.runs import plan_alone
 from gpuprims.primitives.grouping.scanned_runs import RunsRequest, Wanted, plan_runs
 from gpuprims.primitives.grouping.unique import distinct, refuse_axis
 from gpuprims.primitives.scan.plan import ScanRequest
@@ -58,6 +59,10 @@ def _unique(
 def _consecutive(return_inverse: bool = False, return_counts: bool = False) -> _Unique:
     check_flags("plan of unique_consecutive", return_inverse=return_inverse, return_counts=return_counts)
     return _Unique(False, return_inverse, return_counts)
+
+
+def _encoding() -> _Unique:
+    return _Unique(return_counts=True)
 
 
 class _Grouped(NamedTuple):
@@ -103,10 +108,21 @@ def _first_of_groups(
     return _sorts("indices", forms[0], alignment, device, generation)
 
 
+def _all_of_runs(
+    request: _Unique, forms: tuple[Form, ...], alignment: int, device: Device, generation: int
+) -> LaunchPlan | None:
+    """Return the plan of a call that needs only one; None for others."""
+    if request.return_inverse:
+        return None
+    return plan_alone(forms[0], alignment, device, generation, lengths=request.return_counts)
+
+
 def _first_of_runs(
-    request: Any, forms: tuple[Form, ...], alignment: int, device: Device, generation: int
+    request: _Unique, forms: tuple[Form, ...], alignment: int, device: Device, generation: int
 ) -> LaunchPlan:
     whole = _flat(forms[0], alignment)
+    if (plan := _all_of_runs(request, (whole,), alignment, device, generation)) is not None:
+        return plan
     pair = contiguous(whole.dtype, (whole.shape[0] - 1,), 1)
     runs = RunsRequest(whole.shape[0], Wanted(values=True), True)
     return plan_runs(runs, (pair, pair), None, alignment, device, None, generation)
@@ -138,10 +154,11 @@ PLANS = {
         "unique", _unique, _first_of_unique, _distinct, positional=_FLAGS, alone=_all_of_unique
     ),
     "unique_consecutive": steps_planner(
-        "unique_consecutive", _consecutive, _first_of_runs, _runs, positional=_FLAGS[1:3]
+        "unique_consecutive", _consecutive, _first_of_runs, _runs, positional=_FLAGS[1:3], alone=_all_of_runs
     ),
     "run_length_encode": steps_planner(
-        "run_length_encode", tuple, _first_of_runs, lambda _, operands, out: ENCODING.steps(operands, out)
+        "run_length_encode", _encoding, _first_of_runs, lambda _, operands, out: ENCODING.steps(operands, out),
+        alone=_all_of_runs,
     ),
     "run_length_decode": steps_planner(
         "run_length_decode", tuple, _first_of_lengths, lambda _, operands, out: DECODING.steps(operands, out),

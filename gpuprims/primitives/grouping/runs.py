@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.launch_plan import LaunchPlan, find_plan
-from gpuprims.core.layout import contiguous, is_contiguous
+from gpuprims.core.launch_plan import LaunchPlan
+from gpuprims.core.layout import Form, contiguous, is_contiguous
 from gpuprims.core.operands import Operands
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY
@@ -87,13 +88,17 @@ def find_lengths(operands: Operands, elements: Any, *, equal_nan: bool = True) -
 
 def plan_of_runs(operands: Operands, *, lengths: bool) -> LaunchPlan | None:
     """Return the launch plan that finds the first elements of runs, and their lengths; None if it takes several."""
-    (x,), device = operands.natives, operands.device
-    if operands.in_place or not able_to_encode(device, x.dtype, x.size):
+    if operands.in_place:
         return None
     forms, _ = operands.placed or operands.place()
-    if not is_contiguous(forms[0]):
+    return plan_alone(forms[0], operands.alignment, operands.device, REGISTRY.generation, lengths=lengths)
+
+
+def plan_alone(form: Form, alignment: int, device: Device, generation: int, *, lengths: bool) -> LaunchPlan | None:
+    """Return the plan of :func:`plan_of_runs` for an array of this form."""
+    if not is_contiguous(form) or not able_to_encode(device, form.dtype, math.prod(form.shape)):
         return None
-    return find_plan(plan_encode, operands, EncodeRequest(lengths=lengths), None, None)
+    return plan_encode(EncodeRequest(lengths=lengths), (form,), None, alignment, device, None, generation)
 
 
 @keeps_calls()
