@@ -17,8 +17,8 @@ from gpuprims.core.operands import as_operands
 from gpuprims.core.registry import REGISTRY
 from gpuprims.primitives.rle import EncodeRequest, encode_runs, plan_call
 
-SMALL = {"block": 64, "items": 8, "groups_per_unit": 2}  # tiles of a few hundred elements, several to a group
-TILE = 512
+SMALL = {"block": 64, "items": 32, "groups_per_unit": 2}  # several vectors a work-item, several tiles a group
+TILE = 1024
 
 
 @pytest.fixture(params=runtimes())
