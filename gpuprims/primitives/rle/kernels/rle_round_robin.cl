@@ -10,9 +10,9 @@
  *         gp_write_status, gp_read_entries, gp_status_of and gp_await_status (scanning.h), OP, IDENTITY
  * order   runs stay in order
  *
- * Groups take tiles in turn as in compact/round_robin. A tile's status has its number of runs in the lower half, and in
- * the upper half one more than the place of the last one's begin, or 0. A run's length is written by the tile in which
- * the next run begins, and the last run's by the last tile. For LANES = 4 and VECTOR = 2, in the first tile:
+ * Groups take tiles in turn as in compact/round_robin. A tile's status has its number of runs in the lower half; for
+ * lengths, the upper half has one more than the place of the last one's begin, or 0. A run's length is written by the
+ * tile in which the next run begins, and the last run's by the last tile. For LANES = 4 and VECTOR = 2, in the first tile:
  *
  *     lane          0      1      2      3
  *     first vector  a a    a b    b b    c d      begins   0 -    - 3    - -    6 7
@@ -105,20 +105,21 @@ DEVICE u32 status_alone(INPUTS, const layout_t layout, const i64 base)
     return status;
 }
 
-/* Add to the warp's results in local memory the runs of other tiles and their last begin. */
+/* Fold the runs of other tiles in each warp, and their last begin, and write the results to local memory. */
 DEVICE void fold_between(int runs, int latest, LOCAL int *between, const int tid)
 {
 #if LANES > 1
 #pragma unroll
-    for (int stride = 1; stride < LANES; stride *= 2) {
-        runs += (int)gp_shuffle_word_down((u32)runs, stride);
-        latest = max(latest, (int)gp_shuffle_word_down((u32)latest, stride));
-    }
+    for (int stride = 1; stride < LANES; stride *= 2) runs += (int)gp_shuffle_word_down((u32)runs, stride);
 #endif
-    if (tid % LANES == 0) {
-        between[tid / LANES] = runs;
-        between[WARPS + tid / LANES] = latest;
-    }
+    if (tid % LANES == 0) between[tid / LANES] = runs;
+#if WITH_LENGTHS
+#if LANES > 1
+#pragma unroll
+    for (int stride = 1; stride < LANES; stride *= 2) latest = max(latest, (int)gp_shuffle_word_down((u32)latest, stride));
+#endif
+    if (tid % LANES == 0) between[WARPS + tid / LANES] = latest;
+#endif
 }
 
 __kernel WORK_GROUP_RESIDENT(BLOCK, RESIDENT) WHOLE_WARPS
@@ -138,7 +139,10 @@ void rle_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layou
     raw_t next[VECTORS], ahead[VECTORS];
     const raw_t nothing = {0};
     element_t next_edge = ELEMENT(&nothing, 0), edge = next_edge;
-    i64 prefix = 0, last = 0; /* runs up to the group's last tile, and where the last of these begins */
+    i64 prefix = 0; /* runs up to the group's last tile */
+#if WITH_LENGTHS
+    i64 last = 0; /* where the last of these begins */
+#endif
     u32 aggregate = 0;
 
     i64 coming = get_group_id(0), task = coming;
@@ -167,7 +171,10 @@ void rle_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layou
         u32 begins[VECTORS];
         int places[VECTORS];
         find_begins(ahead, edge, base, n, tid, begins);
-        const u32 own = (u32)gp_rank_chosen(begins, lane, places) | (u32)last_begin(begins, tid) << 16;
+        u32 own = (u32)gp_rank_chosen(begins, lane, places);
+#if WITH_LENGTHS
+        own |= (u32)last_begin(begins, tid) << 16;
+#endif
         value_t ahead_aggregate;
         const int earlier = RUNS_OF(gp_scan_warps(own, partial, tid, &ahead_aggregate));
         if (tid == BLOCK - 1 && coming < tiles) gp_write_status(statuses, coming, tag, ahead_aggregate);
@@ -189,13 +196,14 @@ void rle_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layou
             }
             fold_between(runs, latest, between, tid);
             barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll 4
+            for (int warp = 0; warp < WARPS; warp++) prefix += between[warp];
+#if WITH_LENGTHS
             latest = 0;
 #pragma unroll 4
-            for (int warp = 0; warp < WARPS; warp++) {
-                prefix += between[warp];
-                latest = max(latest, between[WARPS + warp]);
-            }
+            for (int warp = 0; warp < WARPS; warp++) latest = max(latest, between[WARPS + warp]);
             if (latest) last = (task - others) * TILE + latest - 1;
+#endif
             const int number = RUNS_OF(aggregate);
             for (int k = tid; k < number; k += BLOCK) {
 #if WITH_VALUES
@@ -210,7 +218,9 @@ void rle_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layou
 #endif
             }
             prefix += number;
+#if WITH_LENGTHS
             if (aggregate) last = task * TILE + LAST_OF(aggregate) - 1;
+#endif
             if (tid == 0 && task == tiles - 1) {
 #if WITH_BEGINS
                 WRITE_BEGIN(prefix, n);
