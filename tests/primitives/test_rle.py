@@ -97,10 +97,10 @@ def test_functions_that_launch_it(gpu: gpuprims.Device, rng: np.random.Generator
     assert any("rle_round_robin" in text for text in gpu.driver.texts)
     mixed = rng.permutation(x)
     np.testing.assert_array_equal(gpuprims.unique(mixed, device=gpu), values)
-    found = gpuprims.unique(mixed, return_index=True, return_inverse=True, return_counts=True, device=gpu)
-    right = np.unique(mixed, return_index=True, return_inverse=True, return_counts=True)
-    for one, expected in zip(found, right, strict=True):
-        np.testing.assert_array_equal(one, expected)
+    every = gpuprims.unique(mixed, return_index=True, return_inverse=True, return_counts=True, device=gpu)
+    by_numpy = np.unique(mixed, return_index=True, return_inverse=True, return_counts=True)
+    for one, numpys in zip(every, by_numpy, strict=True):
+        np.testing.assert_array_equal(one, numpys)
 
 
 def test_results_in_arrays_of_the_caller(gpu: gpuprims.Device, rng: np.random.Generator) -> None:

@@ -19,8 +19,8 @@ from gpuprims.core.variant import Variant
 from gpuprims.expressions import trace, typed
 from gpuprims.operators import Folding
 from gpuprims.primitives.counted import CountedPlan
-from gpuprims.primitives.fold_variants import ScanVariant
 from gpuprims.primitives.rle.spec import RleSpec, differing
+from gpuprims.primitives.rle.variants import RleVariant
 
 _WORD, _INT32, _INT64 = np.dtype(np.uint32), np.dtype(np.int32), np.dtype(np.int64)
 _HALF = 0xFFFF
@@ -65,8 +65,10 @@ def plan_call(
         if not size:
             return nothing
         able, width = device.capabilities, layout.width_of(0)
-        held = dtype.itemsize / 4 + (0.5 if request.begins or request.lengths else 0)
-        fitted = ScanVariant.of(chosen).fitted(held, size, able)
+        places = request.begins or request.lengths
+        fitted = RleVariant.of(chosen).gathering(places=places, item=dtype.itemsize, size=size, capabilities=able)
+        tiles = -(-size // fitted.tile)
+        most = fitted.groups(fitted.most_groups, able)  # as many for arrays of any size, which share kernels
         spec = RleSpec.of(
             folding,
             layout,
@@ -76,11 +78,9 @@ def plan_call(
             gathers=request.values,
             begins=request.begins,
             lengths=request.lengths,
-            looks=fitted.looks,
+            looks=-(-most // fitted.block),
         )
-        tiles = -(-size // fitted.tile)
-        groups = min(fitted.groups(tiles, able), fitted.most_groups)
-        launch = device.kernel(fitted, spec).prepare(groups, layout.pack(0), 1, size, tiles)
+        launch = device.kernel(fitted, spec).prepare(min(tiles, most), layout.pack(0), 1, size, tiles)
         return with_statuses(device, launch, 1 + tiles)
 
     traits = traits_of(dtype, size)
