@@ -73,7 +73,7 @@ def unique_consecutive(
 
     Notes
     -----
-    NaN equals NaN, and -0.0 equals 0.0. A call waits for the number of runs. On GPUs one kernel reads each element once,
+    NaN equals NaN, and -0.0 equals 0.0. A call waits for the number of runs. On GPUs a kernel reads each element once,
     and new results are the beginnings of arrays as long as ``x``.
 
     Examples

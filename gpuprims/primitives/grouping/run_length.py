@@ -64,7 +64,7 @@ def run_length_encode(x: Any, *, out: Any = None, device: str | Device | None = 
 
     Notes
     -----
-    NaN equals NaN, and -0.0 equals 0.0. A call waits for the number of runs. On GPUs one kernel reads each element once,
+    NaN equals NaN, and -0.0 equals 0.0. A call waits for the number of runs. On GPUs a kernel reads each element once,
     and new results are the beginnings of arrays as long as ``x``.
 
     Examples
