@@ -24,7 +24,8 @@ from gpuprims.primitives.rle import EncodeRequest, able_to_encode, encode_runs
 from gpuprims.primitives.rle.plan import plan_call as plan_encode
 
 _LENGTH = trace(lambda first, second: (second - first).astype(np.int64), 2)
-# Most elements for one scan, whose kernels scatter each result; in larger arrays, runs are marked and compacted.
+# Most elements for one scan, whose kernels scatter each result; in larger arrays, runs are marked and compacted. A
+# device with kernels of rle scans only for ranks.
 # rows: scanned-runs
 _MOST_SCANNED = {"cpu": 1 << 15, "gpu": 1 << 22}
 
