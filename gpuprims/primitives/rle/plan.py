@@ -12,7 +12,7 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing, with_statuses
-from gpuprims.core.layout import Form, contiguous, plan_layout
+from gpuprims.core.layout import Form, Layout, contiguous, plan_layout
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.traits import MOVES, CallTraits
 from gpuprims.core.variant import Variant
@@ -50,31 +50,23 @@ def plan_call(
 ) -> LaunchPlan:
     """Plan a call for a contiguous array, in C order."""
     size, dtype = math.prod(forms[0].shape), forms[0].dtype
-    along_one = size + 1  # an axis of one element would have no stride
-    x = forms[0]._replace(shape=(along_one,), strides=(dtype.itemsize,))
     results = [contiguous(one, (length,), alignment) for one, length in _results(request, size, dtype)]
-    count = contiguous(_INT64, (), alignment)
-    along = [contiguous(one.dtype, (along_one,), alignment) for one in results]
-    layout = plan_layout((x, *along, count._replace(shape=(along_one,), strides=(0,))), (along_one,), (0,))
-    folding, differ = (
-        _folding(dtype, tuple(one.dtype for one in (*results, count))),
-        differing(dtype, equal_nan=request.equal_nan),
-    )
+    results.append(contiguous(_INT64, (), alignment))
+    layout = _layout(forms[0], size, results)
 
     def compiling(chosen: Variant) -> Launch:
         if not size:
             return nothing
-        able, width = device.capabilities, layout.width_of(0)
-        places = request.begins or request.lengths
+        able, places = device.capabilities, request.begins or request.lengths
         fitted = RleVariant.of(chosen).gathering(places=places, item=dtype.itemsize, size=size, capabilities=able)
         tiles = -(-size // fitted.tile)
         most = fitted.groups(fitted.most_groups, able)  # as many for arrays of any size, which share kernels
         spec = RleSpec.of(
-            folding,
+            _folding(dtype, tuple(one.dtype for one in results)),
             layout,
             inclusive=False,
-            vector=min(width, fitted.items),
-            differ=differ,
+            vector=min(layout.width_of(0), fitted.items),
+            differ=differing(dtype, equal_nan=request.equal_nan),
             gathers=request.values,
             begins=request.begins,
             lengths=request.lengths,
@@ -83,9 +75,19 @@ def plan_call(
         launch = device.kernel(fitted, spec).prepare(min(tiles, most), layout.pack(0), 1, size, tiles)
         return with_statuses(device, launch, 1 + tiles)
 
-    traits = traits_of(dtype, size)
     lengths = partial(_lengths, request)
-    return CountedPlan(device, "rle", traits, [*results, count], compiling, asked=variant, inputs=(0,), lengths=lengths)
+    return CountedPlan(
+        *(device, "rle", traits_of(dtype, size), results, compiling), asked=variant, inputs=(0,), lengths=lengths
+    )
+
+
+def _layout(form: Form, size: int, results: Sequence[Form]) -> Layout:
+    """Return the layout of the flattened array and the results, of which the last is one number."""
+    shape = (size + 1,)  # an axis of one element would have no stride
+    *along, number = results
+    side_by_side = [contiguous(one.dtype, shape, one.alignment) for one in along]
+    x = form._replace(shape=shape, strides=(form.item,))
+    return plan_layout((x, *side_by_side, number._replace(shape=shape, strides=(0,))), shape, (0,))
 
 
 def traits_of(dtype: np.dtype[Any], size: int) -> CallTraits:

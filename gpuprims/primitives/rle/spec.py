@@ -12,8 +12,6 @@ from gpuprims.core.codegen.operands import number_of, stored
 from gpuprims.expressions import TypedExpr, emit_function, trace, typed
 from gpuprims.primitives.fold_spec import GATHERING, ScanSpec
 
-_WORD, _INT64 = np.dtype(np.uint32), np.dtype(np.int64)
-
 
 def differing(dtype: np.dtype, *, equal_nan: bool) -> TypedExpr:
     """Return the function of two neighbours that is true where a run ends."""
