@@ -76,12 +76,13 @@ CALLS = {
     "stencil/volumes": f"stencil({{dtype}}[{{rows}}, 4, 4], {[[[0.008] * 5] * 5] * 5})",
     "stencil/long_rows": "stencil({dtype}[{size}], [1, 2, 3, 4, 5, 4, 3, 2, 1])",
     "stencil/cpu_long_rows": "stencil({dtype}[{size}], [1, 2, 3, 4, 5, 4, 3, 2, 1])",
-    "sort/cpu_rows": "sort({dtype}[{rows}, 16])",
-    "sort/places": "sort({dtype}[{rows}, 16])",
+    **dict.fromkeys(("sort/cpu_rows", "sort/places", "sort/lanes", "sort/rows"), "sort({dtype}[{rows}, 16])"),
     "top_k": "top_k({dtype}[{size}], 10)",
-    "top_k/rows": "top_k({dtype}[{rows}, 16], 4, axis=1)",
+    **dict.fromkeys(("top_k/rows", "top_k/lanes"), "top_k({dtype}[{rows}, 16], 4, axis=1)"),
     "selection": "median({dtype}[{size}])",
-    "selection/cpu_rows": "median({dtype}[{rows}, 16], axis=1)",
+    **dict.fromkeys(
+        ("selection/cpu_rows", "selection/lanes", "selection/sorted"), "median({dtype}[{rows}, 16], axis=1)"
+    ),
     "logistic": "logistic_gradient({dtype}[{rows}, 16], {dtype}[{rows}], {dtype}[16])",
     "logistic/cpu_fixed_point": "logistic_gradient(int8[{rows}, 16], {dtype}[{rows}], {dtype}[16])",
     "logistic/fixed_point": "logistic_gradient(int8[{rows}, 16], {dtype}[{rows}], {dtype}[16])",
