@@ -22,8 +22,9 @@ _FEW_CHOSEN = Few(near=2**12, woken=2**16)  # rows: by_numpy-chosen
 # Bytes of the widest array up to which NumPy is faster: for one operation without floats, and for a copy.
 _BYTES, _COPIED_BYTES = 2**20, 2**22  # rows: by_numpy-one
 # Intel's compiler converts 64-bit integers to float32 one by one, NumPy several at once. Of others, NumPy is faster for
-# integers of 4 bytes (row by_numpy-one).
+# integers of 4 bytes (rows: by_numpy-one, by_numpy-casts).
 _ALL, _CAST = Few(near=ANY_SIZE, woken=ANY_SIZE), 4
+_FEW_CAST, _FEW_FLOATS_CAST = Few(near=2**14, woken=2**16), Few(near=2**11, woken=2**16)  # rows: by_numpy-casts
 # The operations of floats.c, by number; more values than _MOST_VALUES have no room there.
 _OPERATIONS = {
     "add": 0, "subtract": 1, "multiply": 2, "square": 2, "divide": 3, "sqrt": 4, "negative": 5, "absolute": 6,
@@ -82,18 +83,33 @@ def _of_bytes(most: int, *forms: Form) -> Few:
 
 
 def _copied_or_cast(function: TypedExpr, form: Form, result: Form) -> ByNumPy | None:
-    """Return how NumPy copies an array, or casts integers to a dtype, which gives no NaN; None for other functions."""
+    """Return how NumPy copies an array, or casts numbers to a dtype; None for other functions."""
     nodes, given = function.nodes, form.dtype
     node = nodes[function.results[0]]
     if node.name == "argument" and given == result.dtype and given.kind in "iubf":
         return ByNumPy(np.ndarray.copy, _of_bytes(_COPIED_BYTES, result))
-    if node.name != "cast" or nodes[node.operands[0]].name != "argument" or given.kind not in "iub":
+    if node.name != "cast" or nodes[node.operands[0]].name != "argument" or given.kind not in "iubf":
         return None
-    slow = given == np.int64 and result.dtype == np.float32
-    if not slow and given.itemsize != _CAST:
-        return None
-    few = _ALL if slow else _of_bytes(_BYTES, form, result)
-    return ByNumPy(partial(np.ndarray.astype, dtype=result.dtype), few)
+    cast = partial(np.ndarray.astype, dtype=result.dtype)
+    if given.kind == result.dtype.kind == "f":
+        return ByNumPy(partial(_cast_floats, cast), _FEW_FLOATS_CAST)
+    if result.dtype == np.float32 and given in (np.int64, np.uint64):
+        return ByNumPy(cast if given == np.int64 else partial(_cast_words, cast), _ALL)
+    wide = result.dtype.kind == "f" and given.itemsize != _CAST
+    return ByNumPy(cast, _FEW_CAST if wide else _of_bytes(_BYTES, form, result))
+
+
+def _cast_floats(cast: Compute, x: np.ndarray) -> Any:
+    """Return floats in another dtype; NotImplemented with NaN, whose bits may differ."""
+    with np.errstate(all="ignore"):  # kernels do not warn either
+        found = cast(x)
+    return NotImplemented if has_nan(found) else found
+
+
+def _cast_words(cast: Compute, x: np.ndarray) -> Any:
+    """Return uint64 in another dtype; NotImplemented if some do not fit in int64, for which NumPy branches."""
+    signed = x.view(np.int64)
+    return cast(signed) if np.minimum.reduce(signed, None) >= 0 else NotImplemented
 
 
 def _bounds(function: TypedExpr) -> tuple[int, int, int] | None:
