@@ -248,6 +248,21 @@ def test_warm_isin_sees_the_elements_of_each_call(device: gpuprims.Device, rng: 
                 assert_equal(gpuprims.isin(y, wanted, device=device), np.isin(y, wanted))
 
 
+@pytest.mark.usefixtures("numpy_computes")
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16"])
+def test_narrow_integers_are_looked_up(device: gpuprims.Device, rng: np.random.Generator, dtype: str) -> None:
+    for size in (3, 5000):
+        limits = np.iinfo(dtype)
+        a = np.sort(rng.integers(limits.min, limits.max, size, dtype, endpoint=True))
+        for count in (200, 300, 1100, 2**17 + 1):
+            keys = rng.integers(limits.min, limits.max, count, dtype, endpoint=True)
+            for given in (keys, keys[::-1], keys[: count // 4 * 4].reshape(4, -1).T):
+                for side in SIDES:
+                    expected = np.searchsorted(a, given, side)
+                    assert_equal(gpuprims.searchsorted(np.repeat(a, 2)[::2], given, side, device=device), expected)
+                    assert_equal(gpuprims.searchsorted(a, given, side, device=device), expected)
+
+
 def test_isin_of_few_numbers_of_another_width(device: gpuprims.Device, numpy_computes: None) -> None:
     x = np.float32([0.1, 0.5, np.nan, np.inf, -np.inf, 3e38, -0.0, 2**24])
     for among in ([0.1, 0.5], [np.nan], [1e300, -1e300], [np.inf], [3e38, 0.0], [2**24 + 1, 2**24], 0.5, [[1], [2]]):

@@ -22,6 +22,8 @@ PLACES = CModule(Path(__file__).with_name("places.c"))
 # each of these behind the place of the one before.
 _FEW_IN_C, _RISING_IN_C, _LOOKED = 2**17, Few(near=2**25, woken=2**25), 64  # rows: places
 _IN_C = frozenset(map(np.dtype, ("float32", "float64", "int32", "int64")))
+# Fewest integers of so many bytes that are looked up in a table of the places of all, and most that NumPy searches for.
+_LOOKED_UP, _SOUGHT, _FEW_NARROW = {1: 2**8, 2: 2**17}, 2**10, Few(near=2**25, woken=2**25)  # rows: tables
 # Keys compared with each of some elements, and those looked up in a table; how many these elements are at most.
 _COMPARED, _IN_TABLE, _FEW_COMPARED = Few(near=2**15, woken=2**16), Few(near=2**15, woken=2**16), 8  # rows: members
 # NumPy compares many keys, at most so many, with each of up to so many elements of two bytes or more in less time than
@@ -39,8 +41,20 @@ def searches_by_numpy(device: Device, elements: Form, keys: Dtype, side: str) ->
         return ByNumPy(partial(_placed, calls.search, side == "right"), _RISING_IN_C)
     if {elements.dtype.kind, keys.kind} - set("iubf"):
         return None
-    few = _FEW_IN_SHORT if elements.shape[0] <= _SHORT else _FEW
-    return ByNumPy(partial(np.ndarray.searchsorted, side=side), few)
+    short = elements.shape[0] <= _SHORT
+    if elements.dtype == keys and keys.kind in "iu" and keys.itemsize in _LOOKED_UP:
+        fewest, sought = _LOOKED_UP[keys.itemsize], _FEW_IN_SHORT.near if short else _SOUGHT
+        return ByNumPy(partial(_looked_up, side, fewest, sought), _FEW_NARROW)
+    return ByNumPy(partial(np.ndarray.searchsorted, side=side), _FEW_IN_SHORT if short else _FEW)
+
+
+def _looked_up(side: Any, fewest: int, sought: int, elements: np.ndarray, keys: np.ndarray) -> Any:
+    """Return the places of narrow integers, from the places of all; NotImplemented for neither few nor many."""
+    if keys.size < fewest:
+        return elements.searchsorted(keys, side) if keys.size <= sought else NotImplemented
+    unsigned = np.dtype(f"u{keys.itemsize}")
+    every = np.arange(1 << 8 * keys.itemsize, dtype=unsigned).view(keys.dtype)
+    return elements.searchsorted(every, side).take(keys.view(unsigned))
 
 
 def _placed(search: Callable[..., np.ndarray], right: bool, elements: np.ndarray, keys: np.ndarray) -> Any:
