@@ -18,6 +18,7 @@ from gpuprims.primitives.sort import by_numpy
 INTEGERS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 FLOATS = ("float32", "float64")
 REAL = (*INTEGERS, *FLOATS)
+SORTED = (*REAL, "float16")
 SPECIAL = (-0.0, 0.0, 1.0, -1.0, 2.5, np.inf, -np.inf, np.nan)
 G = gpuprims
 AT = np.array([[3, 0, -1], [7, -7, 2]])
@@ -35,17 +36,17 @@ def _in_segments(op: str, *, empty: bool = False, **how: Any) -> Callable[..., A
 
 # Calls on an array of some elements, and the dtypes whose calls NumPy computes.
 CALLS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
-    "sort": (G.sort, REAL),
-    "sort, descending": (lambda x, **at: G.sort(x, descending=True, **at), REAL),
-    "sort, flat": (lambda x, **at: G.sort(x, axis=None, **at), REAL),
-    "sort, first axis": (lambda x, **at: G.sort(x, axis=0, **at), REAL),
-    "argsort": (lambda x, **at: G.argsort(x.ravel(), **at), REAL),
-    "argsort, descending": (lambda x, **at: G.argsort(x.ravel(), descending=True, **at), REAL),
-    "argsort, rows": (lambda x, **at: G.argsort(x, axis=0, descending=True, **at), REAL),
-    "lexsort": (lambda x, **at: G.lexsort((x.ravel(), (x != x.ravel()[0]).ravel()), **at), REAL),
+    "sort": (G.sort, SORTED),
+    "sort, descending": (lambda x, **at: G.sort(x, descending=True, **at), SORTED),
+    "sort, flat": (lambda x, **at: G.sort(x, axis=None, **at), SORTED),
+    "sort, first axis": (lambda x, **at: G.sort(x, axis=0, **at), SORTED),
+    "argsort": (lambda x, **at: G.argsort(x.ravel(), **at), SORTED),
+    "argsort, descending": (lambda x, **at: G.argsort(x.ravel(), descending=True, **at), SORTED),
+    "argsort, rows": (lambda x, **at: G.argsort(x, axis=0, descending=True, **at), SORTED),
+    "lexsort": (lambda x, **at: G.lexsort((x.ravel(), (x != x.ravel()[0]).ravel()), **at), SORTED),
     "sort of complex": (G.sort, ("complex64",)),
     "argsort of complex": (lambda x, **at: G.argsort(x, axis=0, **at), ("complex64",)),
-    "sort_by_key": (lambda x, **at: G.sort_by_key(x.ravel(), np.arange(x.size, dtype=np.float64), **at), REAL),
+    "sort_by_key": (lambda x, **at: G.sort_by_key(x.ravel(), np.arange(x.size, dtype=np.float64), **at), SORTED),
     "take": (lambda x, **at: G.take(x, AT, **at), (*REAL, "float16", "complex64")),
     "take, axis": (lambda x, **at: G.take(x, AT.astype(np.int8), axis=-1, mode="wrap", **at), REAL),
     "take, clip": (lambda x, **at: G.take(x, np.abs(AT).astype(np.uint32), axis=0, mode="clip", **at), REAL),
@@ -103,13 +104,14 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
         lambda x, **at: G.bincount(np.arange(x.size) % 7, x.ravel(), 9, **at),
         ("bool", "int8", "uint16", "int32", *FLOATS),
     ),
-    "median": (G.median, ("int32", "uint32", "int64", "uint64", *FLOATS)),
+    "median": (G.median, ("int32", "uint32", "int64", "uint64", *FLOATS, "float16")),
+    "quantiles of rows": (lambda x, **at: G.quantile(x, [0.1, 0.77, 0.5], axis=-1, **at), ("int8", *FLOATS, "float16")),
     "quantile": (lambda x, **at: G.quantile(x, [0.1, 0.9, 0.5], **at), ()),
     "percentile": (lambda x, **at: G.percentile(x, 30, method="lower", keepdims=True, **at), ("int32", *FLOATS)),
-    "partition, rows": (lambda x, **at: G.partition(x, [1, 5], axis=0, **at), REAL),
-    "argpartition, rows": (lambda x, **at: G.argpartition(x, 3, **at), REAL),
-    "partition": (lambda x, **at: G.partition(x, 5, axis=None, **at), REAL),
-    "argpartition": (lambda x, **at: G.argpartition(x.ravel(), [2, -1, 5], **at), REAL),
+    "partition, rows": (lambda x, **at: G.partition(x, [1, 5], axis=0, **at), SORTED),
+    "argpartition, rows": (lambda x, **at: G.argpartition(x, 3, **at), SORTED),
+    "partition": (lambda x, **at: G.partition(x, 5, axis=None, **at), SORTED),
+    "argpartition": (lambda x, **at: G.argpartition(x.ravel(), [2, -1, 5], **at), SORTED),
     "merge": (lambda x, **at: G.merge(np.sort(x.ravel()), np.sort(x.ravel()[::3]), **at), REAL),
     "merge, descending": (
         lambda x, **at: G.merge(G.sort(x.ravel(), descending=True, **at), x.ravel()[:1], descending=True, **at),

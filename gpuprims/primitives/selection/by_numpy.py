@@ -8,16 +8,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gpuprims.core.by_numpy import ByNumPy, Few
+from gpuprims.core.by_numpy import ByNumPy, Compute, Few
 from gpuprims.core.device import Device
 from gpuprims.core.layout import Form
 from gpuprims.primitives.few_orders import MOST_PIVOTS, orders_in_c, rows_back, rows_last
 from gpuprims.primitives.floats_by_numpy import has_nan
+from gpuprims.primitives.halves import HALF, WORD, halves_of, has_others, words_of
 from gpuprims.primitives.parts_in_c import parted, parts_in_c
 
 # A quantile is the mean of two elements, an element, or an interpolation between two.
 Way = Literal["mean", "element", "between"]
-_NARROWEST = 4  # bytes of an element: NumPy interpolates float16 in another way
+_NARROWEST = 4  # bytes of an element that NumPy selects by vectors
 _FEW, _FEW_INTEGERS = Few(near=2**13, woken=2**14), Few(near=2**14, woken=2**14)  # rows: by_numpy, by_numpy-integers
 # Elements that are partitioned by several ranks: by NumPy's masks, and in C; most that NumPy selects at once.
 _FEW_PARTED, _AT_ONCE = Few(near=2**16, woken=2**16), 2**10  # rows: by_numpy-parts, parts-several
@@ -54,7 +55,7 @@ def quantiles_by_numpy(
     ``function`` takes what the ``way`` needs: the lower elements, the higher ones, and the fractions between them. It
     takes numbers instead of arrays if the result has no axes.
     """
-    if not axes or not number or (form.dtype.kind == "f" and form.dtype.itemsize < _NARROWEST):
+    if not axes or not number or (form.dtype.kind == "f" and form.dtype.itemsize < HALF.itemsize):
         return None
     ends = 1 if way == "element" else 2
     compute = partial(_quantiles, axes=axes, number=number, ends=ends, shape=shape, function=function)
@@ -76,12 +77,19 @@ def _quantiles(
     function: Callable[..., Any],
 ) -> Any:
     """Return quantiles; NotImplemented with NaN, or if one may be a zero of either sign."""
-    rows = x.flatten() if len(axes) == x.ndim and x.itemsize >= _NARROWEST else _rows_along(x, axes)
+    halves = x.dtype == HALF
+    elements = words_of(x) if halves else x
+    if halves and has_others(x, elements):
+        return NotImplemented
+    whole = len(axes) == x.ndim and x.itemsize >= _NARROWEST
+    rows = elements.flatten() if whole else _rows_along(elements, axes)
     select(rows, ranks)
     found = rows.take(ranks, -1)
     if rows.ndim > 1:
-        found = np.moveaxis(found, -1, 0)
-    if x.dtype.kind == "f":
+        found = np.ascontiguousarray(np.moveaxis(found, -1, 0))
+    if halves:
+        found = halves_of(found.astype(WORD))
+    elif x.dtype.kind == "f":
         zeros = not np.logical_and.reduce(found, None)
         if has_nan(rows[..., ranks.min() :]) or (zeros and np.signbit(x[x == 0]).any()):
             return NotImplemented
@@ -105,6 +113,9 @@ def parts_by_numpy(device: Device, form: Form, axis: int | None, number: int, *,
     """Return how NumPy partitions along one axis by ``number`` ranks, or finds ``places``; None if it does not."""
     if not form.shape:
         return None
+    if form.dtype == HALF:  # rows: by_numpy-halves
+        found = parts_by_numpy(device, form._replace(dtype=WORD), axis, number, places=places)
+        return found and found._replace(compute=partial(_parts_of_halves, found.compute, places=places))
     if axis is not None and form.shape[axis] == 1:
         return ByNumPy(partial(_alone, places=places), _IN_C)
     orders = orders_in_c(device, form.dtype) if number <= MOST_PIVOTS else None
@@ -117,6 +128,14 @@ def parts_by_numpy(device: Device, form: Form, axis: int | None, number: int, *,
     if axis is not None and len(form.shape) != 1:
         return None
     return ByNumPy(partial(_parts, places=places), _MASKED if one else _FEW_PARTED)
+
+
+def _parts_of_halves(parts: Compute, x: np.ndarray, ranks: np.ndarray, *, places: bool) -> Any:
+    """Return the partition of float16; NotImplemented with NaN, and for elements with negative zeros."""
+    words = words_of(x)
+    if has_others(x, words) or (found := parts(words, ranks)) is NotImplemented:
+        return NotImplemented
+    return found if places else halves_of(found)
 
 
 def _alone(x: np.ndarray, ranks: np.ndarray, *, places: bool) -> np.ndarray:

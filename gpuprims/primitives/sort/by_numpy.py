@@ -27,6 +27,7 @@ from gpuprims.primitives.few_orders import (
     rows_last,
 )
 from gpuprims.primitives.floats_by_numpy import has_nan
+from gpuprims.primitives.halves import HALF, WORD, halves_of, has_others, words_of
 
 # What a sort returns: sorted keys, their indices, or keys and the values beside them.
 Wanted = Literal["keys", "indices", "pairs"]
@@ -63,6 +64,9 @@ def sorts_by_numpy(
 ) -> ByNumPy | None:
     """Return how NumPy sorts real keys without a comparison of the caller's own, if it does."""
     form, flat = forms[0], len(forms[0].shape) == 1
+    if form.dtype == HALF and form.shape:
+        found = sorts_by_numpy(device, wanted, axis, descending, (form._replace(dtype=WORD), *forms[1:]))
+        return found and found._replace(compute=partial(_HALVES[wanted], found.compute))
     if not form.shape or not is_ordered(form):
         return None
     length = math.prod(form.shape) if axis is None else form.shape[axis]
@@ -91,6 +95,31 @@ def _sorted_already(device: Device, wanted: Wanted, axis: int | None, descending
         return trends(keys.ravel() if axis is None else keys, descending) if keys.flags.c_contiguous else NotImplemented
 
     return ByNumPy(indices if wanted == "indices" else partial(_pairs, indices), _SORTED_ALREADY)
+
+
+def _sorted_halves(sort: Compute, x: np.ndarray) -> Any:
+    """Return sorted float16; NotImplemented with NaN, and with negative zeros."""
+    words = words_of(x)
+    return NotImplemented if has_others(x, words) else halves_of(sort(words))
+
+
+def _indices_of_halves(indices: Indices, x: np.ndarray) -> Any:
+    """Return the indices of sorted float16."""
+    return indices(words_of(x))
+
+
+def _pairs_of_halves(pairs: Compute, keys: np.ndarray, values: np.ndarray) -> Any:
+    """Return sorted float16 and the values beside them; NotImplemented with NaN, and with negative zeros."""
+    words = words_of(keys)
+    if has_others(keys, words) or (found := pairs(words, values)) is NotImplemented:
+        return NotImplemented
+    return halves_of(found[0]), found[1]
+
+
+# rows: by_numpy-halves
+_HALVES: dict[str, Callable[..., Any]] = {
+    "keys": _sorted_halves, "indices": _indices_of_halves, "pairs": _pairs_of_halves,
+}  # fmt: skip
 
 
 def is_ordered(form: Form) -> bool:

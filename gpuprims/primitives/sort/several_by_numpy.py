@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.core.by_numpy import ByNumPy
+from gpuprims.core.by_numpy import ByNumPy, Compute
 from gpuprims.core.device import Device
 from gpuprims.core.layout import Form
 from gpuprims.primitives.few_orders import orders_in_c
+from gpuprims.primitives.halves import HALF, WORD, words_of
 from gpuprims.primitives.sort.by_numpy import (
     INDEX_BITS,
     INDICES_IN_C,
@@ -26,6 +27,10 @@ from gpuprims.primitives.sort.by_numpy import (
 
 def lexsorts_by_numpy(device: Device, rows: bool, forms: tuple[Form, ...]) -> ByNumPy | None:
     """Return how NumPy sorts by several keys, the last one first, if it does; ``rows`` if an array has them."""
+    if HALF in (halves := [form.dtype for form in forms]):
+        words = [form._replace(dtype=WORD) if form.dtype == HALF else form for form in forms]
+        found = lexsorts_by_numpy(device, rows, tuple(words))
+        return found and found._replace(compute=partial(_of_words, found.compute, [one == HALF for one in halves]))
     if not all(is_ordered(form) and form.shape[-1] <= 1 << INDEX_BITS for form in forms):
         return None
     each = [indices_by_numpy(device, form.dtype, -1, descending=False) for form in forms]
@@ -39,6 +44,11 @@ def lexsorts_by_numpy(device: Device, rows: bool, forms: tuple[Form, ...]) -> By
         return _by_several(keys, each * len(keys) if rows else each)
 
     return ByNumPy(compute, INDICES_IN_C if in_c else STABLE_INDICES)
+
+
+def _of_words(compute: Compute, halves: Sequence[bool], *arrays: np.ndarray) -> Any:
+    """Sort by the words of float16."""
+    return compute(*[words_of(one) if half else one for one, half in zip(arrays, halves, strict=True)])
 
 
 def _by_several(keys: Sequence[np.ndarray], each: Sequence[Indices]) -> Any:
