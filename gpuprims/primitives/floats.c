@@ -8,62 +8,11 @@
 
 #include <math.h>
 
-/* As in reduce_cpu_chunks.cl: lanes, elements of a run in each, and those that are folded at once. */
-#define LANES(type) (128 / (int)sizeof(type))
-#define RUN 64
-#define TAKEN 4
-#define LEVELS 48
+#include "folds.h"
+
 /* As in scan_cpu_chunks.cl: elements of a run, and of the runs that are scanned at a time. */
 #define SCANNED 8
 #define AT_A_TIME 64
-
-#define ADD(a, b) ((a) + (b))
-#define MULTIPLY(a, b) ((a) * (b))
-#define EACH(lane, lanes) for (int lane = 0; lane < (lanes); lane++)
-
-/* Define a fold of floats by an operator, whose lanes begin with its identity. */
-#define DEFINE_FOLD(name, type, OP, identity)                                                                          \
-    /* Fold rows of an element of each lane into the lanes: four rows at once, then the others, maybe a part. */ \
-    static void name##_rows(const type *x, npy_intp n, type *lanes) {                                                  \
-        enum { L = LANES(type) };                                                                                      \
-        int begun = 0;                                                                                                 \
-        for (; n >= TAKEN * L; n -= TAKEN * L, x += TAKEN * L) {                                                       \
-            type four[L];                                                                                              \
-            EACH(lane, L) four[lane] = OP(OP(x[lane], x[L + lane]), OP(x[2 * L + lane], x[3 * L + lane]));             \
-            if (begun) EACH(lane, L) lanes[lane] = OP(lanes[lane], four[lane]);                                        \
-            else EACH(lane, L) lanes[lane] = four[lane];                                                               \
-            begun = 1;                                                                                                 \
-        }                                                                                                              \
-        if (!begun) EACH(lane, L) lanes[lane] = identity;                                                              \
-        for (; n > 0; n -= L, x += L) EACH(lane, n < L ? (int)n : L) lanes[lane] = OP(lanes[lane], x[lane]);           \
-    }                                                                                                                  \
-                                                                                                                       \
-    static type name(const type *x, npy_intp n) {                                                                      \
-        enum { L = LANES(type) };                                                                                      \
-        type levels[LEVELS][L], lanes[L];                                                                              \
-        npy_intp runs = 0;                                                                                             \
-        for (; n >= RUN * L; n -= RUN * L, x += RUN * L, runs++) {                                                     \
-            name##_rows(x, RUN * L, lanes);                                                                            \
-            int level = 0; /* level k holds the fold of 2^k runs */                                                    \
-            for (; runs >> level & 1; level++) EACH(lane, L) lanes[lane] = OP(levels[level][lane], lanes[lane]);       \
-            memcpy(levels[level], lanes, sizeof lanes);                                                                \
-        }                                                                                                              \
-        int filled = n > 0;                                                                                            \
-        if (filled) name##_rows(x, n, lanes);                                                                          \
-        for (int level = 0; runs >> level; level++) {                                                                  \
-            if (!(runs >> level & 1)) continue;                                                                        \
-            if (filled) EACH(lane, L) lanes[lane] = OP(levels[level][lane], lanes[lane]);                              \
-            else memcpy(lanes, levels[level], sizeof lanes);                                                           \
-            filled = 1;                                                                                                \
-        }                                                                                                              \
-        for (int half = L / 2; half; half /= 2) EACH(lane, half) lanes[lane] = OP(lanes[lane], lanes[half + lane]);    \
-        return OP(lanes[0], identity);                                                                                 \
-    }
-
-DEFINE_FOLD(sum_of_floats, float, ADD, 0.0f)
-DEFINE_FOLD(sum_of_doubles, double, ADD, 0.0)
-DEFINE_FOLD(product_of_floats, float, MULTIPLY, 1.0f)
-DEFINE_FOLD(product_of_doubles, double, MULTIPLY, 1.0)
 
 /* Define the sums up to each element: runs are scanned each by itself, then what comes before them is added. */
 #define DEFINE_SCAN(name, type)                                                                                        \
@@ -161,6 +110,11 @@ static PyArrayObject *floats_of(PyObject *given) {
     return NULL;
 }
 
+union number {
+    float single;
+    double wide;
+};
+
 PyDoc_STRVAR(fold_doc, "fold(x, multiplies): the sum of floats, or their product, as NumPy's number.");
 
 static PyObject *fold(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
@@ -173,14 +127,34 @@ static PyObject *fold(PyObject *module, PyObject *const *arguments, Py_ssize_t c
     const int multiplies = PyObject_IsTrue(arguments[1]);
     if (multiplies < 0) return NULL;
     const npy_intp n = PyArray_SIZE(x);
-    union {
-        float single;
-        double wide;
-    } found;
-    if (PyArray_TYPE(x) == NPY_FLOAT32)
-        found.single = (multiplies ? product_of_floats : sum_of_floats)(PyArray_DATA(x), n);
-    else
-        found.wide = (multiplies ? product_of_doubles : sum_of_doubles)(PyArray_DATA(x), n);
+    union number found;
+    if (PyArray_TYPE(x) == NPY_FLOAT32) {
+        const float *floats = PyArray_DATA(x);
+        found.single = (multiplies ? product_of_floats : sum_of_floats)(floats, floats, n);
+    } else {
+        const double *doubles = PyArray_DATA(x);
+        found.wide = (multiplies ? product_of_doubles : sum_of_doubles)(doubles, doubles, n);
+    }
+    return PyArray_Scalar(&found, PyArray_DESCR(x), NULL);
+}
+
+PyDoc_STRVAR(dot_doc, "dot(x, y): the sum of the products of floats, as NumPy's number.");
+
+static PyObject *dot(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    if (count != 2) {
+        PyErr_SetString(PyExc_TypeError, "dot: two arrays");
+        return NULL;
+    }
+    PyArrayObject *x = floats_of(arguments[0]), *y = x ? floats_of(arguments[1]) : NULL;
+    if (!y) return NULL;
+    const npy_intp n = PyArray_SIZE(x);
+    if (PyArray_TYPE(x) != PyArray_TYPE(y) || n != PyArray_SIZE(y)) {
+        PyErr_SetString(PyExc_TypeError, "dot: arrays of one dtype and of as many elements");
+        return NULL;
+    }
+    union number found;
+    if (PyArray_TYPE(x) == NPY_FLOAT32) found.single = dot_of_floats(PyArray_DATA(x), PyArray_DATA(y), n);
+    else found.wide = dot_of_doubles(PyArray_DATA(x), PyArray_DATA(y), n);
     return PyArray_Scalar(&found, PyArray_DESCR(x), NULL);
 }
 
@@ -267,5 +241,5 @@ static PyObject *apply(PyObject *module, PyObject *const *arguments, Py_ssize_t 
     Py_RETURN_NOTIMPLEMENTED;
 }
 
-DEFINE_MODULE(floats, "Calls on few floats.", 1, FUNCTION(apply), FUNCTION(fold), FUNCTION_OF_ONE(scan),
+DEFINE_MODULE(floats, "Calls on few floats.", 1, FUNCTION(apply), FUNCTION(fold), FUNCTION(dot), FUNCTION_OF_ONE(scan),
               FUNCTION_OF_ONE(has_nan))

@@ -38,11 +38,19 @@ def few_floats(device: Device) -> Few:
 
 
 def fold_floats(op: np.ufunc, identity: float, x: np.ndarray) -> Any:
-    """Return the sum or the product of more than 128 contiguous floats, as reduce/cpu_chunks folds them in one part."""
+    """Return the sum or the product of contiguous floats, as reduce/cpu_chunks folds them in one part.
+
+    Without the module in C, of more than 128.
+    """
     if FLOATS.calls is not None:
         return FLOATS.calls.fold(x, op is np.multiply)
     with np.errstate(all="ignore"):
         return folded_by_numpy(op, identity, x.ravel())
+
+
+def dot_floats(x: np.ndarray, y: np.ndarray) -> Any:
+    """Return the sum of the products of contiguous floats, in C, as reduce/cpu_chunks adds them in one part."""
+    return FLOATS.calls.dot(x, y)
 
 
 def scan_floats(x: np.ndarray) -> np.ndarray:

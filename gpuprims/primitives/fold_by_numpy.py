@@ -16,7 +16,7 @@ from gpuprims.core.by_numpy import ANY_SIZE, ByNumPy, Compute, Few
 from gpuprims.core.device import Device
 from gpuprims.core.layout import Form, is_contiguous
 from gpuprims.primitives.extremes_in_c import extremes_in_c
-from gpuprims.primitives.floats_by_numpy import FEWEST_BY_LANES, few_floats, fold_floats, has_nan, scan_floats
+from gpuprims.primitives.floats_by_numpy import FEWEST_BY_LANES, few_floats, fold_floats, has_nan, in_c, scan_floats
 from gpuprims.primitives.levels import adds_words
 
 Dtype = np.dtype[Any]
@@ -41,7 +41,7 @@ _PLACES = {"argmin": False, "argmax": True}  # and the bool whose first place th
 _ROWS_OF_PLACES = Few(near=2**25, woken=2**25)  # rows: by_numpy-places
 # NumPy adds along few columns of integers of 8 bytes faster than a kernel for columns.
 _NARROW, _WIDE, _NARROW_COLUMNS = 8, 8, Few(near=2**26, woken=2**26)  # rows: by_numpy-columns
-_IN_ORDER = "cpu_chunks"  # the kernel whose order folds and scans of floats follow
+IN_ORDER = "cpu_chunks"  # the kernel whose order folds and scans of floats follow
 _IDENTITIES = {"sum": 0.0, "prod": 1.0, "mean": 0.0}
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
@@ -61,18 +61,18 @@ def folds_by_numpy(
     if by_rows and rows > _ROWS:
         return None
     if form.dtype in FLOATS and op in _IDENTITIES:
-        flat = not kept and is_contiguous(form) and result == form.dtype and math.prod(form.shape) > FEWEST_BY_LANES
-        flat = flat and not adds_words()
+        flat = not kept and is_contiguous(form) and result == form.dtype and not adds_words()
+        flat = flat and (math.prod(form.shape) > FEWEST_BY_LANES or in_c(device))
         shape = (1,) * len(form.shape) if keepdims else ()
-        return ByNumPy(partial(_fold_floats, op, shape), few_floats(device), _IN_ORDER) if flat else None
+        return ByNumPy(partial(_fold_floats, op, shape), few_floats(device), IN_ORDER) if flat else None
     if form.dtype.kind == "b" and not kept and (op in _OF_BOOLS or (op in _PLACES and is_contiguous(form))):
         shape = (1,) * len(form.shape) if keepdims else ()
         found = _place_of_bools if op in _PLACES else _truth_of_bools
         if op in TRUTHS or op in _PLACES or result == form.dtype:
             return ByNumPy(partial(found, op, shape), Few(ANY_SIZE, ANY_SIZE))
     together = is_contiguous(form) or (op not in _PLACES and _is_in_fortran_order(form))
-    if not kept and together and (in_c := extremes_in_c(device, op, form, keepdims, result)) is not None:
-        return in_c
+    if not kept and together and (extremes := extremes_in_c(device, op, form, keepdims, result)) is not None:
+        return extremes
     compute = _fold_of(op, form.dtype, axes if kept else None, keepdims, result)
     if not kept and together:
         few = _few_of_all(op, form.dtype, few)
@@ -228,7 +228,7 @@ def scans_by_numpy(
     if not isinstance(op, str) or op not in FOLDS or not form.shape:
         return None
     if op == "sum" and form.dtype in FLOATS and form.dtype == result and flat and inclusive and is_contiguous(form):
-        return None if adds_words() else ByNumPy(_scan_floats, few_floats(device), _IN_ORDER)
+        return None if adds_words() else ByNumPy(_scan_floats, few_floats(device), IN_ORDER)
     if not integers:
         return None
     if not flat and not is_contiguous(form):

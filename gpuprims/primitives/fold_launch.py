@@ -23,6 +23,7 @@ from gpuprims.primitives.fold_spec import FoldSpec, peeled_width
 from gpuprims.primitives.fold_variants import FoldVariant
 from gpuprims.primitives.joined import lanes_joined, large_apart, scalar_in_loops
 from gpuprims.primitives.near import groups_near
+from gpuprims.primitives.products_by_numpy import multiplies
 
 # A work-item takes up to _MOST_ACROSS outputs if they have at most _SHORT elements (row each-across). Of narrow
 # elements it takes a word of outputs, however many elements they have (row each-narrow-elements).
@@ -156,6 +157,8 @@ class FoldWork(NamedTuple):
         narrow = 0 < self.device.capabilities.vector_lanes < _MOST_JOINED
         loads["apart"] = large_apart(read_by, self.read) if chosen.joins else None
         loads["narrow"] = narrow if chosen.block == 1 else None  # kernels of CPUs
+        if chosen.block == 1 and multiplies(self.folding.map):  # rounded as in folds.h (rows: by_numpy-products)
+            loads["merges"] = False
         how = {"better": self.folding.better, "commutative": self.traits.commutative}
         return FoldSpec.of(self.folding, read_by, **how, **loads)
 

@@ -71,6 +71,16 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
         lambda x, **at: G.cumsum(x.ravel()[: x.size & ~3].reshape(-1, 4), 0, **at),
         ("int64", "uint64"),
     ),
+    "sums of products": (
+        lambda x, **at: G.reduce(x, x[..., ::-1].copy(), map="x * y", keepdims=True, **at),
+        (*INTEGERS[1:], *FLOATS),
+    ),
+    "sums of products along": (lambda x, **at: G.reduce(x, x + x, map="x * y", axis=-1, **at), ("int32", "uint64")),
+    "inner product": (
+        lambda x, **at: G.reduce(x, x.copy(), map="conj(x) * y", dtype=x.dtype, **at),
+        ("int16", "int64"),
+    ),
+    "sum of floats": (G.reduce, FLOATS),
     "map itself": (lambda x, **at: G.map("x", x, **at), REAL),
     "map to float32": (lambda x, **at: G.map(lambda e: e.astype(np.float32), x, **at), REAL),
     "map to float64": (lambda x, **at: G.map(lambda e: e.astype(np.float64), x, **at), REAL),

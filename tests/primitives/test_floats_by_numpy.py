@@ -23,12 +23,14 @@ from gpuprims.primitives.floats_by_numpy import FLOATS, folded_by_numpy, scanned
 from gpuprims.primitives.map.by_numpy import _program
 
 # On both sides of what is folded one by one, of four elements a lane, of a run and of several.
-SIZES = (129, 160, 255, 256, 257, 1000, 2047, 2048, 2049, 4096, 6177, 14_336, 32_768)
+FEW, SIZES = (1, 5, 128), (129, 160, 255, 256, 257, 1000, 2047, 2048, 2049, 4096, 6177, 14_336, 32_768)
 WHOLE = pytest.mark.whole
 CALLS = [
     pytest.param("sum", "float32"),
     pytest.param("mean", "float64"),
     pytest.param("scan", "float32"),
+    pytest.param("dot", "float32"),
+    pytest.param("dot", "float64"),
     *[pytest.param(op, dtype, marks=WHOLE) for op, dtype in (("sum", "float64"), ("mean", "float32"))],
     *[pytest.param(op, dtype, marks=WHOLE) for op in ("prod",) for dtype in ("float32", "float64")],
     pytest.param("scan", "float64", marks=WHOLE),
@@ -60,6 +62,8 @@ def computes(request: pytest.FixtureRequest, numpy_computes: None, monkeypatch: 
 
 
 def call_of(name: str, device: gpuprims.Device) -> Any:
+    if name == "dot":
+        return lambda x, **how: gpuprims.reduce(x, x[::-1].copy(), map="x * y", device=device, **how)
     return partial(gpuprims.scan if name == "scan" else partial(gpuprims.reduce, op=name), device=device)
 
 
@@ -73,8 +77,10 @@ def test_floats_have_the_bits_of_the_kernel(
     host: gpuprims.Device, rng: np.random.Generator, computes: str, name: str, dtype: str
 ) -> None:
     need(host, "float64")
+    if name == "dot" and computes == "NumPy":
+        pytest.skip("a kernel computes it")
     call = call_of(name, host)
-    for size in SIZES:
+    for size in (*FEW, *SIZES) if computes == "C" else SIZES:
         x = (rng.standard_normal(size) * 10.0 ** rng.integers(-4, 4, size)).astype(dtype)
         given = [1 + x / 1e7 if name == "prod" else x, np.full(size, -0.0, dtype)]
         for one in given:
@@ -183,6 +189,9 @@ def test_nan_and_arrays_that_do_not_fit_are_declined(module: Any, rng: np.random
     for wrong in (np.zeros(4, np.int32), np.zeros((4, 4), np.float32).T, np.zeros(8, np.float64)[::2], 1.0):
         with pytest.raises(TypeError, match="a contiguous array of float32 or float64"):
             module.fold(wrong, False)
+    for wrong in (np.zeros(4, np.float32), np.zeros(3)):
+        with pytest.raises(TypeError, match="of one dtype and of as many elements"):
+            module.dot(np.zeros(3, np.float32), wrong)
     with pytest.raises(TypeError, match="of one shape, of one dtype"):
         module.apply(*program, np.zeros(3, np.float32), np.zeros(4, np.float32))
     with pytest.raises(ValueError, match="on values before it"):

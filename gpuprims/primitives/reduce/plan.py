@@ -49,6 +49,7 @@ from gpuprims.primitives.fold import plan_fold, sample_rows
 from gpuprims.primitives.fold_by_numpy import folds_by_numpy
 from gpuprims.primitives.levels import IN_SLABS, at_level
 from gpuprims.primitives.masking import check_mask, refuse_function
+from gpuprims.primitives.products_by_numpy import products_by_numpy
 from gpuprims.primitives.reduce.alone import plan_alone
 from gpuprims.primitives.segments.checked import Keep, check, run_by_offsets, takes_offsets
 from gpuprims.primitives.segments.offsets import Segments, across_rows
@@ -167,8 +168,12 @@ def plan_call(
         gone = () if keepdims else axes
         return plan_alone(folding, forms, written, len(shape), gone, alignment, device, generation)
     plan = plan_fold(device, forms, targets, folding, shape, axes, variant, commutative=operator.commutative)
-    if request == ReduceRequest(request.op, axis=request.axis, keepdims=keepdims, dtype=request.dtype):
-        plan.by_numpy = folds_by_numpy(device, _FEW, request.op, forms[0], axes, keepdims, folding.outputs[0])
+    if request == ReduceRequest(request.op, request.map, request.axis, keepdims, request.dtype):
+        how = axes, keepdims, folding.outputs[0]
+        if request.map is None:
+            plan.by_numpy = folds_by_numpy(device, _FEW, request.op, forms[0], *how)
+        elif request.op == "sum":
+            plan.by_numpy = products_by_numpy(device, folding.map, forms, *how)
     if variant is None and _pays_in_window(device, plain, plan.traits):
         how = forms, written, alignment, device, variant, generation
         return in_window(plan, plain, forms, plan_call, request, *how, axes=axes)
