@@ -122,10 +122,10 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "argpartition, rows": (lambda x, **at: G.argpartition(x, 3, **at), SORTED),
     "partition": (lambda x, **at: G.partition(x, 5, axis=None, **at), SORTED),
     "argpartition": (lambda x, **at: G.argpartition(x.ravel(), [2, -1, 5], **at), SORTED),
-    "merge": (lambda x, **at: G.merge(np.sort(x.ravel()), np.sort(x.ravel()[::3]), **at), REAL),
+    "merge": (lambda x, **at: G.merge(np.sort(x.ravel()), np.sort(x.ravel()[::3]), **at), SORTED),
     "merge, descending": (
         lambda x, **at: G.merge(G.sort(x.ravel(), descending=True, **at), x.ravel()[:1], descending=True, **at),
-        REAL,
+        SORTED,
     ),
     "sums of segments": (_in_segments("sum", empty=True), INTEGERS),
     "products of segments": (_in_segments("prod", empty=True), INTEGERS),

@@ -29,6 +29,7 @@ _FEW = Few(near=2**15, woken=2**15)  # rows: by_numpy
 # more elements faster than a kernel does; up to _FEW_FAR_LONGER only if an element has at least _WIDE bytes.
 _LONGER, _FAR_LONGER, _WIDE = 4, 16, 4  # rows: by_numpy-unequal
 _FEW_LONGER, _FEW_FAR_LONGER = Few(near=2**17, woken=2**17), Few(near=2**22, woken=2**22)  # rows: by_numpy-unequal
+_FEW_HALVES = Few(near=2**22, woken=2**22)  # float16, which kernels compare slowly; rows: by_numpy-halves
 
 
 class MergeRequest(NamedTuple):
@@ -99,6 +100,8 @@ def _by_numpy(forms: tuple[Form, ...], *, descending: bool) -> ByNumPy | None:
     first, second = (form.dtype for form in forms)
     if {first.kind, second.kind} - set("iubf") or (first != second and np.result_type(first, second).kind == "f"):
         return None
+    if first == second == np.float16:
+        return ByNumPy(_merged_falling if descending else _merged, _FEW_HALVES)
     shorter, longer = sorted(form.shape[0] for form in forms)
     few = _FEW_LONGER if longer >= _LONGER * shorter else _FEW
     if longer >= _FAR_LONGER * shorter and min(first.itemsize, second.itemsize) >= _WIDE:

@@ -27,13 +27,18 @@ _MASKED, _IN_C = Few(near=2**22, woken=2**22), Few(near=2**25, woken=2**25)  # r
 _FEW_NARROW = Few(near=2**22, woken=2**22)  # rows: by_numpy-rows
 # Most ranks to select one after the other, and elements up to which NumPy then is faster than a kernel.
 _MOST_ALONE, _ALONE = 16, Few(near=2**22, woken=2**22)  # rows: by_numpy-alone
+_SORTED = 2**9  # most elements of a row that is sorted for several ranks; rows: parts-sorted
 
 
 def select(rows: np.ndarray, ranks: np.ndarray) -> None:
     """Partition along the last axis, in place.
 
-    Most ranks are selected one at a time: only then does NumPy use vector instructions.
+    Short rows are sorted for several ranks. Others are selected one at a time: only then does NumPy use vector
+    instructions.
     """
+    if len(ranks) > 1 and rows.shape[-1] <= _SORTED:
+        rows.sort()
+        return
     if rows.ndim == 1 and rows.size <= _AT_ONCE:
         rows.partition(ranks)
         return
