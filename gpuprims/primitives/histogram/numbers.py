@@ -117,9 +117,10 @@ class Numbers:
             found: np.ndarray = noticed(self.device.driver, "bincount", np.bincount)(x, weights, self.minlength)
         except (ValueError, MemoryError):
             return None
-        if len(found) > MOST_BINS or (weights is not None and has_nan(found)):  # the NaN of kernels have no sign
-            return None
-        return found
+        nan = False
+        if weights is not None:  # infinities of both signs add up to NaN (rows: by_numpy-weights-many)
+            nan = has_nan(found) if len(found) <= len(weights) else not np.isfinite(weights).all()
+        return None if nan or len(found) > MOST_BINS else found  # the NaN of kernels have no sign
 
     def _counted_quickly(self, arrays: tuple[Any, ...]) -> Any:
         """Return the counts of an array of the host that is likely as long as the last; None if it is not."""

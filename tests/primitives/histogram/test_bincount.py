@@ -154,3 +154,20 @@ def test_few_weights_have_the_bits_of_many(
     monkeypatch.setattr(Switch, "on", False)
     forget_calls()
     assert found.tobytes() == gpuprims.bincount(x, weights, device=device).tobytes()
+
+
+@pytest.mark.usefixtures("numpy_computes")
+def test_weights_that_are_no_numbers_have_the_bits_of_kernels(
+    device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = [
+        (np.array(weights), bins)  # fewer than weights, as many, and more
+        for weights in ([1.0, np.nan], [-np.nan, 1.0], [np.inf, 2.0], [np.inf, -np.inf], [-np.inf, -np.nan])
+        for bins in (1, 2, 3000)
+    ]
+    found = [gpuprims.bincount(np.zeros(2, np.int64), *call, device=device) for call in calls]
+    monkeypatch.setattr(Switch, "on", False)
+    forget_calls()
+    for one, call in zip(found, calls, strict=True):
+        np.testing.assert_array_equal(one, np.bincount([0, 0], *call))
+        assert one.tobytes() == gpuprims.bincount(np.zeros(2, np.int64), *call, device=device).tobytes()
