@@ -189,9 +189,9 @@ def test_nan_and_arrays_that_do_not_fit_are_declined(module: Any, rng: np.random
     for wrong in (np.zeros(4, np.int32), np.zeros((4, 4), np.float32).T, np.zeros(8, np.float64)[::2], 1.0):
         with pytest.raises(TypeError, match="a contiguous array of float32 or float64"):
             module.fold(wrong, False)
-    for wrong in (np.zeros(4, np.float32), np.zeros(3)):
+    for other in (np.zeros(4, np.float32), np.zeros(3)):
         with pytest.raises(TypeError, match="of one dtype and of as many elements"):
-            module.dot(np.zeros(3, np.float32), wrong)
+            module.dot(np.zeros(3, np.float32), other)
     with pytest.raises(TypeError, match="of one shape, of one dtype"):
         module.apply(*program, np.zeros(3, np.float32), np.zeros(4, np.float32))
     with pytest.raises(ValueError, match="on values before it"):

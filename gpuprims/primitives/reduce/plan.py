@@ -169,11 +169,11 @@ def plan_call(
         return plan_alone(folding, forms, written, len(shape), gone, alignment, device, generation)
     plan = plan_fold(device, forms, targets, folding, shape, axes, variant, commutative=operator.commutative)
     if request == ReduceRequest(request.op, request.map, request.axis, keepdims, request.dtype):
-        how = axes, keepdims, folding.outputs[0]
+        result = folding.outputs[0]
         if request.map is None:
-            plan.by_numpy = folds_by_numpy(device, _FEW, request.op, forms[0], *how)
+            plan.by_numpy = folds_by_numpy(device, _FEW, request.op, forms[0], axes, keepdims, result)
         elif request.op == "sum":
-            plan.by_numpy = products_by_numpy(device, folding.map, forms, *how)
+            plan.by_numpy = products_by_numpy(device, folding.map, forms, axes, keepdims, result)
     if variant is None and _pays_in_window(device, plain, plan.traits):
         how = forms, written, alignment, device, variant, generation
         return in_window(plan, plain, forms, plan_call, request, *how, axes=axes)
