@@ -12,6 +12,7 @@ import gpuprims
 from gpuprims.core.by_numpy import Switch
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.program_cache import forget_calls
+from gpuprims.primitives.few_orders import ORDERS
 from gpuprims.primitives.parts_in_c import LONG, PARTS, sampled
 
 DTYPES = "bBhHiIlLqQfd"
@@ -165,6 +166,7 @@ def test_calls_have_the_bits_of_calls_without_c(
     expected = [call(x, x.shape[axis or 0] // 2 - 1, axis, device="reference") for x, axis in calls]
     monkeypatch.setattr(Switch, "on", True)
     use(monkeypatch, PARTS, module)
+    use(monkeypatch, ORDERS, functions_of(ORDERS))  # short rows
     monkeypatch.setattr(LaunchPlan, "compiled", lambda self: pytest.fail("a kernel was compiled"))
     forget_calls()
     for (x, axis), wanted in zip(calls, expected, strict=True):
