@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -258,6 +259,18 @@ def on_device(device: gpuprims.Device, array: np.ndarray) -> Any:
 def on_host(device: gpuprims.Device, array: Any) -> np.ndarray:
     """Copy an array of the device's own class to the host."""
     return np.array(device.driver.to_host(array))
+
+
+def with_gaps(array: np.ndarray) -> np.ndarray:
+    """Return a view of the same elements that lie apart in memory."""
+    wide = np.full((*array.shape, 2), 77, array.dtype)
+    wide[..., 0] = array
+    return wide[..., 0]
+
+
+def placer(device: gpuprims.Device, where: str) -> Callable[[np.ndarray], Any]:
+    """Return what puts host arrays on the "device", or on the "host" as they are or with "gaps"."""
+    return {"device": partial(on_device, device), "host": lambda array: array, "gaps": with_gaps}[where]
 
 
 @contextmanager

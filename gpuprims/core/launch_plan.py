@@ -58,6 +58,7 @@ class LaunchPlan:
     """
 
     checks_out: ClassVar[bool] = False  # True if run() compares arrays of ``out=`` with results itself
+    as_bytes: ClassVar[bool] = True  # False if run_in_place() takes host arrays with gaps as they are
     device: Device
     primitive: str
     traits: CallTraits
@@ -128,8 +129,7 @@ class LaunchPlan:
 
     def after(self, first: Launch) -> LaunchPlan:
         """Return a plan that starts another launch, on the same memory, before its own."""
-        own = self.compiled()
-        plan = copy(self)  # keeps the variant: to choose again takes hundreds of microseconds
+        own, plan = self.compiled(), copy(self)  # keeps the variant: to choose again takes hundreds of microseconds
         plan._launch = first if own is nothing else in_turn([first, own])
         return plan
 

@@ -18,13 +18,13 @@ Step = Callable[[Sequence[Any]], Sequence[Any]]
 _SIMPLE, _FEW_NUMBERS = frozenset({bool, int, float}), 64
 
 
-def taking(operands: Operands) -> Step | None:
-    """Return the step that makes arrays of a call's numbers, and shares those of the host that have gaps, if any."""
+def taking(operands: Operands, *, as_bytes: bool) -> Step | None:
+    """Return the step that makes arrays of a call's numbers, and takes host arrays with gaps ``as_bytes``, if any."""
     label, device, in_place = operands.label, operands.device, operands.in_place
     on_host = [(k, native) for k, native in enumerate(operands.natives) if isinstance(native, NUMPYS)]
     numbers = numbers_of(operands)
     # Kernels of some drivers take the bytes that an array with gaps lies in, those of others the array.
-    gaps = [k for k, native in on_host if native.ndim and not native.flags.carray]
+    gaps = [k for k, native in on_host if as_bytes and native.ndim and not native.flags.carray]
     strided = [k for k in gaps if device.driver.share(operands.natives[k]).keep is not None]
     if not numbers and not strided:
         return None

@@ -272,7 +272,7 @@ def _launching(plan: LaunchPlan, operands: Operands, out: Out | None) -> Run:
         run = plan.run_in_place if operands.in_place else plan.runner()
     if short:
         run = operands.driver.in_this_thread(run, nbytes)
-    take = taking(operands)
+    take = taking(operands, as_bytes=plan.as_bytes)
     if take is not None:
         run = _after(take, run)
     if not short or out is not None:

@@ -36,6 +36,7 @@ class StepsPlan(LaunchPlan):
 
     __slots__ = ("label", "steps")
     checks_out: ClassVar[bool] = True
+    as_bytes: ClassVar[bool] = False
     label: str
     steps: Callable[[Operands, Out | None], Any]
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from kernel_cases import assert_equal, need, on_device, on_host
+from kernel_cases import assert_equal, need, on_host, placer
 
 import gpuprims
 from gpuprims.errors import ArgumentError, ShapeError
@@ -116,24 +116,24 @@ def called(plan: gpuprims.Plan, *arrays: Any, **how: Any) -> tuple[Any, ...]:
     return found if isinstance(found, tuple) else (found,)
 
 
-@pytest.mark.parametrize("there", [False, True], ids=["host", "device"])
+@pytest.mark.parametrize("where", ["host", "gaps", "device"])
 @pytest.mark.parametrize("name", CASES)
 def test_a_plan_returns_and_writes_what_the_function_does(
-    device: gpuprims.Device, rng: np.random.Generator, name: str, there: bool
+    device: gpuprims.Device, rng: np.random.Generator, name: str, where: str
 ) -> None:
     need(device, "float64")
-    agrees(device, rng, CASES[name], there)
+    agrees(device, rng, CASES[name], where)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_every_function_has_such_a_plan(rng: np.random.Generator, name: str) -> None:
-    agrees(gpuprims.Device("reference"), rng, CASES[name], False)
+    agrees(gpuprims.Device("reference"), rng, CASES[name], "host")
 
 
-def agrees(device: gpuprims.Device, rng: np.random.Generator, case: Case, there: bool) -> None:
+def agrees(device: gpuprims.Device, rng: np.random.Generator, case: Case, where: str) -> None:
     """Compare a plan's results, new ones and in arrays longer than these, with the function's."""
-    place: Callable[[Any], Any] = (lambda x: on_device(device, x)) if there else (lambda x: x)
-    how = {} if there else {"device": device}
+    place, beside = placer(device, where), placer(device, "host" if where == "gaps" else where)
+    how = {} if where == "device" else {"device": device}
     plan = case.plan(tuple(map(place, case.arrays(rng))), **how)
     for _ in range(3):
         arrays = case.arrays(rng)
@@ -145,7 +145,7 @@ def agrees(device: gpuprims.Device, rng: np.random.Generator, case: Case, there:
             [n + 7 * (k == axis) for k, n in enumerate(np.shape(one))]
             for one, axis in zip(expected, case.axes, strict=True)
         ]
-        outs = [place(np.full(shape, 77, one.dtype)) for shape, one in zip(shapes, expected, strict=True)]
+        outs = [beside(np.full(shape, 77, one.dtype)) for shape, one in zip(shapes, expected, strict=True)]
         found = called(plan, *given, out=tuple(outs) if len(outs) > 1 else outs[0])
         for got, out, wanted, axis in zip(found, outs, expected, case.axes, strict=True):
             assert_equal(read(device, got), wanted)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from kernel_cases import assert_equal, need, on_device, on_host
+from kernel_cases import assert_equal, need, on_device, on_host, placer
 
 import gpuprims
 from gpuprims.core.plans import planned_names
@@ -135,15 +135,15 @@ def same(device: gpuprims.Device, got: Any, expected: Any) -> None:
         assert_equal(*on_hosts)
 
 
-@pytest.mark.parametrize("there", [False, True], ids=["host", "device"])
+@pytest.mark.parametrize("where", ["host", "gaps", "device"])
 @pytest.mark.parametrize("name", CASES)
 def test_a_plan_returns_what_the_function_does(
-    device: gpuprims.Device, rng: np.random.Generator, name: str, there: bool
+    device: gpuprims.Device, rng: np.random.Generator, name: str, where: str
 ) -> None:
     need(device, "float64")
     case = CASES[name]
-    place: Callable[[Any], Any] = (lambda x: on_device(device, x)) if there else (lambda x: x)
-    how = {} if there else {"device": device}
+    place = placer(device, where)
+    how = {} if where == "device" else {"device": device}
     function = getattr(gpuprims, case.function)
     plan = case.plan(tuple(map(place, case.arrays(rng))), **how)
     for _ in range(3):

@@ -29,6 +29,7 @@ class NumbersPlan(LaunchPlan):
 
     __slots__ = ("numbers",)
     checks_out: ClassVar[bool] = True
+    as_bytes: ClassVar[bool] = False
     numbers: Numbers
 
     def run(self, operands: Operands, out: Out | None) -> Any:
