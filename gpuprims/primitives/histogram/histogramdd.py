@@ -114,7 +114,7 @@ def histogramdd(
     density : bool, optional
         Return a density, whose integral over the bins is 1, instead of counts.
     weights : array_like, optional
-        A weight for each point.
+        A weight for each point. The sums are float64, and 64-bit integers are added as float64, as NumPy adds them.
     deterministic : bool, default True
         Return the same sums of float weights in every run; see :func:`gpuprims.histogram`.
     out : array of float64, optional

@@ -62,7 +62,7 @@ def grid_of_points(operands: Operands, axes: int, bins: Any, limits: Any, *, det
     check_flags(label, deterministic=deterministic)
     weighing = COUNTS
     if len(operands.natives) > axes:
-        weighing = as_weighing(operands.instead(*operands.natives[-2:]), deterministic)
+        weighing = as_weighing(operands.instead(*operands.natives[-2:]), deterministic, as_floats=True)
     table: Table = grid_of(label, tables) if axes > 1 else tables[0]
     shape, guide = tuple(len(one.edges) - 1 for one in tables), 0 if axes > 1 else table.guide.size
     asked = math.prod(shape)

@@ -86,6 +86,18 @@ def test_weights(histogram_kernel: Kernel, rng: np.random.Generator, dtype: str)
         assert got[0].dtype == np.float64
 
 
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+@pytest.mark.parametrize("axes", [1, 2])
+def test_sums_of_weights_beyond_int64(device: gpuprims.Device, rng: np.random.Generator, axes: int, dtype: str) -> None:
+    need(device, "float64")
+    sample = [rng.standard_normal(3001).astype(np.float32) for _ in range(axes)]
+    weights = rng.integers(2**60, np.iinfo(dtype).max, 3001, dtype)
+    how: dict[str, Any] = {"bins": 3, "range": [(-2, 2)] * axes, "weights": weights}
+    expected, _ = np.histogramdd(sample, **how)
+    for _ in range(2):
+        np.testing.assert_allclose(gpuprims.histogramdd(sample, device=device, **how)[0], expected, rtol=1e-13)
+
+
 @pytest.mark.parametrize("dtypes", [("uint8", "int16"), ("int64", "float32"), ("float16", "float32"), ("bool", "int8")])
 def test_arrays_of_two_dtypes(device: gpuprims.Device, rng: np.random.Generator, dtypes: tuple[str, str]) -> None:
     need(device, *dtypes, np.result_type(*dtypes))
