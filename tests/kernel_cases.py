@@ -270,7 +270,8 @@ def with_gaps(array: np.ndarray) -> np.ndarray:
 
 def placer(device: gpuprims.Device, where: str) -> Callable[[np.ndarray], Any]:
     """Return what puts host arrays on the "device", or on the "host" as they are or with "gaps"."""
-    return {"device": partial(on_device, device), "host": lambda array: array, "gaps": with_gaps}[where]
+    places: dict[str, Callable[[np.ndarray], Any]] = {"host": lambda array: array, "gaps": with_gaps}
+    return partial(on_device, device) if where == "device" else places[where]
 
 
 @contextmanager

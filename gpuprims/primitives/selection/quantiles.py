@@ -170,9 +170,9 @@ def quantile(
     -------
     array
         Quantiles: the axes of ``q``, followed by the remaining axes of ``x``. NaN if an element is NaN. For floats the
-        dtype is that of ``x``, or float64 if ``q`` is a float64 array. For integers it is float64, or that of ``x`` for
-        methods that choose an element: ``"lower"``, ``"higher"``, ``"nearest"``, ``"inverted_cdf"`` and
-        ``"closest_observation"``.
+        dtype is that of ``x``, or float64 if ``q`` is a float64 array. For integers it is float64, also where NumPy's
+        differences overflow in int8, or the dtype of ``x`` for methods that choose an element: ``"lower"``,
+        ``"higher"``, ``"nearest"``, ``"inverted_cdf"`` and ``"closest_observation"``.
 
     Raises
     ------
