@@ -57,7 +57,7 @@ def spread_exactly(
     how = {"axis": axis, "device": device, "where": where}
     nan, typed, root, freedom = "nan" * _SPREADS[op], how | {"dtype": dtype}, op.endswith("std"), as_ddof(ddof)
     mean = reduce(*arrays, op=f"{nan}mean", map=function, keepdims=True, **typed)
-    squares = reduce(*arrays, mean, op=f"{nan}sum", map=_squared(function, dtype), keepdims=keepdims, **typed)
+    squares = reduce(*arrays, mean, op="sum", map=_squared(function, dtype, bool(nan)), keepdims=keepdims, **typed)
     if not nan and where is None:
         return map_arrays(_divided(root, float(max(count - freedom, 0))), squares, out=out, device=device)
     counts = reduce(*arrays, op="sum", map=_counted(function, bool(nan)), keepdims=keepdims, **how)
@@ -71,11 +71,14 @@ def spread_exactly(
 
 
 @lru_cache(maxsize=256)
-def _squared(function: Expr, dtype: Any) -> Expr:
+def _squared(function: Expr, dtype: Any, nan: bool) -> Expr:
+    """Return the function of squared distances; with ``nan`` that of NaN is 0, but not that from an infinite mean."""
+
     def squared(*given: Any) -> Any:
         (element,) = function(*given[:-1]) if not function.single else (function(*given[:-1]),)
         distance = (element if dtype is None else element.astype(dtype)) - given[-1]
-        return distance * distance
+        square = distance * distance
+        return np.where(element == element, square, 0) if nan else square
 
     return trace(squared, len(function.parameters) + 1)
 

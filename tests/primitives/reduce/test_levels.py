@@ -223,7 +223,8 @@ def test_spreads_leave_out_nan_and_what_a_mask_leaves_out(
     device = _chosen(spec, device)
     x = (1000 + rng.standard_normal((40, 70))).astype(np.float32)
     mask = rng.random(x.shape) < 0.6
-    mask[0], mask[1, 1:] = False, False
+    mask[0], mask[1, 1:], mask[2:4, 5] = False, False, True
+    x[2, 5], x[3] = np.inf, -np.inf  # whose distance from the mean is NaN
     if op != "var":
         x[~mask] = np.nan
     how: dict[str, Any] = {"op": op, "axis": 1, "ddof": 1, "where": mask if op == "var" else None}
@@ -235,7 +236,7 @@ def test_spreads_leave_out_nan_and_what_a_mask_leaves_out(
     wide = x.astype(np.float64)
     near = np.var(wide, axis=1, ddof=1, where=mask) if op == "var" else getattr(np, op)(wide, axis=1, ddof=1)
     np.testing.assert_allclose(got, near, rtol=1e-5)
-    assert np.isnan(got[:2]).all()
+    assert np.isnan(got[:4]).all()
 
 
 def test_exact_sums_are_never_worse_than_the_defaults(device: gpuprims.Device, rng: np.random.Generator) -> None:
