@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -55,6 +56,18 @@ def as_tensors(result: Any) -> list[Tensor]:
 def arrays_of(*tensors: Tensor) -> list[Any]:
     """Return NumPy's or CuPy's arrays over the memory of tensors, by which primitives find warm calls."""
     return [_array_of(one) for one in tensors]
+
+
+def through_conjugates(
+    above: Sequence[Tensor], derive: Callable[[Sequence[Tensor]], Sequence[Tensor]]
+) -> Sequence[Tensor]:
+    """Return gradients by ``derive``, which multiplies those ``above`` by derivatives.
+
+    Torch multiplies gradients of complex numbers by the conjugates of derivatives.
+    """
+    if not any(one.is_complex() for one in above):
+        return derive(above)
+    return [one.conj_physical() for one in derive([one.conj_physical() for one in above])]
 
 
 # Dtypes that torch and the other libraries share without views.

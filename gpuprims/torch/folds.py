@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 import gpuprims
+from gpuprims.errors import ArgumentError
 from gpuprims.torch.calls import arrays_of, as_tensors, dtypes_of, folded_dtypes
 from gpuprims.torch.scans import scan_operator, shifted
 
@@ -18,7 +19,13 @@ from gpuprims.torch.scans import scan_operator, shifted
 )
 def reduce_operator(x: Tensor, op: Any, dims: list[int], keepdim: bool) -> Tensor:
     """Fold along dimensions."""
-    return as_tensors(gpuprims.reduce(*arrays_of(x), op=op, axis=tuple(dims), keepdims=keepdim))[0]
+    return _only("reduce", op, as_tensors(gpuprims.reduce(*arrays_of(x), op=op, axis=tuple(dims), keepdims=keepdim)))
+
+
+def _only(label: str, op: str, results: list[Tensor]) -> Tensor:
+    if len(results) > 1:
+        raise ArgumentError(f"{label}: an operator with one result; got op={op!r} (call gpuprims.reduce)")
+    return results[0]
 
 
 @reduce_operator.register_fake
@@ -40,7 +47,7 @@ def _reduce_backward(ctx: Any, above: Tensor) -> tuple[Any, ...]:
         best = (x == folded).to(above.dtype)
         grad = above * best / best.sum(dims, keepdim=True)
     elif op == "prod":
-        grad = above * _products_of_others(x, dims)
+        grad = above * _products_of_others(x, dims).conj()
     elif op in ("sum", "mean"):
         count = 1 if op == "sum" else x.numel() // max(folded.numel(), 1)
         grad = (above / count).expand(x.shape)
@@ -67,7 +74,7 @@ reduce_operator.register_autograd(_reduce_backward, setup_context=_keep_reduce)
 def segments_operator(x: Tensor, offsets: Tensor, op: Any) -> Tensor:
     """Fold each segment of a 1-d tensor."""
     array, ends = arrays_of(x, offsets)
-    return as_tensors(gpuprims.reduce(array, op=op, segments=ends))[0]
+    return _only("segment_reduce", op, as_tensors(gpuprims.reduce(array, op=op, segments=ends)))
 
 
 @segments_operator.register_fake

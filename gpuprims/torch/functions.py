@@ -10,10 +10,11 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from gpuprims.errors import ArgumentError, AxisError, ShapeError, axis_rule, quoted
+from gpuprims.errors import ArgumentError, ShapeError, quoted
 from gpuprims.expressions import expression
 from gpuprims.operators import Op
 from gpuprims.primitives.stencil.neighbours import as_weights
+from gpuprims.torch.checks import along, broadcast, check_flag, check_name, check_tensors
 from gpuprims.torch.folds import reduce_operator, segments_operator
 from gpuprims.torch.mapping import map_operator
 from gpuprims.torch.scans import linear_operator, scan_operator
@@ -48,6 +49,7 @@ def map(fn: str | Callable[..., Any], *tensors: Tensor) -> Any:  # noqa: A001 - 
     """
     if not tensors:
         raise ArgumentError("map: at least one tensor; got none")
+    check_tensors("map", *tensors)
     results = map_operator(_text(fn, len(tensors)), builtins.list(tensors))
     return results[0] if _returns_one(fn, len(tensors)) else tuple(results)
 
@@ -90,8 +92,11 @@ def reduce(x: Tensor, op: str = "sum", dim: int | Sequence[int] | None = None, k
     >>> x.grad
     tensor([0.0000, 0.5000, 0.5000])
     """
-    dims = range(x.ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
-    return reduce_operator(x, op, [_along("reduce", one, x.ndim) for one in dims], keepdim)
+    check_tensors("reduce", x)
+    check_name("reduce", op)
+    check_flag("reduce", "keepdim", keepdim)
+    dims = range(x.ndim) if dim is None else dim if isinstance(dim, list | tuple | range) else (dim,)
+    return reduce_operator(x, op, [along("reduce", one, x.ndim) for one in dims], keepdim)
 
 
 def scan(*tensors: Tensor, op: str | Op = "sum", dim: int = -1, reverse: bool = False) -> Any:
@@ -117,14 +122,27 @@ def scan(*tensors: Tensor, op: str | Op = "sum", dim: int = -1, reverse: bool = 
     -----
     The derivative is a linear recurrence in the other direction, which another scan computes. It does not divide, so
     the derivative of a product is right if some elements are zero.
+
+    Examples
+    --------
+    >>> import torch, gpuprims.torch
+    >>> x = torch.tensor([2.0, 0.0, 3.0], requires_grad=True)
+    >>> y = gpuprims.torch.scan(x, op="prod")
+    >>> y.tolist()
+    [2.0, 0.0, 0.0]
+    >>> y.sum().backward()
+    >>> x.grad
+    tensor([1., 8., 0.])
     """
     if not tensors:
         raise ArgumentError("scan: at least one tensor; got none")
+    check_tensors("scan", *tensors)
+    check_flag("scan", "reverse", reverse)
     if any((one.shape, one.dtype) != (tensors[0].shape, tensors[0].dtype) for one in tensors):
         got = ", ".join(f"{tuple(one.shape)} of {one.dtype}" for one in tensors)
         raise ShapeError(f"scan: tensors of one shape and dtype; got {got}")
-    along = _along("scan", dim, tensors[0].ndim)
-    results = scan_operator(_operator(op), builtins.list(tensors), along, reverse)
+    axis = along("scan", dim, tensors[0].ndim)
+    results = scan_operator(_operator(op), builtins.list(tensors), axis, reverse)
     return results[0] if len(results) == 1 else tuple(results)
 
 
@@ -172,15 +190,35 @@ def linear_recurrence(
     -------
     Tensor
         The states ``h``.
+
+    Examples
+    --------
+    >>> import torch, gpuprims.torch
+    >>> a = torch.tensor([0.5, 0.5, 0.5], requires_grad=True)
+    >>> h = gpuprims.torch.linear_recurrence(a, torch.tensor([1.0, 2.0, 3.0]))
+    >>> h.tolist()
+    [1.0, 2.5, 4.25]
+    >>> h[-1].backward()
+    >>> a.grad
+    tensor([0.0000, 0.5000, 2.5000])
     """
+    check_tensors("linear_recurrence", a, b)
+    check_flag("linear_recurrence", "reverse", reverse)
     if a.dtype != b.dtype or not a.is_floating_point():
         raise ArgumentError(f"linear_recurrence: floats of one dtype; got {a.dtype} and {b.dtype}")
+    if not broadcast(a.shape, b.shape):
+        raise ShapeError(f"linear_recurrence: shapes that broadcast; got {tuple(a.shape)} and {tuple(b.shape)}")
     a, b = torch.broadcast_tensors(a, b)
-    along = _along("linear_recurrence", dim, a.ndim)
-    if initial is not None and a.shape[along]:
-        at = a.shape[along] - 1 if reverse else 0
-        b = b.select_scatter(b.select(along, at) + a.select(along, at) * initial, along, at)
-    return linear_operator(a, b, along, reverse)
+    axis = along("linear_recurrence", dim, a.ndim)
+    if initial is not None:
+        check_tensors("linear_recurrence", initial)
+        wanted = (*a.shape[:axis], *a.shape[axis + 1 :])
+        if not broadcast(initial.shape, wanted, to=wanted):
+            raise ShapeError(f"linear_recurrence: initial= of shape {wanted}; got {tuple(initial.shape)}")
+    if initial is not None and a.shape[axis]:
+        at = a.shape[axis] - 1 if reverse else 0
+        b = b.select_scatter(b.select(axis, at) + a.select(axis, at) * initial, axis, at)
+    return linear_operator(a, b, axis, reverse)
 
 
 def segment_reduce(x: Tensor, offsets: Tensor, op: str = "sum") -> Tensor:
@@ -199,7 +237,20 @@ def segment_reduce(x: Tensor, offsets: Tensor, op: str = "sum") -> Tensor:
     -------
     Tensor
         One element for each segment.
+
+    Examples
+    --------
+    >>> import torch, gpuprims.torch
+    >>> x = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+    >>> means = gpuprims.torch.segment_reduce(x, torch.tensor([0, 1, 4]), "mean")
+    >>> means.tolist()
+    [1.0, 3.0]
+    >>> means.sum().backward()
+    >>> x.grad
+    tensor([1.0000, 0.3333, 0.3333, 0.3333])
     """
+    check_tensors("segment_reduce", x, offsets)
+    check_name("segment_reduce", op)
     return segments_operator(x, offsets, op)
 
 
@@ -221,7 +272,21 @@ def stencil(x: Tensor, weights: Any, mode: Mode = "reflect", cval: float = 0.0) 
     -------
     Tensor
         The sums, of the shape of ``x``.
+
+    Examples
+    --------
+    >>> import torch, gpuprims.torch
+    >>> x = torch.tensor([1.0, 2.0, 4.0], requires_grad=True)
+    >>> y = gpuprims.torch.stencil(x, [1, 0, 2], mode="constant")
+    >>> y.tolist()
+    [4.0, 9.0, 2.0]
+    >>> y.sum().backward()
+    >>> x.grad
+    tensor([1., 3., 2.])
     """
+    check_tensors("stencil", x)
+    if isinstance(cval, bool) or not isinstance(cval, int | float):
+        raise ArgumentError(f"stencil: cval= a real number; got {quoted(cval)}")
     if isinstance(weights, Tensor) and weights.requires_grad:
         raise ArgumentError("stencil: weights without requires_grad; got a tensor (pass weights.tolist())")
     numbers, shape = _table(weights)
@@ -232,10 +297,3 @@ def stencil(x: Tensor, weights: Any, mode: Mode = "reflect", cval: float = 0.0) 
 def _table(weights: Any) -> tuple[list[float], list[int]]:
     table = as_weights(weights)
     return table.ravel().astype(float).tolist(), builtins.list(table.shape)
-
-
-def _along(label: str, dim: int, ndim: int) -> int:
-    """Return a dimension as one from 0."""
-    if not -ndim <= dim < ndim:
-        raise AxisError(f"{label}: dim {axis_rule(ndim)}; got {quoted(dim)}")
-    return dim % ndim

@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 import gpuprims
+from gpuprims.expressions import Expr
 from gpuprims.expressions.derivatives import vjp
-from gpuprims.torch.calls import arrays_of, as_tensors, dtypes_of, mapped_dtypes
+from gpuprims.torch.calls import arrays_of, as_tensors, dtypes_of, mapped_dtypes, through_conjugates
 from gpuprims.torch.texts import function_text, read_function
 
 
@@ -34,15 +35,36 @@ def _keep_map(ctx: Any, inputs: tuple[Any, ...], output: list[Tensor]) -> None:
 
 
 def _map_backward(ctx: Any, above: Sequence[Tensor | None]) -> tuple[Any, ...]:
-    expr, tensors = vjp(read_function(ctx.function)), ctx.saved_tensors
-    smooth = [k for k, one in enumerate(tensors) if one.is_floating_point()]
-    none = next(one for one in tensors if one.is_floating_point()).new_zeros(())
-    given = [*tensors, *(none if one is None else one for one in above)]
-    chosen = replace(expr, results=tuple(expr.results[k] for k in smooth), single=False)
-    found = dict(zip(smooth, map_operator(function_text(chosen, None), given), strict=True))
-    return None, [
-        found[k].sum_to_size(one.shape).to(one.dtype) if k in found else None for k, one in enumerate(tensors)
-    ]
+    function, tensors = read_function(ctx.function), ctx.saved_tensors
+    expr = vjp(function)
+    smooth = [k for k, one in enumerate(tensors) if one.is_floating_point() or one.is_complex()]
+    none = tensors[smooth[0]].new_zeros(())
+    chosen = function_text(replace(expr, results=tuple(expr.results[k] for k in smooth), single=False), None)
+    if any(one.is_complex() for one in tensors):
+        refuse_unholomorphic("map", function)
+
+    def derive(given: Sequence[Tensor]) -> Sequence[Tensor]:
+        found: list[Tensor] = map_operator(chosen, [*tensors, *given])
+        return found
+
+    found = dict(zip(smooth, through_conjugates([none if one is None else one for one in above], derive), strict=True))
+    return None, [_gradient_of(one, found[k]) if k in found else None for k, one in enumerate(tensors)]
+
+
+def _gradient_of(tensor: Tensor, found: Tensor) -> Tensor:
+    """Return a gradient in the shape and the dtype of its tensor; that of a real one beside complex ones is real."""
+    part = found.real if found.is_complex() and not tensor.is_complex() else found
+    return part.sum_to_size(tensor.shape).to(tensor.dtype)
+
+
+def refuse_unholomorphic(label: str, function: Expr) -> None:
+    """Raise for a derivative by complex numbers of a function that uses their parts."""
+    if parts := sorted({one.name for one in function.code} & _OF_PARTS):
+        raise NotImplementedError(f"{label}: a derivative by real tensors; got complex ones in {', '.join(parts)}()")
+
+
+# Functions that have no derivative by a complex number.
+_OF_PARTS = frozenset({"absolute", "angle", "conjugate", "fabs", "imag", "real", "sign"})
 
 
 map_operator.register_autograd(_map_backward, setup_context=_keep_map)

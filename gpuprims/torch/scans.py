@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -22,9 +23,9 @@ from gpuprims.expressions.narrow import register
 from gpuprims.operators import Op
 from gpuprims.primitives.scan.adjoint import Step
 from gpuprims.primitives.scan.gradients import scan_gradients
-from gpuprims.torch.calls import arrays_of, as_tensors, dtype_of, dtypes_of, folded_dtypes
+from gpuprims.torch.calls import arrays_of, as_tensors, dtype_of, dtypes_of, folded_dtypes, through_conjugates
 from gpuprims.torch.library import below_autograd, define, differentiate
-from gpuprims.torch.mapping import map_operator
+from gpuprims.torch.mapping import map_operator, refuse_unholomorphic
 from gpuprims.torch.texts import function_text, operator_text, read_function, read_operator
 
 
@@ -102,9 +103,16 @@ def _scan_backward(ctx: Any, above: Sequence[Tensor | None]) -> list[Tensor]:
     if op == "sum":
         return [scan_operator("sum", given, dim, not reverse)[0].to(tensors[0].dtype)]
     step, identity = _step_of(op, tuple(one.dtype for one in results))
-    if not torch.is_grad_enabled():
-        return gradient_operator(step, identity, results, tensors, given, dim, reverse)
-    return _differentiable(op, tensors, results, given, identity, dim, reverse)
+
+    def derive(given: Sequence[Tensor]) -> Sequence[Tensor]:
+        if not torch.is_grad_enabled():
+            found: list[Tensor] = gradient_operator(step, identity, results, tensors, given, dim, reverse)
+            return found
+        return _differentiable(op, tensors, results, given, identity, dim, reverse)
+
+    if any(one.is_complex() for one in tensors):
+        refuse_unholomorphic("scan", read_operator(op).fold)
+    return list(through_conjugates(given, derive))
 
 
 @lru_cache(maxsize=256)
@@ -112,7 +120,7 @@ def _step_of(op: str, dtypes: tuple[torch.dtype, ...]) -> tuple[str, tuple[float
     """Return the text of an operator's function, and its identity for results of these dtypes."""
     operator = read_operator(op)
     identity = operator.identity(tuple(map(register, map(dtype_of, dtypes))))
-    return function_text(operator.fold, None), tuple(map(float, identity))
+    return function_text(operator.fold, None), tuple(float(np.real(one)) for one in identity)
 
 
 def _differentiable(
@@ -198,11 +206,16 @@ class _Recurrence(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, above: Tensor) -> tuple[Any, ...]:
         (a, h), dim, reverse = ctx.saved_tensors, ctx.dim, ctx.reverse
-        if not torch.is_grad_enabled():
-            # The terms are in no derivative, so the factors have their place.
-            return *gradient_operator(_RECURRENCE_STEP, [0.0], [h], [a, a], [above], dim, reverse), None, None
-        adjoint = linear_operator(shifted(a, dim, 0, first=reverse), above, dim, not reverse)
-        return adjoint * shifted(h, dim, 0, first=not reverse), adjoint, None, None
+
+        def derive(given: Sequence[Tensor]) -> Sequence[Tensor]:
+            if not torch.is_grad_enabled():
+                # The terms are in no derivative, so the factors have their place.
+                found: list[Tensor] = gradient_operator(_RECURRENCE_STEP, [0.0], [h], [a, a], given, dim, reverse)
+                return found
+            adjoint = linear_operator(shifted(a, dim, 0, first=reverse), given[0], dim, not reverse)
+            return adjoint * shifted(h, dim, 0, first=not reverse), adjoint
+
+        return *through_conjugates([above], derive), None, None
 
 
 differentiate(linear_operator, _Recurrence.apply)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.errors import ArgumentError
+from gpuprims.errors import ArgumentError, quoted
 from gpuprims.expressions import Expr, expression
 from gpuprims.expressions.expr import Instruction
 from gpuprims.operators import Op, find_op
@@ -50,11 +50,16 @@ def operator_text(op: str | Op) -> str:
         if op not in NAMED:
             raise ArgumentError(f"scan: op= {', '.join(NAMED)} or an Op, for derivatives; got {find_op(op).name!r}")
         return op
+    if not isinstance(op, Op):
+        raise ArgumentError(f"scan: op= {', '.join(NAMED)} or an Op; got {quoted(op)}")
     identity = op._identity
     if op.prepare is not None or op.finish is not None or callable(identity):
         raise ArgumentError(f"scan: an Op of a function and an identity alone, for derivatives; got {op!r}")
     given = identity if isinstance(identity, tuple) else (identity,)
-    components = [one.item() if isinstance(one, np.generic) else one for one in given]
+    if any(np.imag(one) for one in given):
+        raise ArgumentError(f"scan: an Op with a real identity, for derivatives; got {quoted(identity)}")
+    real = [one.real if isinstance(one, complex | np.complexfloating) else one for one in given]
+    components = [one.item() if isinstance(one, np.generic) else one for one in real]
     return json.dumps([_record(op.fold), components, op.commutative, op.name], separators=(",", ":"))
 
 

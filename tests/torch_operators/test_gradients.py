@@ -154,3 +154,28 @@ def test_what_has_no_derivative_is_refused(numbers: Callable[..., Any]) -> None:
         operators.scan(numbers(3), op=counting)
     with pytest.raises(ArgumentError, match=r"stencil: weights without requires_grad; got .* \(pass weights.tolist"):
         operators.stencil(numbers(3), numbers(3))
+
+
+COMPLEX: dict[str, Callable[[Any, Any], Any]] = {
+    "map": lambda x, y: operators.map("x*exp(y) + x*x/y", x, y[0]),
+    "map beside reals": lambda x, y: operators.map("x*y", x.real, y),
+    "products": lambda x, y: operators.reduce(x, "prod", 1) * operators.reduce(y, "mean"),
+    "scan of products": lambda x, y: operators.scan(x, op="prod", reverse=True),
+    "scan of pairs": lambda x, y: operators.scan(x, y, op=AFFINE)[1],
+    "segments": lambda x, y: operators.segment_reduce(x[0], torch.tensor([0, 2, 3])),
+}
+
+
+@pytest.mark.parametrize("name", COMPLEX)
+def test_gradients_of_complex_numbers_have_conjugates_as_torchs(rng: np.random.Generator, name: str) -> None:
+    parts = rng.uniform(0.5, 1.5, (2, 2, 2, 3))
+    x, y = (torch.tensor(one[0] + 1j * one[1], requires_grad=True) for one in parts)
+    _check(COMPLEX[name], x, y, twice=True)
+
+
+def test_functions_of_the_parts_of_complex_numbers_have_no_derivative() -> None:
+    x = torch.ones(3, dtype=torch.complex64, requires_grad=True)
+    with pytest.raises(NotImplementedError, match=r"map: a derivative by real tensors; got .* in absolute\(\)"):
+        operators.map("abs(x)", x).sum().backward()
+    with pytest.raises(ArgumentError, match="scan: an Op with a real identity, for derivatives; got 1j"):
+        operators.scan(x, op=gpuprims.Op("a*b*(-1j)", 1j))

@@ -161,3 +161,33 @@ def test_wrong_arguments_are_refused_in_a_sentence() -> None:
         operators.linear_recurrence(x, x.long())
     with pytest.raises(ArgumentError, match="map: at least one tensor; got none"):
         operators.map("x")
+
+
+WRONG: dict[str, tuple[type[Exception], str, Callable[[Any], Any]]] = {
+    "a number": (ArrayError, "map: a tensor of torch; got 2.0", lambda x: operators.map("x + y", x, 2.0)),
+    "a list": (ArrayError, "scan: a tensor of torch", lambda x: operators.scan([1.0])),
+    "an array": (ArrayError, "reduce: a tensor of torch", lambda x: operators.reduce(np.ones(3))),
+    "offsets in a list": (ArrayError, "segment_reduce: a tensor", lambda x: operators.segment_reduce(x[0], [0, 3])),
+    "a dim as a text": (AxisError, "reduce: dim from -2 to 1", lambda x: operators.reduce(x, dim="0")),
+    "a dim as a bool": (AxisError, "reduce: dim from -2 to 1", lambda x: operators.reduce(x, dim=True)),
+    "a dim as a float": (AxisError, "scan: dim from -2 to 1", lambda x: operators.scan(x, dim=0.0)),
+    "keepdim": (ArgumentError, "reduce: keepdim= True or False", lambda x: operators.reduce(x, keepdim="no")),
+    "reverse": (ArgumentError, "scan: reverse= True or False", lambda x: operators.scan(x, reverse="no")),
+    "no name": (ArgumentError, "reduce: op= the name", lambda x: operators.reduce(x, np.add)),
+    "a function": (ArgumentError, "scan: op= sum, .* or an Op; got", lambda x: operators.scan(x, op=np.add)),
+    "two results": (ArgumentError, "reduce: an operator with one", lambda x: operators.reduce(x, "minmax")),
+    "shapes": (ShapeError, "shapes that broadcast", lambda x: operators.linear_recurrence(x, x[:, :2])),
+    "initial": (
+        ShapeError,
+        r"initial= of shape \(2,\); got \(3,\)",
+        lambda x: operators.linear_recurrence(x, x, initial=x[0]),
+    ),
+    "cval": (ArgumentError, "stencil: cval= a real number", lambda x: operators.stencil(x, [1], cval="1")),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_arguments_are_refused_before_torch_does(name: str) -> None:
+    error, message, call = WRONG[name]
+    with pytest.raises(error, match=message):
+        call(torch.ones(2, 3))
