@@ -37,7 +37,11 @@ NUMPY: Mapping[str, str] = {
 NDIMAGE: Mapping[str, str] = {
     "label find_objects": "labelling is not a filter: use SciPy, on the host",
     "sum_labels sum": "write gpuprims.bincount(labels, weights=x), or reduce(x, by=labels)",
-    "mean maximum minimum median variance standard_deviation extrema": "write gpuprims.group_by(labels, x, op='mean')",
+    "mean maximum minimum variance standard_deviation extrema":
+        "write gpuprims.group_by(labels, x, op='mean'), or op='max', 'min', 'var', 'std', 'minmax'",
+    "maximum_position minimum_position": "write gpuprims.group_by(labels, x, op='argmax'), or op='argmin'",
+    "value_indices": "write gpuprims.argsort(labels), and split it by unique(labels, return_counts=True)",
+    "median labeled_comprehension": "no primitive folds labels by any function: use SciPy, on the host",
     "histogram": "write gpuprims.histogram(x, bins, (low, high))",
     "generic_filter1d vectorized_filter": "write generic_filter(x, function, size), which traces the function",
     "morphological_gradient morphological_laplace white_tophat black_tophat":
