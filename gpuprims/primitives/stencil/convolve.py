@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from operator import itemgetter
@@ -95,9 +96,9 @@ def convolve(
     if unknown:
         refuse_keywords(_LABEL, keywords_of(convolve), unknown)
     _check_mode(mode)
-    key = None
-    v = _on_host(v, getattr(a, "size", 0))
-    if out is None and is_plain(v) and v.nbytes <= _FEW and 0 < v.size <= getattr(a, "size", 0):
+    key, length = None, math.prod(getattr(a, "shape", (0,)))  # ``size`` of a tensor is a method
+    v = _on_host(v, length)
+    if out is None and is_plain(v) and v.nbytes <= _FEW and 0 < v.size <= length:
         key = _WARM.key_of((mode, v.dtype, v.shape, v.tobytes()), (a,), device)
         if (run_again := _WARM.find(key)) is not None:
             return run_again((a,))
@@ -127,10 +128,10 @@ def _dtype(element: Dtype, weights: np.ndarray) -> Dtype:
     return computable(np.result_type(element, weights.dtype), _LABEL)
 
 
-def _on_host(v: Any, size: Any) -> Any:
+def _on_host(v: Any, length: int) -> Any:
     """Return a few weights of a device as a host array, unless they are the longer array; others as they are."""
     device = device_of(v)
-    if device is None or v.ndim != 1 or not 0 < v.size <= size or v.nbytes > _FEW:
+    if device is None or v.ndim != 1 or not 0 < v.size <= length or v.nbytes > _FEW:
         return v
     return np.asarray(device.driver.to_host(v))
 

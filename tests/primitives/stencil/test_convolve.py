@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -100,3 +101,25 @@ def test_what_cannot_be_is_refused(device: gpuprims.Device, case: str) -> None:
     call, error, message = WRONG[case]
     with pytest.raises(error, match=re.escape(message)):
         call(device=device)
+
+
+class _Tensor:
+    """An array whose size is a method, as that of a tensor of torch is."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self._array, self.shape = array, array.shape
+        self.__dlpack__, self.__dlpack_device__ = array.__dlpack__, array.__dlpack_device__
+
+    def size(self) -> tuple[int, ...]:
+        return self.shape
+
+    def __array_namespace__(self) -> SimpleNamespace:
+        return SimpleNamespace(from_dlpack=np.from_dlpack)
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+def test_tensors_beside_arrays(device: gpuprims.Device, rng: np.random.Generator, mode: Any) -> None:
+    a, v = rng.standard_normal(300).astype(np.float32), np.float32([1, 2, 5])
+    expected = np.convolve(a, v, mode)
+    for first, second in ((_Tensor(a), v), (a, _Tensor(v)), (v, _Tensor(a))):
+        np.testing.assert_allclose(gpuprims.convolve(first, second, mode, device=device), expected, 1e-5, 1e-5)
