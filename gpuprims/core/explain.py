@@ -6,6 +6,7 @@ from typing import Any
 
 from gpuprims.core.determinism import Level, at_level
 from gpuprims.core.device import Device, pick_device
+from gpuprims.core.keywords import check_flags
 from gpuprims.core.launch_plan import LaunchPlan, Sample
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Explanation
@@ -73,6 +74,7 @@ def explain(
     for name, number, least in numbers:
         if isinstance(number, bool) or not isinstance(number, int) or number < least:
             raise ArgumentError(f"explain: {name}= a whole number from {least} on; got {quoted(number)}")
+    check_flags("explain", side_by_side=side_by_side)
     element, found = computable(dtype, "explain"), pick_device(None, device)
     call = Sample(found, element, size, outputs, side_by_side, op, bins)
     plan: LaunchPlan = (

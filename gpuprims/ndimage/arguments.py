@@ -13,6 +13,8 @@ from gpuprims.expressions.masks import plain_array
 
 # SciPy's other names of modes, which are the same for filters.
 _GRID = {"grid-mirror": "reflect", "grid-constant": "constant", "grid-wrap": "wrap"}
+# Largest size of a neighbourhood, and number of iterations.
+_MOST = 2**31 - 1
 
 
 def axis_of(label: str, axis: Any, ndim: int) -> int:
@@ -53,9 +55,11 @@ def mode_of(mode: Any) -> Any:
 
 
 def whole(label: str, name: str, given: Any, least: int) -> int:
-    """Return a whole number from ``least`` on."""
+    """Return a whole number from ``least`` on that 32 bits hold."""
     if not is_whole(given) or given < least:
         raise ArgumentError(f"{label}: {name}= a whole number from {least} on; got {quoted(given)}")
+    if given > _MOST:
+        raise ArgumentError(f"{label}: {name}= a whole number up to {_MOST}; got {quoted(given)}")
     return index(given)
 
 

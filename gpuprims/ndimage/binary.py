@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.core.keywords import check_flags
 from gpuprims.core.operands import as_operands
 from gpuprims.errors import ArgumentError, ShapeError, quoted
-from gpuprims.ndimage.arguments import axes_of, number
+from gpuprims.ndimage.arguments import axes_of, is_whole, number, whole
 from gpuprims.ndimage.binary_by_numpy import Shifted, takes
 from gpuprims.ndimage.calls import Bound, Call, begin, copied, filtering, on_device, run_bound
 from gpuprims.ndimage.neighbourhoods import Neighbourhood, neighbourhood_of
@@ -76,6 +77,7 @@ def binary_erosion(
     >>> ndimage.binary_erosion([1, 1, 1, 0, 1], device="reference")
     array([False,  True, False, False, False])
     """
+    check_flags("ndimage.binary_erosion", brute_force=brute_force)
     return _binary("binary_erosion", input, structure, iterations, mask, output, border_value, origin, axes, device)
 
 
@@ -104,6 +106,7 @@ def binary_dilation(
     >>> ndimage.binary_dilation([0, 0, 0, 1, 0], iterations=2, device="reference")
     array([False,  True,  True,  True,  True])
     """
+    check_flags("ndimage.binary_dilation", brute_force=brute_force)
     return _binary("binary_dilation", input, structure, iterations, mask, output, border_value, origin, axes, device)
 
 
@@ -182,8 +185,9 @@ def _binary(
     call = begin(f"ndimage.{name}", given, output if _is_array(output) else _BOOL, device)
     label, larger = call.label, name == "binary_dilation"
     along = axes_of(label, axes, len(call.shape))
-    if isinstance(iterations, bool) or not isinstance(iterations, int | np.integer):
+    if not is_whole(iterations):
         raise ArgumentError(f"{label}: iterations= a whole number; got {quoted(iterations)}")
+    iterations = whole(label, "iterations", iterations, min(int(iterations), 0))
     if structure is None and len(along) > _MOST_CROSSED:
         rule = f"structure= for more than {_MOST_CROSSED} axes, where the default is an array of 3^{len(along)} bools"
         raise ArgumentError(f"{label}: {rule}; got none (axes= names those to filter along)")
@@ -195,12 +199,12 @@ def _binary(
     rank, beyond = near.size - 1 if larger else 0, bool(number(label, "border_value", border_value))
     if takes(call, near, plain=mask is None and call.behind is None):
         masked = None if mask is None else _mask(call, call, mask)
-        return Shifted(call, near, masked, int(iterations), larger=larger, beyond=beyond)
+        return Shifted(call, near, masked, iterations, larger=larger, beyond=beyond)
     if call.element == call.result == _BOOL and mask is call.behind is None and iterations >= 1:
         alone = ranked(call, near, rank, "constant", beyond)
         if isinstance(alone, Bound) and len(alone.requests) == 1:
-            return alone._replace(requests=(alone.requests[0]._replace(iterations=int(iterations)),))
-    return _repeated(call, near, rank, mask, int(iterations), beyond=beyond)
+            return alone._replace(requests=(alone.requests[0]._replace(iterations=iterations),))
+    return _repeated(call, near, rank, mask, iterations, beyond=beyond)
 
 
 def _repeated(call: Call, near: Neighbourhood, rank: int, mask: Any, iterations: int, *, beyond: bool) -> Any:

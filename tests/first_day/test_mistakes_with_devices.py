@@ -57,6 +57,10 @@ MISTAKES: dict[str, Mistake] = {
         lambda: gpuprims.explain("argsrt"), errors.ArgumentError,
         ("explain: a primitive among map, reduce,", "'argsrt'", "did you mean 'argsort'?"),
     ),
+    "side_by_side a word": (
+        lambda: gpuprims.explain("reduce", side_by_side="no"), errors.ArgumentError,
+        ("explain: side_by_side= True or False", "'no'"),
+    ),
     "misspelt primitive of explain": (
         lambda: gpuprims.explain("histgram"), errors.ArgumentError,
         ("a primitive among map, reduce,", "'histgram'", "did you mean 'histogram'?"),

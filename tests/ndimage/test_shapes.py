@@ -90,6 +90,13 @@ def test_functions_of_neighbours(
         ),
         (lambda x: ndimage.binary_erosion(x, np.zeros((3, 3))), "with an element that counts"),
         (lambda x: ndimage.binary_erosion(x, iterations=True), "iterations= a whole number; got True"),
+        (
+            lambda x: ndimage.binary_erosion(x, iterations=10**30),
+            "iterations= a whole number up to 2147483647",
+        ),
+        (lambda x: ndimage.binary_opening(x, brute_force=np.ones(2)), "brute_force= True or False; got"),  # type: ignore[arg-type]
+        (lambda x: ndimage.uniform_filter(x, 10**30), "size= a whole number up to 2147483647; got 1000"),
+        (lambda x: ndimage.median_filter(x, 2**63), "size= a whole number up to 2147483647; got 9223"),
         (lambda x: ndimage.binary_dilation(x, mask=np.ones(5)), r"mask= of the array's shape, \(4, 5\); got \(5,\)"),
         (lambda x: ndimage.binary_erosion(x, [[1, 0, 1]], iterations=0), "which may never stop changing; got 0"),
         (

@@ -171,6 +171,14 @@ def test_isin(device: gpuprims.Device, rng: np.random.Generator, dtype: str, oth
                     assert_equal(on_host(device, got), expected)
 
 
+def test_isin_checks_its_flags_in_later_calls_too(device: gpuprims.Device) -> None:
+    x = np.arange(5)
+    for _ in range(2):
+        gpuprims.isin(x, x, device=device)
+        with pytest.raises(ArgumentError, match="isin: assume_unique= True or False; got 'no'"):
+            gpuprims.isin(x, x, "no", device=device)  # type: ignore[call-overload]
+
+
 def test_isin_by_every_search(searchsorted_kernel: Kernel, rng: np.random.Generator) -> None:
     how = {"device": searchsorted_kernel.device, "variant": searchsorted_kernel.variant.name}
     for count in (0, 1, 100, 20_000):

@@ -114,9 +114,9 @@ def isin(
     told: tuple[Any, ...] | None = None
     if out is None and type(among) is np.ndarray and among.nbytes <= _FEW and type(element) in REGISTRY.facts_by_class:
         told = among.dtype.char, among.shape, among.tobytes()
-        key, given, run = _WARM.find_into((invert, kind, variant, told), (element,), None, device)
+        key, given, run = _WARM.find_into((assume_unique, invert, kind, variant, told), (element,), None, device)
     else:
-        key, given, run = _WARM.find_into((invert, kind, variant), (element, among), out, device)
+        key, given, run = _WARM.find_into((assume_unique, invert, kind, variant), (element, among), out, device)
     if run is not None:
         return run(given)
     operands, request, result, chosen = bind_isin((element, among), assume_unique, invert, kind, out, device, variant)
