@@ -51,6 +51,8 @@ def tables_of(operands: Operands, axes: int, bins: list[Any], limits: list[Any])
             waits.append(partial(checked_limits, label, ends))
         elif own.exceed_room:
             waits.append(partial(_checked_ends, own, dtype))
+        elif not own.natives[0].size:
+            waits.append(start_limits(own))  # 0 and 1, whatever the dtype
         else:
             waits.append(partial(_converted, start_limits(own), dtype))
     tables = []
@@ -72,4 +74,5 @@ def _checked_ends(operands: Operands, dtype: np.dtype[Any]) -> tuple[Any, Any]:
 def _converted(wait: Callable[[], tuple[Any, Any]], dtype: np.dtype[Any]) -> tuple[Any, Any]:
     """Wait for the smallest and the largest coordinate, and return them in the dtype that all axes have."""
     low, high = wait()
-    return (low, high) if type(low) is int else (dtype.type(low), dtype.type(high))  # of bools, or of no elements
+    kind = int if dtype.kind == "b" else dtype.type
+    return kind(low), kind(high)

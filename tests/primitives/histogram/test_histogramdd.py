@@ -98,7 +98,9 @@ def test_sums_of_weights_beyond_int64(device: gpuprims.Device, rng: np.random.Ge
         np.testing.assert_allclose(gpuprims.histogramdd(sample, device=device, **how)[0], expected, rtol=1e-13)
 
 
-@pytest.mark.parametrize("dtypes", [("uint8", "int16"), ("int64", "float32"), ("float16", "float32"), ("bool", "int8")])
+@pytest.mark.parametrize(
+    "dtypes", [("uint8", "int16"), ("int64", "float32"), ("float16", "float32"), ("bool", "int8"), ("bool", "float16")]
+)
 def test_arrays_of_two_dtypes(device: gpuprims.Device, rng: np.random.Generator, dtypes: tuple[str, str]) -> None:
     need(device, *dtypes, np.result_type(*dtypes))
     x, y = ((20 * rng.random(5000)).astype(dtype) for dtype in dtypes)
@@ -223,7 +225,8 @@ WRONG: dict[str, tuple[Any, type[Exception], str]] = {
     "no bins": (lambda **w: two([1], [1], (0, 1), **w), ArgumentError, "a positive number of bins"),
     "a name": (lambda **w: two([1], [1], "auto", **w), ArgumentError, "a number of bins, or their edges"),
     "edges": (lambda **w: two([1], [1], [2, 0, 1], **w), ArgumentError, "bin edges must not decrease"),
-    "ranges": (lambda **w: two([1], [1], range=(0, 1, 2), **w), ArgumentError, "range for 2 axes; got"),
+    "ranges": (lambda **w: two([1], [1], range=[(0, 1)] * 3, **w), ArgumentError, "range for 2 axes; got"),
+    "numbers as ranges": (lambda **w: two([1], [1], range=(0, 1, 2), **w), ArgumentError, "range= a pair (low, high)"),
     "a range": (lambda **w: two([1], [1], range=((1, 0), None), **w), ArgumentError, "low <= high; got"),
     "a range that is none": (lambda **w: two([1], [1], range=3, **w), ArgumentError, "range for each axis"),
     "NaN": (lambda **w: two([np.nan], [1], **w), ArgumentError, "histogram2d: finite elements where"),
