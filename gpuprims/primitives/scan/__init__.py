@@ -137,7 +137,8 @@ def scan(
 
     Notes
     -----
-    Sums of floats are bracketed by tiles of elements, so they round less than one running sum does.
+    Sums of floats are bracketed by tiles of elements, so they round less than one running sum does. Products are too,
+    so that of a tile may overflow behind a zero, and give NaN; at ``determinism="order"`` it does not.
 
     Examples
     --------
