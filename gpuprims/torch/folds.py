@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -60,7 +61,7 @@ def _products_of_others(x: Tensor, dims: Sequence[int]) -> Tensor:
     """Return for each element the product of the others along dimensions, right with zeros among them."""
     kept = [k for k in range(x.ndim) if k not in dims]
     order = [*kept, *dims]
-    rows = x.permute(order).reshape(*(x.shape[k] for k in kept), -1)
+    rows = x.permute(order).reshape(*(x.shape[k] for k in kept), math.prod(x.shape[k] for k in dims))
     before = shifted(scan_operator("prod", [rows], rows.ndim - 1, False)[0], -1, 1, first=True)
     after = shifted(scan_operator("prod", [rows], rows.ndim - 1, True)[0], -1, 1, first=False)
     back = [order.index(k) for k in range(x.ndim)]

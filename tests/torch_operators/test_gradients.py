@@ -156,6 +156,14 @@ def test_what_has_no_derivative_is_refused(numbers: Callable[..., Any]) -> None:
         operators.stencil(numbers(3), numbers(3))
 
 
+@pytest.mark.parametrize("op", ["sum", "mean", "prod"])
+def test_outputs_of_nothing(op: str) -> None:
+    for dim in (0, 1, (0, 1)):
+        x = torch.ones((3, 2, 0), requires_grad=True)
+        operators.reduce(x, op, dim).sum().backward()
+        assert x.grad.shape == x.shape
+
+
 COMPLEX: dict[str, Callable[[Any, Any], Any]] = {
     "map": lambda x, y: operators.map("x*exp(y) + x*x/y", x, y[0]),
     "map beside reals": lambda x, y: operators.map("x*y", x.real, y),
