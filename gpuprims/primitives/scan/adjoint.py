@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gpuprims.expressions import Expr, trace, typed
 from gpuprims.expressions.derivatives import gradients, jacobian, vjp
-from gpuprims.expressions.expr import Instruction
 from gpuprims.expressions.narrow import register
 from gpuprims.operators import Folding
 from gpuprims.operators.dtypes import INT64, Dtype, Dtypes
+from gpuprims.primitives.scan.matrices import Part, Place, parts_of
 
 
 class Step(NamedTuple):
@@ -38,7 +37,7 @@ class Step(NamedTuple):
 def adjoint_folding(step: Step, arrays: Dtypes, outputs: Dtypes, last: int) -> Folding:
     """Return the folding of affine maps, which stores gradients, but ``g`` at the last element."""
     dtype = register(np.result_type(*map(register, arrays[-step.states :])))
-    adjoint = _Adjoint(step, arrays, dtype, _filled(step), last)
+    adjoint = _Adjoint(step, arrays, dtype, parts_of(step.function, step.states), last)
     values = (dtype,) * adjoint.components
     taken = (*values, INT64, *arrays)
     return Folding(
@@ -47,38 +46,43 @@ def adjoint_folding(step: Step, arrays: Dtypes, outputs: Dtypes, last: int) -> F
         map=typed(trace(adjoint.load, len(arrays) + 1), (*arrays, INT64), values),
         op=typed(trace(adjoint.compose, 2 * len(values)), values * 2, values),
         finish=typed(trace(adjoint.finish, len(taken)), taken, outputs),
-        identity=(*(dtype.type(r == c) for r, c in adjoint.filled), *(dtype.type(0),) * step.states),
+        identity=(*(dtype.type(r == c) for r, c in adjoint.kept), *(dtype.type(0),) * step.states),
     )
 
 
 class _Adjoint(NamedTuple):
     """The functions of the folding.
 
-    A value has the parts of ``T`` that products of such matrices may fill, row by row, and then the term.
+    A value has the kept parts of ``T`` and of products of such matrices, row by row, and then the term.
     """
 
     step: Step
     arrays: Dtypes
     values: Dtype  # of all components
-    filled: tuple[tuple[int, int], ...]
+    parts: dict[Place, Part]
     last: int
+
+    @property
+    def kept(self) -> list[Place]:
+        """The places of the parts that a value has."""
+        return [place for place, part in self.parts.items() if part.kept == place]
 
     @property
     def components(self) -> int:
         """Components of a value."""
-        return len(self.filled) + self.step.states
+        return len(self.kept) + self.step.states
 
     def load(self, *given: Any) -> tuple[Any, ...]:
         """Return the map of an element, from those of the arrays and its index."""
-        n, filled = self.step.states, self.filled
+        n = self.step.states
         arguments, above = self._spread(given[:-1])
         of_results = jacobian(self.step.function)(*arguments)  # by each argument
-        parts = {(r, c): of_results[c * len(arguments) + r] for r, c in filled}
+        parts = {(r, c): of_results[c * len(arguments) + r] for r, c in self.parts}
         parts |= {place: parts[place].astype(self.values) for place in self._whole()}
         terms = [_sum(parts[r, c] * above[c] for c in range(n) if (r, c) in parts) for r in range(n)]
-        return (*parts.values(), *terms)
+        return (*(parts[place] for place in self.kept), *terms)
 
-    def _whole(self) -> list[tuple[int, int]]:
+    def _whole(self) -> list[Place]:
         """Return the parts of ``T`` that are integers beside floats of one dtype.
 
         Slopes of a maximum are, and the product of an integer and a float32 would be of float64.
@@ -89,14 +93,14 @@ class _Adjoint(NamedTuple):
         arity = len(function.parameters)
         dtypes = typed(function, (self.values,) * arity).dtypes
         traced = {k for k, one in enumerate(function.results) if function.code[one].name != "constant"}
-        places = {place: place[1] * arity + place[0] for place in self.filled}
+        places = {place: place[1] * arity + place[0] for place in self.parts}
         return [place for place, k in places.items() if k in traced and dtypes[k].kind == "i"]
 
     def compose(self, *both: Any) -> tuple[Any, ...]:
         """Return the map ``p`` followed by the map ``q``."""
-        n, filled = self.step.states, self.filled
+        n = self.step.states
         (p, before), (q, after) = (self._split(both[k:][: self.components]) for k in (0, self.components))
-        through = [(r, c, [k for k in range(n) if {(r, k), (k, c)} <= p.keys()]) for r, c in filled]
+        through = [(r, c, [k for k in range(n) if {(r, k), (k, c)} <= p.keys()]) for r, c in self.kept]
         parts = [_sum(q[r, k] * p[k, c] for k in between) for r, c, between in through]
         terms = [_sum(q[r, k] * before[k] for k in range(n) if (r, k) in q) + after[r] for r in range(n)]
         return (*parts, *terms)
@@ -113,10 +117,11 @@ class _Adjoint(NamedTuple):
         at_last = place.astype(np.int32) == self.last if self.last < 2**31 else place == self.last
         return tuple(np.where(at_last, one, gradient) for one, gradient in zip(kept, own, strict=True))
 
-    def _split(self, value: Sequence[Any]) -> tuple[dict[tuple[int, int], Any], Sequence[Any]]:
+    def _split(self, value: Sequence[Any]) -> tuple[dict[Place, Any], Sequence[Any]]:
         """Return the parts of the matrix by their places, and the term."""
-        count = len(self.filled)
-        return dict(zip(self.filled, value[:count], strict=True)), value[count:]
+        known = dict(zip(self.kept, value, strict=False))
+        whole = {place: -known[one.kept] if one.negative else known[one.kept] for place, one in self.parts.items()}
+        return whole, value[len(known) :]
 
     def _spread(self, given: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Return the arguments of the step, and the gradients above; 0 for what nothing depends on."""
@@ -138,23 +143,6 @@ def _sum(terms: Any) -> Any:
     for term in others:
         first = first + term
     return first
-
-
-@lru_cache(maxsize=256)
-def _filled(step: Step) -> tuple[tuple[int, int], ...]:
-    """Return the places of products of the matrices ``T`` that may not be 0; the diagonal is the identity's."""
-    function, n = step.function, step.states
-    whole, wide = jacobian(function), n + step.elements
-    parts = [whole.code[k] for k in whole.results]
-    filled = {(r, c) for r, c in product(range(n), repeat=2) if r == c or not _is_zero(parts[c * wide + r])}
-    for k, r, c in product(range(n), repeat=3):  # Warshall's closure
-        if {(r, k), (k, c)} <= filled:
-            filled.add((r, c))
-    return tuple(sorted(filled))
-
-
-def _is_zero(instruction: Instruction) -> bool:
-    return (instruction.name, instruction.value) == ("constant", "int:0")
 
 
 @lru_cache(maxsize=256)

@@ -17,7 +17,6 @@ import gpuprims
 from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import NoVariantError
 from gpuprims.expressions import expression
-from gpuprims.primitives.queue_spec import QueueSpec
 from gpuprims.primitives.queues import queueable
 from gpuprims.primitives.scan.adjoint import Step, adjoint_folding, needed
 from gpuprims.primitives.scan.gradients import scan_gradients
@@ -255,8 +254,8 @@ def test_bits_are_those_of_the_reference_at_the_level_device(
         assert one.tobytes() == other.tobytes()
 
 
-def _asked(name: str, *, reverse: bool = False) -> Any:
-    driver, step = CompilingDriver("cuda", GPU), _step(name)
+def _asked(step: Step, *, reverse: bool = False) -> Any:
+    driver = CompilingDriver("cuda", GPU)
     given = [[resident(LONG) for _ in range(k)] for k in (step.states, step.elements, step.states)]
     scan_gradients(step, *given, 0, reverse=reverse, device=gpuprims.Device._of(driver))
     return driver.asked[0]
@@ -264,13 +263,20 @@ def _asked(name: str, *, reverse: bool = False) -> Any:
 
 @pytest.mark.parametrize("name", STEPS)
 def test_queues_take_values_that_stay_in_registers(name: str) -> None:
-    variant, spec = _asked(name)
-    assert variant.name == ("round_robin" if name == "rotation" else "queues")
+    variant, spec = _asked(_step(name))
+    assert variant.name == "queues"
     assert spec.rereads
-    if isinstance(spec, QueueSpec):
-        assert (spec.late, spec.places) == (True, 1)
-        assert variant.items * len(spec.inputs) <= 72  # which a work-item holds
-        assert len(spec.values) == {"affine": 4, "complex": 6, "matrix": 6}.get(name, 2)
+    assert (spec.late, spec.places) == (True, 1)
+    assert variant.items * len(spec.inputs) <= 72  # which a work-item holds
+    assert len(spec.values) == {"affine": 3, "complex": 4, "matrix": 6, "rotation": 6}.get(name, 2)
+
+
+def test_other_variants_take_values_of_more_words() -> None:
+    def step(a: Any, b: Any, c: Any, *m: Any) -> tuple[Any, ...]:
+        return tuple(a * m[k] + b * m[k + 1] + c * m[k + 2] for k in (0, 3, 6))
+
+    variant, spec = _asked(Step(expression(step, 12), (1, 0, 0)))
+    assert (variant.name, len(spec.values)) == ("round_robin", 12)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
