@@ -82,7 +82,7 @@ def queue_of(at: Geometry, able: Capabilities, call: ScanTraits) -> Queue:
     if (pieces := -(-call.row // (runs * items))) > 1:  # tiles of a row, alike
         items = min(call.vector * (-(-call.row // (pieces * runs * call.vector)) // 2 * 2 + 1), items)
     lookups = -(-able.compute_units * resident // 32)
-    found = 0 if call.commutative else 32 * lookups * call.value_bytes
+    found = 32 * lookups * 4 * call.words
     two, one = (_queue(at, able, call, items, runs + runs // 32 + 1, lookups, learning=found, most=n) for n in (2, 1))
     pays = call.phased or (call.words <= _HELD_WORDS and one.depth > two.depth)  # rows: queues-places
     return (one if pays and call.result_bytes <= call.queued_bytes else two)._replace(late=late)

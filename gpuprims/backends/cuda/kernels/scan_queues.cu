@@ -7,8 +7,8 @@
  * scratch statuses (scanning.h): one for each tile
  * launch  at most LOOKUPS x LANES groups of BLOCK, all running at the same time
  * host    RUNS, DEPTH, PLACES, LOOKUPS, LATE, HOLDS, PHASED, SLOT_BYTES, PLACE_BYTES, EACH_QUEUED, EACH_RESULT, QUEUED_VECTOR
- *         and RESULT_VECTOR, and if HOLDS, HELD_VECTOR, HELD_VALUES and held_t; queue.h; gp_write_status, gp_read_entries and
- *         gp_status_of (scanning.h), OP(a, b), OP_IN_RUN(a, b) for values of a run, IDENTITY
+ *         and RESULT_VECTOR, and if HOLDS, HELD_VECTOR, HELD_VALUES and held_t; queue.h; gp_write_status (scanning.h),
+ *         OP(a, b), OP_IN_RUN(a, b) for values of a run, IDENTITY
  * order   operands in index order, but a commutative operator folds aggregates of tiles lane by lane; only the tiles and
  *         the number of groups decide how operands are associated
  * needs   cp.async.bulk and mbarrier (compute capability 9.0)
@@ -91,25 +91,52 @@ DEVICE int tiles_between(const task_t task, const int groups)
     return (int)min(tiles_before(task), (i64)groups);
 }
 
-/* Where a lane puts value k that it finds: a commutative operator folds values lane by lane, in registers. For others, all
- * lie in order in local memory, where a lane folds neighbours: a tree of lanes for each k would take five times as many
- * operations and registers. */
-#define FOUND(k, lane) (COMMUTATIVE ? (k) : (k) * LANES + (lane))
+/* Read the words of the statuses of `count` tiles from `first` on. Neighbouring lanes read neighbouring words, whatever the
+ * size of a value is: each line of memory is read once. Words past the last look as if they had been read. */
+DEVICE void look_up_words(GLOBAL u64 *statuses, const i64 first, const int count, const u32 tag, const int lane,
+                          u64 *entries)
+{
+    GLOBAL u64 *words = statuses + 1 + first * WORDS + lane;
+#pragma unroll
+    for (int k = 0; k < LOOKUPS * WORDS; k++) {
+        entries[k] = (u64)tag << 32;
+        if (k * LANES < count * WORDS - lane) entries[k] = gp_read_entry(words + k * LANES);
+    }
+}
 
-/* Fold the `count` values that lanes have found. Only lane 0 gets the result. */
-DEVICE value_t fold_found(const value_t *found, const int count, const int lane)
+/* Read the words of statuses again until all have come. */
+DEVICE void await_words(GLOBAL u64 *statuses, const i64 first, const u32 tag, const int lane, u64 *entries)
+{
+    GLOBAL u64 *words = statuses + 1 + first * WORDS + lane;
+    for (;;) {
+        int absent = 0;
+#pragma unroll
+        for (int k = 0; k < LOOKUPS * WORDS; k++) {
+            if (TAG_OF(entries[k]) == tag) continue;
+            absent = 1;
+            entries[k] = gp_read_entry(words + k * LANES);
+        }
+        if (!gp_any_lane(absent)) return;
+    }
+}
+
+/* Fold `count` values, whose words lie in order in local memory. A commutative operator folds values lane by lane, in
+ * which lanes read neighbours. For others, a lane folds neighbours: a tree of lanes for each k would take five times as
+ * many operations and registers. Only lane 0 gets the result. */
+DEVICE value_t fold_found(LOCAL const u32 *found, const int count, const int lane)
 {
     value_t whole = IDENTITY;
-    if (!COMMUTATIVE) gp_warp_barrier();
 #pragma unroll
     for (int k = 0; k < LOOKUPS; k++) {
-        const int at = COMMUTATIVE ? k : lane * LOOKUPS + k;
-        const value_t value = COMMUTATIVE || at < count ? found[at] : IDENTITY;
+        const int at = COMMUTATIVE ? k * LANES + lane : lane * LOOKUPS + k;
+        u32 words[WORDS];
+#pragma unroll
+        for (int word = 0; word < WORDS; word++) words[word] = found[at * WORDS + word];
+        const value_t value = at < count ? gp_join(words) : IDENTITY;
         whole = k ? OP(whole, value) : value;
     }
 #pragma unroll
     for (int stride = 1; stride < LANES; stride *= 2) whole = OP(whole, gp_shuffle_down(whole, stride));
-    if (!COMMUTATIVE) gp_warp_barrier();
     return whole;
 }
 
@@ -121,9 +148,7 @@ void scan_queues(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, c
     __local u64 landed[DEPTH], folded[DEPTH], told[DEPTH], learnt[DEPTH], taken[DEPTH];
     __local value_t before_run[DEPTH][RUNS], before_warp[DEPTH][SCANS], before_tile[DEPTH];
     __local u32 launch;
-#if !COMMUTATIVE
-    __local value_t found[LOOKUPS * LANES];
-#endif
+    __local u32 found[LOOKUPS * LANES * WORDS];
     const int tid = get_local_id(0), lane = tid % LANES, warp = tid / LANES, groups = get_num_groups(0);
     const task_t step = gp_task_at(groups, tiles);
     task_t task = gp_task_at(get_group_id(0), tiles);
@@ -147,33 +172,21 @@ void scan_queues(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, c
          * meanwhile. CUDA runs all groups at the same time, so each aggregate comes. */
         u64 entries[LOOKUPS * WORDS];
         value_t prefix = IDENTITY;
-        u32 absent = task.o < outputs ? lookups_of(tiles_between(task, groups), lane) : 0;
-        look_up(statuses, task.at - tiles_between(task, groups), absent, lane, entries);
+        int count = task.o < outputs ? tiles_between(task, groups) : 0;
+        look_up_words(statuses, task.at - count, count, tag, lane, entries);
         for (u32 turn = 0; task.o < outputs; turn++) {
-            const i64 first = task.at - tiles_between(task, groups);
             const task_t following = gp_task_after(task, step, tiles);
-#if COMMUTATIVE
-            value_t found[LOOKUPS];
+            await_words(statuses, task.at - count, tag, lane, entries);
 #pragma unroll
-            for (int k = 0; k < LOOKUPS; k++) found[k] = IDENTITY;
-#endif
-            for (;;) {
-#pragma unroll
-                for (int k = 0; k < LOOKUPS; k++) {
-                    value_t value;
-                    if (absent >> k & 1 && gp_status_of(entries + k * WORDS, tag, tag, &value)) {
-                        found[FOUND(k, lane)] = value;
-                        absent ^= 1u << k;
-                    }
-                }
-                if (!gp_any_lane(absent)) break;
-                look_up(statuses, first, absent, lane, entries);
-            }
-            if (following.o < outputs) absent = lookups_of(tiles_between(following, groups), lane);
-            look_up(statuses, following.at - tiles_between(following, groups), absent, lane, entries);
+            for (int k = 0; k < LOOKUPS * WORDS; k++) found[k * LANES + lane] = (u32)entries[k];
+            const int between = count;
+            count = following.o < outputs ? tiles_between(following, groups) : 0;
+            look_up_words(statuses, following.at - count, count, tag, lane, entries);
 
-            const value_t between = fold_found(found, tiles_between(task, groups), lane);
-            prefix = tiles_before(task) < groups ? between : OP(prefix, between);
+            gp_warp_barrier();
+            const value_t since = fold_found(found, between, lane);
+            gp_warp_barrier();
+            prefix = tiles_before(task) < groups ? since : OP(prefix, since);
             if (turn >= DEPTH) pass_gate(taken + turn % DEPTH, turn / DEPTH + 1 & 1);
             if (lane == 0) before_tile[turn % DEPTH] = prefix;
             arrive(learnt + turn % DEPTH);
