@@ -231,7 +231,11 @@ def plan_queue(
     """
     able = device.capabilities
     queue = (ordered_queue_of if variant.in_fixed_order else queue_of)(variant.geometry, able, call)
-    queued, tiles, rows = variant.resized(items=queue.items), call.tiles(queue.tile), call.outputs * call.rows
+    queued, tiles, rows = (
+        variant.resized(block=queue.block, items=queue.items),
+        call.tiles(queue.tile),
+        call.outputs * call.rows,
+    )
     how = {"vector": call.vector, "phased": call.phased, "one_scan": call.rows > 1, "items": queue.items}
     spec = spec_of(**how, **queue.numbers)
     kernel, groups = device.kernel(queued, spec), queued.groups(tiles, able)

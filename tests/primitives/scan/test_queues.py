@@ -107,12 +107,6 @@ def test_copies_begin_and_end_at_whole_16_bytes(geometry: Geometry, dtypes: tupl
         assert not np.any(ends % 16)
 
 
-@pytest.mark.parametrize(("dtype", "places"), [("float32", 1), ("float64", 2)])
-def test_pairs_of_two_words_have_one_tile_of_results_in_a_deeper_queue(dtype: str, places: int) -> None:
-    _, spec = asked(resident(LONG, dtype=dtype), resident(LONG, dtype=dtype), op=AFFINE)
-    assert (spec.depth, spec.places) == (9 - 2 * places, places)
-
-
 @pytest.fixture
 def able() -> gpuprims.Device:
     """Give a GPU with bulk copies; skip where there is none."""
