@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.geometry import Geometry, Refusal, first_refusal
-from gpuprims.core.refusals import SPARE_LOCAL, few_outputs, lacks_local, warps_of
+from gpuprims.core.refusals import SPARE_LOCAL, columns, few_outputs, lacks_local, warps_of
 from gpuprims.core.traits import CallTraits
 from gpuprims.primitives.fixed_scans import RUN, TILE
 from gpuprims.primitives.queues import ordered_queue_of, queue_of, queueable
@@ -30,6 +30,20 @@ _LONG = 2**20
 LOOKED_UP = 1024
 # Bytes of a value of which a work-item holds a run in registers, twice.
 _MOST_TURNED = 16  # rows: fixed_rows
+
+# Words of values, elements of an output, and outputs, from or up to which single work-items take outputs side by side
+# faster than strips do; so many of these lie together. rows: columns-each
+_STRIP_WORDS, _SHORT_COLUMN, _MANY_COLUMNS = 2, 256, 1 << 16
+ALONE_COLUMNS = 2048
+
+
+def short_wide_columns(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Yield many short outputs side by side whose values have several words."""
+    few = call.size > _SHORT_COLUMN or call.outputs < _MANY_COLUMNS
+    if few or ScanTraits.of(call).words <= _STRIP_WORDS or columns(ALONE_COLUMNS)(capabilities, call):
+        return None
+    rule = f"is for values of at most {_STRIP_WORDS} words, or longer or fewer outputs"
+    return f"{rule}; this call has {call.outputs} of {call.size}"
 
 
 def many_short_rows(capabilities: Capabilities, call: CallTraits) -> str | None:

@@ -28,12 +28,14 @@ from gpuprims.primitives.fixed_scans import RUN, TILE, in_two_levels
 from gpuprims.primitives.fold_variants import ScanVariant
 from gpuprims.primitives.scan.reference import scan_numpy
 from gpuprims.primitives.scan.refusals import (
+    ALONE_COLUMNS,
     LOOKED_UP,
     many_short_rows,
     not_two_long,
     ordered_queue_pays,
     queue_pays,
     runs_turn,
+    short_wide_columns,
     stretches_fit,
     too_short,
 )
@@ -114,6 +116,7 @@ VARIANTS = (
             forward_progress,
             statuses_pay(at),
         ),
+        yields=short_wide_columns,
     ),
     *_SCAN.gpu(
         "column_runs",
@@ -125,13 +128,14 @@ VARIANTS = (
         refuse=lambda at: first_refusal(
             not_for_cpus, columns(2), double_precision, group_fits(at.block), values_fit(2 * at.block), forward_progress
         ),
+        yields=short_wide_columns,
     ),
     *_SCAN.gpu(
         "each",
         rank=50,
         geometry=Geometry(64, 16),
         outputs_per_group=64,
-        refuse=lambda at: first_refusal(columns(2048), double_precision, group_fits(at.block)),
+        refuse=lambda at: first_refusal(columns(ALONE_COLUMNS), double_precision, group_fits(at.block)),
     ),
     *_SCAN.gpu(
         "rows",

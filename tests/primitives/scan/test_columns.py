@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from idle_arrays import resident
 from kernel_cases import AFFINE, Kernel, assert_equal, on_device, on_host, random_values
+from queue_cases import asked
 from scan_cases import affine_pair, exclusively
 
 import gpuprims
@@ -170,3 +172,20 @@ def test_narrow_columns_are_read_twice_rather_than_many_statuses(
 def test_columns_lie_nearer_than_rows(shape: tuple[int, ...], axis: int, *, expected: bool) -> None:
     form = contiguous(np.dtype(np.float32), shape, 16)
     assert neighbouring(plan_layout((form, form), shape, (axis,)), 1) is expected
+
+
+@pytest.mark.parametrize(
+    ("dtype", "op", "shape", "name"),
+    [
+        ("complex128", "sum", (256, 1 << 16), "each"),
+        ("complex128", "sum", (257, 1 << 16), "columns"),
+        ("complex128", "sum", (256, (1 << 16) - 1), "columns"),
+        ("float32", "argmax", (64, 1 << 20), "each"),
+        ("float64", "sum", (64, 1 << 20), "columns"),
+    ],
+)
+def test_single_work_items_take_many_short_columns_of_several_words(
+    dtype: str, op: str, shape: tuple[int, ...], name: str
+) -> None:
+    variant, _ = asked(resident(*shape, dtype=dtype), op=op, axis=len(shape) - 2)
+    assert variant.name == name
