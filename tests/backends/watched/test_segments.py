@@ -39,11 +39,11 @@ def test_folds_of_segments_some_of_them_empty(kernel: Kernel, rng: np.random.Gen
 
 @each(FOLDING)
 def test_folds_of_segments_by_an_operator_that_does_not_commute(kernel: Kernel, rng: np.random.Generator) -> None:
-    slopes, shifts = random_values(rng, np.int64, 603) | 1, random_values(rng, np.int64, 603)
+    slopes, shifts = random_values(rng, np.int32, 603) | 1, random_values(rng, np.int32, 603)
     offsets = np.unique(OFFSETS)
     how = {"op": AFFINE, "segments": offsets, "device": kernel.device, "variant": kernel.variant.name}
     pairs = zip(np.split(slopes, offsets[1:-1]), np.split(shifts, offsets[1:-1]), strict=True)
-    expected = np.array([affine_fold(*pair) for pair in pairs])
+    expected = np.array([affine_fold(*pair) for pair in pairs]).astype(np.int32)
     assert_equal(np.stack(gpuprims.reduce(slopes, shifts, **how), axis=1), expected)
 
 
