@@ -15,8 +15,11 @@ void selection_sorted(INPUTS, OUTPUTS, const layout_t layout, const i64 outputs,
     const int tid = get_local_id(0);
 
     for (i64 o = get_group_id(0) * (i64)BLOCK + tid; o < outputs; o += get_num_groups(0) * (i64)BLOCK) {
+        /* 1. Load the element of the rank, or a NaN, which a sort puts last. */
         order_t order = gp_order(MAP(o, (i64)RANK(o)));
         if (NAN_WINS && gp_order(MAP(o, n - 1)) == ORDER_MASK) order = ORDER_MASK;
+
+        /* 2. Store. */
         y0[gp_at_y0(layout, o, 0)] = ORDER_BACK(gp_raw_of_order(order));
     }
 }
