@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
+from collections.abc import Iterator
 
 import pytest
 from kernel_cases import Kernel
+from other_refusals import refusing
 
 import gpuprims
-from gpuprims.core.registry import REGISTRY
 
 
 @pytest.fixture
@@ -18,13 +18,10 @@ def kernel(segments_kernel: Kernel) -> Kernel:
 
 
 @pytest.fixture
-def any_device(monkeypatch: pytest.MonkeyPatch) -> None:
+def any_device() -> Iterator[None]:
     """Let kernels that check offsets themselves also run on CPUs, which they refuse elsewhere."""
-    for primitive, name in (("segments", "shares"), ("segments", "fixed_tiles"), ("segscan", "tails")):
-        (variant,) = [one for one in REGISTRY.variants(primitive, "opencl") if one.name == name]
-        taken = dataclasses.replace(variant, refuse=lambda *_: None)
-        monkeypatch.setitem(REGISTRY._variants["opencl", primitive], name, taken)
-    monkeypatch.setattr(REGISTRY, "generation", REGISTRY.generation + 1)
+    with refusing(lambda *_: None, ("segments", "shares"), ("segments", "fixed_tiles"), ("segscan", "tails")):
+        yield
 
 
 @pytest.fixture
