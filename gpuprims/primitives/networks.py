@@ -1,4 +1,4 @@
-"""Networks that sort a few elements, each of which a work-item keeps in a register."""
+"""Networks that sort a few elements, which a work-item keeps in registers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-/* Tiles whose elements are loaded ahead of use, and of which some are chosen, by a bit each. */
+/* Tiles whose elements are loaded ahead of use; a bit for each element tells if it is chosen. */
 #define VECTORS (ITEMS / VECTOR)
 
 /* Load a work-item's vectors of a tile, as they are. Of a tile that is not whole, every work-item loads the elements of the last

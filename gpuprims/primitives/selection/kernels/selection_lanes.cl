@@ -1,6 +1,6 @@
 /* selection/lanes: each work-item puts a short row in order in registers, by a network of exchanges.
  *
- * in      INPUTS: x0 LENGTH elements of each of `outputs` rows, some of which may be the same; x1 their ranks, counted
+ * in      INPUTS: x0 LENGTH elements of each of `outputs` rows, and rows may be the same; x1 their ranks, counted
  *         from 0 for the smallest element
  * out     OUTPUTS: the element of that rank of each row
  * launch  any number of groups of BLOCK, whose work-items take rows until none are left

@@ -1,6 +1,6 @@
 /* selection/sorted: a sort puts all rows in order; each work-item then reads the element of a given rank.
  *
- * in      INPUTS: x0 n elements of each of `outputs` rows, in order, some of which may be the same; x1 their ranks,
+ * in      INPUTS: x0 n elements of each of `outputs` rows, in order, and rows may be the same; x1 their ranks,
  *         counted from 0 for the smallest element
  * out     OUTPUTS: the element of that rank of each row
  * launch  any number of groups of BLOCK, whose work-items take rows until none are left

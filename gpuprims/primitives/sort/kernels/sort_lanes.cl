@@ -4,7 +4,7 @@
  * in      keys: `rows` rows of ROW_KEYS elements, side by side; values: one for each, if CARRIES and not
  *         INDICES
  * out     moved: the elements in order, if KEEPS_KEYS; kept: the values, or each element's index in its row, as kept_t
- * launch  any number of groups of BLOCK, each of which takes OWN rows at a time until none are left
+ * launch  any number of groups of BLOCK; each takes OWN rows at a time until none are left
  * host    gp_sort_key (sort_keys.h), gp_numbered (numbered.h); NETWORK, which puts LENGTH words in order by
  *         EXCHANGE(a, b)
  * order   stable: of equal keys, the lower place goes first
