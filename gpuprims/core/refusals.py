@@ -74,6 +74,16 @@ def values_fit(block: int) -> Refusal:
     return lambda capabilities, call: lacks_local(block * call.value_bytes + SPARE_LOCAL, capabilities)
 
 
+def tile_fits(at: Geometry, each_warp: int) -> Refusal:
+    """Refuse devices whose local memory is too small for a tile and some numbers of each warp, in words of 32 bits."""
+
+    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
+        words = at.block * at.items + each_warp * warps_of(at.block, capabilities)
+        return lacks_local(4 * words + SPARE_LOCAL, capabilities)
+
+    return refuse
+
+
 def lacks_local(wanted: int, capabilities: Capabilities) -> str | None:
     """Return why ``wanted`` bytes of local memory a group are too many, or None."""
     if capabilities.local_memory >= wanted:

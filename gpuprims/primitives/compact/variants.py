@@ -4,33 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.catalogue import Catalogue, PerBackend
-from gpuprims.core.geometry import Geometry, Refusal, first_refusal
+from gpuprims.core.geometry import Geometry, first_refusal
 from gpuprims.core.refusals import (
-    SPARE_LOCAL,
     double_precision,
     few_outputs,
     for_cpus,
     forward_progress,
     group_fits,
-    lacks_local,
     not_for_cpus,
-    warps_of,
+    tile_fits,
 )
-from gpuprims.core.traits import CallTraits
 from gpuprims.primitives.fold_variants import ScanVariant
-
-
-def gathered_fit(at: Geometry) -> Refusal:
-    """Refuse devices whose local memory is too small for a tile and two values of each warp, in words of 32 bits."""
-
-    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
-        words = at.block * at.items + 2 * warps_of(at.block, capabilities)
-        return lacks_local(4 * words + SPARE_LOCAL, capabilities)
-
-    return refuse
-
 
 _COMPACT = Catalogue(ScanVariant, "compact", Path(__file__).parent)
 
@@ -54,7 +39,7 @@ VARIANTS = (
         scratch="tile statuses",
         together=True,
         refuse=lambda at: first_refusal(
-            not_for_cpus, double_precision, group_fits(at.block), gathered_fit(at), few_outputs, forward_progress
+            not_for_cpus, double_precision, group_fits(at.block), tile_fits(at, 2), few_outputs, forward_progress
         ),
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from gpuprims.primitives.counted import CountedPlan
 from gpuprims.primitives.rle.spec import RleSpec, differing
 from gpuprims.primitives.rle.variants import RleVariant
 
+T = TypeVar("T")
 _WORD, _INT32, _INT64 = np.dtype(np.uint32), np.dtype(np.int32), np.dtype(np.int64)
 _HALF = 0xFFFF
 
@@ -36,6 +37,10 @@ class EncodeRequest(NamedTuple):
     begins: bool = False
     lengths: bool = False
     equal_nan: bool = True
+
+    def of_wanted(self, *each: T) -> list[T]:
+        """Return what belongs to the wanted ones among first elements, begins and lengths."""
+        return [one for one, asked in zip(each, (self.values, self.begins, self.lengths), strict=True) if asked]
 
 
 @keeps_calls()
@@ -82,7 +87,7 @@ def plan_call(
 
 
 def _layout(form: Form, size: int, results: Sequence[Form]) -> Layout:
-    """Return the layout of the flattened array and the results, of which the last is one number."""
+    """Return the layout of the flattened array and the results; the last one is a number."""
     shape = (size + 1,)  # an axis of one element would have no stride
     *along, number = results
     side_by_side = [contiguous(one.dtype, shape, one.alignment) for one in along]
@@ -98,14 +103,12 @@ def traits_of(dtype: np.dtype[Any], size: int) -> CallTraits:
 def _results(request: EncodeRequest, size: int, dtype: np.dtype[Any]) -> list[tuple[np.dtype[Any], int]]:
     """Return the dtype and the largest length of each wanted result."""
     index = _INT32 if size < 2**31 else _INT64
-    each = (dtype, size), (index, size + 1), (_INT64, size)
-    return [one for one, asked in zip(each, request[:3], strict=True) if asked]
+    return request.of_wanted((dtype, size), (index, size + 1), (_INT64, size))
 
 
 def _lengths(request: EncodeRequest, count: int) -> Sequence[int]:
     """Return the length of each result, given the number of runs."""
-    each = count, count + 1, count
-    return [length for length, asked in zip(each, request[:3], strict=True) if asked]
+    return request.of_wanted(count, count + 1, count)
 
 
 @cache

@@ -8,28 +8,15 @@ from typing import Self
 
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.catalogue import Catalogue, PerBackend
-from gpuprims.core.geometry import Geometry, Refusal, first_refusal
+from gpuprims.core.geometry import Geometry, first_refusal
 from gpuprims.core.refusals import (
-    SPARE_LOCAL,
     double_precision,
     forward_progress,
     group_fits,
-    lacks_local,
     not_for_cpus,
-    warps_of,
+    tile_fits,
 )
-from gpuprims.core.traits import CallTraits
 from gpuprims.primitives.fold_variants import ScanVariant
-
-
-def gathered_fit(at: Geometry) -> Refusal:
-    """Refuse devices whose local memory is too small for a tile's words and three numbers of each warp."""
-
-    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
-        words = at.block * at.items + 3 * warps_of(at.block, capabilities)
-        return lacks_local(4 * words + SPARE_LOCAL, capabilities)
-
-    return refuse
 
 
 @dataclass(frozen=True)
@@ -62,7 +49,7 @@ VARIANTS = (
         scratch="tile statuses",
         together=True,
         refuse=lambda at: first_refusal(
-            not_for_cpus, double_precision, group_fits(at.block), gathered_fit(at), forward_progress
+            not_for_cpus, double_precision, group_fits(at.block), tile_fits(at, 3), forward_progress
         ),
     ),
 )

@@ -67,12 +67,14 @@ def in_groups(
 ) -> Any | None:
     """Return the elements of each segment in order, or their indices; None if the variant refuses the call."""
     (form,), device = operands.forms, operands.device
-    able = partial(_able, device, form.dtype, segments.count, wanted, variant)
-    if form.offset % form.item or segments.count > _MOST or able(1) is None:
+    chosen = _chosen(device, variant)
+    if chosen is None or form.offset % form.item or segments.count > _MOST:
+        return None
+    takes = partial(_takes, chosen, device, form.dtype, segments.count, wanted)
+    if not takes(1):
         return None
     parts = _parts_of(device, device.driver.order, Contents(segments.on_host), operands.in_place)
-    chosen = None if parts is None else able(parts.longest)
-    if parts is None or chosen is None:
+    if parts is None or not takes(parts.longest):
         return None
     result = operands.empty((segments.size,), _INT64 if wanted == "indices" else form.dtype)
     to = operands.form(result)
@@ -85,20 +87,23 @@ def in_groups(
     return result
 
 
-def _able(
-    device: Device, dtype: np.dtype[Any], count: int, wanted: Wanted, variant: str | Variant | None, longest: int
-) -> SortVariant | None:
-    """Return the variant if it is not refused, and no other one is asked for."""
-    found = {one.name: one for one in REGISTRY.variants("sort", device.backend)}.get(_NAME)
-    if isinstance(variant, Variant) and variant.name == _NAME:
-        found = variant
-    elif variant is not None and variant != _NAME:
+def _chosen(device: Device, variant: str | Variant | None) -> SortVariant | None:
+    """Return the variant that sorts segments in groups, unless another one is asked for."""
+    if isinstance(variant, Variant):
+        return SortVariant.of(variant) if variant.name == _NAME else None
+    if variant not in (None, _NAME):
         return None
-    if found is None or dtype.kind == "c" or dtype.itemsize > WIDEST:
-        return None
+    found = (one for one in REGISTRY.variants("sort", device.backend) if one.name == _NAME)
+    return next(map(SortVariant.of, found), None)
+
+
+def _takes(chosen: SortVariant, device: Device, dtype: np.dtype[Any], count: int, wanted: Wanted, longest: int) -> bool:
+    """Return True if the variant does not refuse so many segments of at most so many elements."""
+    if dtype.kind == "c" or dtype.itemsize > WIDEST:
+        return False
     nbytes = dtype.itemsize + (0 if wanted == "keys" else 4)
     traits = SortTraits((word_of(dtype),), longest, count, value_bytes=nbytes, floats=dtype.kind == "f")
-    return None if found.refuses(device.capabilities, traits) else SortVariant.of(found)
+    return chosen.refuses(device.capabilities, traits) is None
 
 
 @lru_cache(maxsize=8)
