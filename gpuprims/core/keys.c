@@ -1,6 +1,7 @@
 /* Keys of warm calls, and the look-up of what runs them, without Python.
  *
- * Python does the same where this module is not there: _key_of, key_of_any and _look_up (warm_calls.py). Keys are equal.
+ * Python does the same where this module is not there: key_of and key_of_any (call_keys.py), and _look_up
+ * (warm_calls.py). Keys are equal.
  */
 #include "c_modules.h"
 #include <stdlib.h>

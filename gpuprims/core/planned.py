@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from gpuprims.core.arrays import unchanged
+from gpuprims.core.call_keys import Key
 from gpuprims.core.capture import Captured
 from gpuprims.core.determinism import CHOSEN, Asked, asked_level
 from gpuprims.core.device import DEFAULT, Device
@@ -17,7 +18,7 @@ from gpuprims.core.outputs import Out, as_out, check_out, fits, result_forms, wr
 from gpuprims.core.pickling import OfThisProcess
 from gpuprims.core.program_cache import Prepared, forgets_calls
 from gpuprims.core.scalars import scalars_on
-from gpuprims.core.warm_calls import Key, WarmCalls
+from gpuprims.core.warm_calls import WarmCalls
 from gpuprims.errors import ArgumentError, CaptureError, UnknownKeywordError
 
 

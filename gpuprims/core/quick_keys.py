@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from gpuprims.core.c_modules import CModule
+from gpuprims.core.call_keys import key_of_any
 from gpuprims.core.device import DEFAULT, pick_device
 from gpuprims.core.registry import REGISTRY
-from gpuprims.core.warm_calls import WarmCalls, key_of_any
+from gpuprims.core.warm_calls import WarmCalls
 from gpuprims.expressions.expr import COMPUTABLE
 
 

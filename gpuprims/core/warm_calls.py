@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.apart import Apart
-from gpuprims.core.arrays import NUMBERS, unchanged
+from gpuprims.core.arrays import unchanged
 from gpuprims.core.by_numpy import Compute
+from gpuprims.core.call_keys import Key, key_of
 from gpuprims.core.determinism import CHOSEN, Asked, Level, asked_level
-from gpuprims.core.device import Device, pick_device
+from gpuprims.core.device import Device
+from gpuprims.core.guests import GuestKey, running_guests
 from gpuprims.core.launch_plan import LaunchPlan
-from gpuprims.core.operands import Operands, is_ready
+from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out
 from gpuprims.core.program_cache import forgets_calls
 from gpuprims.core.registry import REGISTRY
@@ -27,11 +29,8 @@ from gpuprims.expressions.expr import Expr
 
 # Takes the arrays of a call and returns its result.
 Run = Callable[[Sequence[Any]], Any]
-Key = tuple[Hashable, ...]
 
 _MOST = 1024
-# Largest host array in bytes for which the time on the host counts.
-_SMALL = 1 << 24
 # Largest call on host memory, in bytes, that runs in C where there is a compiler: the time on the host counts
 # (row quick-large of backends/opencl/measurements.md).
 SHORT = 1 << 24
@@ -39,45 +38,6 @@ SHORT = 1 << 24
 AS_GIVEN = frozenset({type(None), int, str, Expr})
 # Classes of initial values in warm calls; they are compared as text.
 BEGINS = frozenset({type(None), int, float})
-_NUMBERS = frozenset({bool, *NUMBERS})
-
-
-def key_of_any(keywords: Hashable, arrays: Sequence[Any], device: str | Device | None) -> Key | None:
-    """Return the key of a call that may have numbers and small, non-empty host arrays among its arrays.
-
-    Of a number, only the class counts. Beside device arrays, NumPy scalars and host arrays without axes are numbers.
-    """
-    facts, told, on_host, with_axes = REGISTRY.facts_by_class, list[Any](), True, False
-    for array in arrays:
-        kind = type(array)
-        if kind in facts:
-            told.append(facts[kind](array))
-            on_host = False
-        elif kind in _NUMBERS:
-            told.append(kind)
-        elif kind is np.ndarray and is_ready(array) and 0 < array.nbytes <= _SMALL:
-            told.append((array.dtype, array.shape, None if array.flags.carray else array.strides))
-            with_axes = with_axes or array.ndim > 0
-        elif isinstance(array, np.generic):
-            told.append((array.dtype, None))
-        else:
-            return None
-    if on_host:
-        return (keywords, pick_device(None, device), *told) if with_axes else None
-    return None if with_axes else (keywords, device, *told)
-
-
-def _key_of(keywords: Hashable, arrays: Sequence[Any], device: str | Device | None = None) -> Key | None:
-    """Return the key of a call; None unless the classes of all arrays have known facts."""
-    tells = REGISTRY.facts_by_class.get
-    if len(arrays) == 1:  # most calls, without a list
-        if (tell := tells(type(arrays[0]))) is not None:
-            return keywords, device, tell(arrays[0])
-    elif len(arrays) == 2:
-        first, second = arrays
-        if (tell := tells(type(first))) is not None and type(first) is type(second):
-            return keywords, device, tell(first), tell(second)
-    return key_of_any(keywords, arrays, device)
 
 
 def _look_up(
@@ -98,7 +58,7 @@ class WarmCalls:
     for programs that have used no backend. With ``owned``, the owner clears the calls when plans become invalid.
     """
 
-    key_of, look_up = staticmethod(_key_of), staticmethod(_look_up)
+    key_of, look_up = staticmethod(key_of), staticmethod(_look_up)
     ask: Callable[[], None] = staticmethod(lambda: None)
 
     def __init__(self, *, owned: bool = False) -> None:
@@ -141,7 +101,7 @@ class WarmCalls:
         given = (*arrays, *out) if type(out) is tuple else (*arrays, out)
         same = tuple([k for k, array in enumerate(arrays) if array is out]) if in_place else ()
         key = self.key_of((keywords, type(out) is tuple, len(arrays), same), given, device)
-        if key is None:
+        if key is None or type(key) is GuestKey:
             return None, given, None
         run = self.find(key)
         apart = None if run is None else self._apart.get(run)
@@ -164,7 +124,7 @@ class WarmCalls:
 
         ``step`` checks or replaces the arrays of later calls; ``back`` converts the result of the plan.
         """
-        if key is None or not operands.as_given:
+        if key is None or not reads_as_given(key, operands):
             return
         if out is not None and not out.is_bare:
             return
@@ -183,7 +143,7 @@ class WarmCalls:
             runs.clear()
             self._apart.clear()
         try:
-            runs[key] = run
+            runs[key] = running_guests(key, run) if type(key) is GuestKey else run
         except (TypeError, ValueError):  # a keyword that cannot be hashed
             return
 
@@ -198,6 +158,13 @@ class WarmCalls:
         self._of_levels.clear()
         self._apart.clear()
         self._generation = REGISTRY.generation
+
+
+def reads_as_given(key: Key | None, operands: Operands) -> bool:
+    """Return True if a function kept for later calls gets arrays that kernels read as they are."""
+    if type(key) is GuestKey:  # it gets arrays over the memory of tensors, and its results become tensors
+        return operands.in_place or not operands.on_host
+    return operands.as_given
 
 
 def by_value(keyword: Any) -> bool:

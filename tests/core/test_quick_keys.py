@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from gpuprims.core import c_modules, quick_keys
+from gpuprims.core.call_keys import key_of, key_of_any
 from gpuprims.core.device import DEFAULT, pick_device
 from gpuprims.core.registry import REGISTRY
-from gpuprims.core.warm_calls import WarmCalls, _key_of, _look_up, key_of_any
+from gpuprims.core.warm_calls import WarmCalls, _look_up
 from gpuprims.expressions.expr import COMPUTABLE
 
 
@@ -33,7 +34,7 @@ def binary() -> bytes:
 
 @pytest.fixture
 def keys(binary: bytes, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr(WarmCalls, "key_of", staticmethod(_key_of))
+    monkeypatch.setattr(WarmCalls, "key_of", staticmethod(key_of))
     monkeypatch.setattr(REGISTRY, "facts_by_class", facts := {Array: facts_of})
     module: Any = c_modules.loaded("keys", binary)
     module.use_keys(facts, key_of_any, pick_device, DEFAULT, tuple(COMPUTABLE))
@@ -78,7 +79,7 @@ def host_arrays() -> dict[str, tuple[Any, ...]]:
 @pytest.mark.parametrize("device", [None, "reference"])
 def test_keys_are_those_of_python(keys: Any, name: str, device: str | None) -> None:
     arrays = host_arrays()[name]
-    assert keys.key_of("keywords", arrays, device) == _key_of("keywords", arrays, device)
+    assert keys.key_of("keywords", arrays, device) == key_of("keywords", arrays, device)
 
 
 def test_the_device_of_now_decides(keys: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.by_numpy import Compute, Few, noticed
+from gpuprims.core.call_keys import Key
 from gpuprims.core.layout import contiguous
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.warm_calls import Key, Run, WarmCalls, computing
+from gpuprims.core.warm_calls import Run, WarmCalls, computing, reads_as_given
 from gpuprims.primitives.grouping.indices import index_dtype
 from gpuprims.primitives.sort.by_numpy import sorts_by_numpy
 
@@ -50,7 +51,7 @@ def computed_by_numpy(
 def computed_and_kept(operands: Operands, compute: Compute, otherwise: Run, warm: WarmCalls, key: Key | None) -> Any:
     """Compute a call with NumPy, now and for later ones with the same key; ``otherwise`` runs those it declines."""
     compute = noticed(operands.driver, operands.label, compute)
-    if operands.as_given:
+    if reads_as_given(key, operands):
         warm.keep_run(key, computing(operands.device, compute, otherwise))
     return compute(*operands.natives)
 

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from gpuprims.core.by_numpy import Compute, Few
+from gpuprims.core.call_keys import Key
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out
-from gpuprims.core.warm_calls import Key, WarmCalls
+from gpuprims.core.warm_calls import WarmCalls
 from gpuprims.primitives.beginnings import to_out
 from gpuprims.primitives.grouping.by_numpy import FEW, computed_by_numpy, takes_few
 

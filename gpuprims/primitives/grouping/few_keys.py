@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.by_numpy import ByNumPy, Compute
+from gpuprims.core.call_keys import Key
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import each_result
 from gpuprims.core.registry import REGISTRY
-from gpuprims.core.warm_calls import Key, Run, WarmCalls
+from gpuprims.core.warm_calls import Run, WarmCalls
 from gpuprims.operators import OPERATORS, Op
 from gpuprims.primitives.grouping.by_numpy import computed_and_kept
 from gpuprims.primitives.grouping.few_groups import grouping, takes_few_keys

@@ -7,12 +7,13 @@ from typing import Any, Unpack, overload
 
 import numpy as np
 
+from gpuprims.core.call_keys import Key
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import check_flags, keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out
-from gpuprims.core.warm_calls import Key, WarmCalls
+from gpuprims.core.warm_calls import WarmCalls
 from gpuprims.errors import AxisError, quoted
 from gpuprims.expressions import trace
 from gpuprims.primitives.grouping.by_numpy import DISTINCT, computed_by_numpy, distinct_by_numpy, takes_few

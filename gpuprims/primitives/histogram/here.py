@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from gpuprims.core.call_keys import Key
 from gpuprims.core.determinism import CHOSEN, Asked, asked_level
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import check_flags
 from gpuprims.core.lazy import call_by_chunks
 from gpuprims.core.operands import Operands
-from gpuprims.core.warm_calls import AS_GIVEN, Key, WarmCalls
+from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
 from gpuprims.errors import LazyArrayError
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.histogram.calls import as_density, as_weighing, planned, weighed

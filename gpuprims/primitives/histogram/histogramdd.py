@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpuprims.core.call_keys import Key
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import check_flags, keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import as_out
 from gpuprims.core.variant_checks import asked_by_name
-from gpuprims.core.warm_calls import Key
 from gpuprims.errors import ShapeError
 from gpuprims.primitives.beginnings import to_out
 from gpuprims.primitives.histogram.axes_bins import is_number

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from gpuprims.core.call_keys import Key
 from gpuprims.core.device import Device
 from gpuprims.core.operands import Operands
-from gpuprims.core.warm_calls import AS_GIVEN, Key, Run, WarmCalls
+from gpuprims.core.warm_calls import AS_GIVEN, Run, WarmCalls
 from gpuprims.primitives.histogram.bins import is_plain_range
 from gpuprims.primitives.histogram.plan import HistogramPlan
 

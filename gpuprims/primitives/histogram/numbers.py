@@ -12,6 +12,7 @@ import numpy as np
 
 from gpuprims.core.arrays import unchanged
 from gpuprims.core.by_numpy import Few, noticed
+from gpuprims.core.call_keys import Key
 from gpuprims.core.determinism import Level, asked_level
 from gpuprims.core.device import Device
 from gpuprims.core.layout import Form
@@ -21,7 +22,7 @@ from gpuprims.core.registry import REGISTRY
 from gpuprims.core.together import can_compile_together, together
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
-from gpuprims.core.warm_calls import SHORT, Key
+from gpuprims.core.warm_calls import SHORT
 from gpuprims.errors import ArgumentError, GpuprimsError, quoted
 from gpuprims.primitives.floats_by_numpy import has_nan
 from gpuprims.primitives.histogram import in_place

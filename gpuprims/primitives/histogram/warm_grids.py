@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
+from gpuprims.core.call_keys import Key
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.operands import Operands
-from gpuprims.core.warm_calls import Key, WarmCalls, runner_of
+from gpuprims.core.warm_calls import WarmCalls, reads_as_given, runner_of
 from gpuprims.primitives.histogram.bins import is_plain_range
 from gpuprims.primitives.histogram.keys import is_few_edges
 from gpuprims.primitives.histogram.points import Grid, plan_call
@@ -61,7 +62,7 @@ def keep_grid(
     key: Key | None, grid: Grid, operands: Operands, columns: Callable[[Sequence[Any]], Sequence[Any]]
 ) -> None:
     """Keep a call that counts in a grid; ``columns`` finds the coordinates and the weights in the arrays of a call."""
-    if key is None or not operands.as_given or sum(one.bins for one in grid.tables) > _MOST_KEPT:
+    if key is None or not reads_as_given(key, operands) or sum(one.bins for one in grid.tables) > _MOST_KEPT:
         return
     count = runner_of(find_plan(plan_call, operands, grid, None, None), operands)
     device, on_host, tables = operands.device, operands.on_host, grid.tables

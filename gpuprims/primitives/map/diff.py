@@ -12,13 +12,14 @@ import numpy as np
 from gpuprims.core.arrays import NUMBERS
 from gpuprims.core.by_numpy import Compute, Few, alone_or, noticed
 from gpuprims.core.c_modules import CModule
+from gpuprims.core.call_keys import Key
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.layout import is_contiguous
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.taking import Step
-from gpuprims.core.warm_calls import Key, WarmCalls, computing
+from gpuprims.core.warm_calls import WarmCalls, computing, reads_as_given
 from gpuprims.errors import ShapeError
 from gpuprims.expressions import Expr, trace, typed
 from gpuprims.expressions.exact import is_exact
@@ -118,7 +119,7 @@ def diff(
     ends = [np.asarray(one) if isinstance(one, NUMBERS) else one for one in (prepend, append) if one is not None]
     operands = as_operands("diff", (a, *ends), device)
     left, along = check_diff(operands, n, axis)
-    if key is not None and 0 < n <= MOST and operands.as_given:
+    if key is not None and 0 < n <= MOST and reads_as_given(key, operands):
         if (compute := _computes_few(operands, n, along)) is not None:
             return _by_numpy(key, operands, n, along, compute)
         _keep(key, operands, n, along)
@@ -163,7 +164,7 @@ def _by_numpy(key: Key, operands: Operands, times: int, axis: int, compute: Comp
 
     run = computing(operands.device, noticed(operands.driver, "map", compute), otherwise)
     _WARM.keep_run(key, run)
-    return run(operands.natives)
+    return operands.as_caller_wants(run(operands.natives))
 
 
 def _computed(times: int, axis: int, array: np.ndarray) -> Any:

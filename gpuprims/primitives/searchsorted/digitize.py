@@ -8,13 +8,14 @@ from typing import Any, overload
 import numpy as np
 
 from gpuprims.core.arrays import copy_on
+from gpuprims.core.call_keys import Key
 from gpuprims.core.device import Device
 from gpuprims.core.faults import KnownArrays
 from gpuprims.core.keywords import check_flags, keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.layout import is_contiguous
 from gpuprims.core.operands import as_operands, is_plain
-from gpuprims.core.warm_calls import Key, Run, WarmCalls, runner_of
+from gpuprims.core.warm_calls import Run, WarmCalls, runner_of
 from gpuprims.expressions import trace
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.searchsorted import searchsorted

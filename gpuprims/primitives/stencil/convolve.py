@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from gpuprims.core.call_keys import Key
 from gpuprims.core.determinism import asks_for_device, cached_by_level
 from gpuprims.core.device import Device, device_of
 from gpuprims.core.driver import Driver
@@ -19,7 +20,7 @@ from gpuprims.core.layout import Form, contiguous, is_contiguous
 from gpuprims.core.operands import Operands, as_operands, is_plain
 from gpuprims.core.outputs import Out, as_out
 from gpuprims.core.taking import Step
-from gpuprims.core.warm_calls import Key, Run, WarmCalls, runner_of
+from gpuprims.core.warm_calls import Run, WarmCalls, runner_of
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError, did_you_mean, quoted
 from gpuprims.expressions import computable, trace, typed
 from gpuprims.expressions.masks import plain_array
