@@ -9,9 +9,10 @@ import numpy as np
 
 from gpuprims.core.arrays import NUMBERS
 from gpuprims.core.device import Device, pick_device
-from gpuprims.core.guests import GuestKey, facts_of, is_guest, lies_on_host
+from gpuprims.core.guests import GuestKey, is_guest
 from gpuprims.core.operands import is_ready
 from gpuprims.core.registry import REGISTRY
+from gpuprims.core.tensors import facts_of
 
 Key = tuple[Hashable, ...]
 # Largest host array in bytes for which the time on the host counts.
@@ -40,7 +41,7 @@ def key_of_any(keywords: Hashable, arrays: Sequence[Any], device: str | Device |
         elif is_guest(kind) and (guest := facts_of(array)) is not None:
             told.append(guest)
             guests = True
-            if not lies_on_host(array):
+            if not guest.on_host:
                 on_host = False
             elif array.ndim and 0 < array.nbytes <= _SMALL:
                 with_axes = True

@@ -260,6 +260,14 @@ class Backend(Protocol):
         """Return an array of its own class over the memory of a DLPack producer; refuse by default."""
         raise ArrayError(f"{self.name}: an array of its own or of the host; got {type(array).__name__} by DLPack")
 
+    def over(self, like: Any) -> Callable[[int, Any], Any]:
+        """Return what makes arrays, of its own class and like another, at an address, which an owner keeps alive."""
+        raise ArrayError(f"{self.name}: an array of the host; got {type(like).__name__}")
+
+    def stream_of(self, array: Any) -> Callable[[], int]:
+        """Return what tells the handle of the current stream of the device that an array lies on."""
+        raise ArrayError(f"{self.name}: an array of the host; got {type(array).__name__}")
+
     def viewed(self, integers: Any, dtype: np.dtype[Any]) -> Any:
         """Return an array of its own class, of integers, as one of a dtype of ml_dtypes that they hold."""
         return integers.view(dtype)

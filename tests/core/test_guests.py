@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Callable
+from contextlib import nullcontext
+from importlib.util import find_spec
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -14,8 +17,11 @@ import gpuprims
 from gpuprims import ndimage, xp
 from gpuprims.core import arrays as core_arrays
 from gpuprims.core.call_keys import key_of_any
-from gpuprims.core.guests import GuestKey, facts_of, is_guest
+from gpuprims.core.guests import GuestKey, is_guest
 from gpuprims.core.program_cache import forget_calls
+from gpuprims.core.tensors import facts_of
+
+needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
 
 
 class Place(NamedTuple):
@@ -42,6 +48,9 @@ class Tensor:
     def stride(self) -> tuple[int, ...]:
         return tuple(stride // self.array.itemsize for stride in self.array.strides)
 
+    def numpy(self) -> Any:
+        return self.array
+
     def data_ptr(self) -> int:
         return int(self.array.ctypes.data)
 
@@ -54,34 +63,53 @@ class Tensor:
 
 Tensor.__module__ = "torch"
 
+
 CALLS = {
-    "reduce": lambda x, y, on: gpuprims.reduce(x, **on),
-    "reduce, two arrays": lambda x, y, on: gpuprims.reduce(x, y, map="x*y", **on),
-    "minmax": lambda x, y, on: gpuprims.reduce(x, op="minmax", **on),
-    "scan": lambda x, y, on: gpuprims.scan(x, **on),
-    "map and a number": lambda x, y, on: gpuprims.map("x*y", x, 2.5, **on),
-    "compact": lambda x, y, on: gpuprims.compact(x, "x > 0", **on),
-    "unique": lambda x, y, on: gpuprims.unique(x, **on),
-    "diff": lambda x, y, on: gpuprims.diff(x, **on),
-    "histogram2d": lambda x, y, on: gpuprims.histogram2d(x, y, 10, ((-3, 3), (-3, 3)), **on),
-    "count_nonzero": lambda x, y, on: gpuprims.count_nonzero(x, **on),
-    "histogram": lambda x, y, on: gpuprims.histogram(x, 10, (-3, 3), **on),
-    "sort_by_key": lambda x, y, on: gpuprims.sort_by_key(x, y, **on),
-    "top_k": lambda x, y, on: gpuprims.top_k(x, 5, **on),
-    "median": lambda x, y, on: gpuprims.median(x, **on),
-    "gaussian_filter": lambda x, y, on: ndimage.gaussian_filter(x, 1.0, **on),
-    "xp.where": lambda x, y, on: xp.where(xp.greater(x, y), x, y),
+    "reduce": lambda a, on: gpuprims.reduce(a.x, **on),
+    "reduce, two arrays": lambda a, on: gpuprims.reduce(a.x, a.y, map="x*y", **on),
+    "minmax": lambda a, on: gpuprims.reduce(a.x, op="minmax", **on),
+    "scan": lambda a, on: gpuprims.scan(a.x, **on),
+    "map and a number": lambda a, on: gpuprims.map("x*y", a.x, 2.5, **on),
+    "compact": lambda a, on: gpuprims.compact(a.x, "x > 0", **on),
+    "unique": lambda a, on: gpuprims.unique(a.x, **on),
+    "diff": lambda a, on: gpuprims.diff(a.x, **on),
+    "histogram2d": lambda a, on: gpuprims.histogram2d(a.x, a.y, 10, ((-3, 3), (-3, 3)), **on),
+    "count_nonzero": lambda a, on: gpuprims.count_nonzero(a.x, **on),
+    "histogram": lambda a, on: gpuprims.histogram(a.x, 10, (-3, 3), **on),
+    "sort_by_key": lambda a, on: gpuprims.sort_by_key(a.x, a.y, **on),
+    "top_k": lambda a, on: gpuprims.top_k(a.x, 5, **on),
+    "median": lambda a, on: gpuprims.median(a.x, **on),
+    "gaussian_filter": lambda a, on: ndimage.gaussian_filter(a.x, 1.0, **on),
+    "histogram, edges": lambda a, on: gpuprims.histogram(a.x, a.edges, **on),
+    "bincount": lambda a, on: gpuprims.bincount(a.numbers, **on),
+    "bincount, weights": lambda a, on: gpuprims.bincount(a.numbers, a.x, **on),
+    "digitize": lambda a, on: gpuprims.digitize(a.x, a.edges, **on),
+    "isin": lambda a, on: gpuprims.isin(a.numbers, a.others, **on),
+    "convolve": lambda a, on: gpuprims.convolve(a.x, a.edges, **on),
+    "xp.where": lambda a, on: xp.where(xp.greater(a.x, a.y), a.x, a.y),
 }
 
 
 @pytest.fixture
 def torch(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the stand-in be torch."""
-    stand_in = SimpleNamespace(Tensor=Tensor, from_dlpack=lambda array: Tensor(np.from_dlpack(array)))
-    monkeypatch.setitem(sys.modules, "torch", stand_in)
+    readers = {"from_dlpack": lambda given: Tensor(np.from_dlpack(given)), "from_numpy": Tensor}
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(Tensor=Tensor, **readers))
     forget_calls()
     yield
     forget_calls()
+
+
+def arguments(rng: np.random.Generator, step: int = 1) -> SimpleNamespace:
+    """Return arrays for CALLS, every ``step``-th element of longer ones."""
+    x, y = (rng.standard_normal(300 * step).astype(np.float32)[::step] for _ in range(2))
+    numbers, others = (rng.integers(0, 40, 300 * step).astype(np.int32)[::step] for _ in range(2))
+    return SimpleNamespace(x=x, y=y, numbers=numbers, others=others, edges=np.linspace(-3, 3, 9, dtype=np.float32))
+
+
+def told_by(make: Callable[[Any], Any], given: SimpleNamespace) -> SimpleNamespace:
+    """Return arguments as another library's arrays."""
+    return SimpleNamespace(**{name: make(array) for name, array in vars(given).items()})
 
 
 def same(found: Any, expected: Any, kind: type) -> bool:
@@ -102,9 +130,9 @@ def test_later_calls_return_tensors(
     on = {} if name.startswith("xp") else {"device": device}
     for turn in range(3):
         for step in (1, 2):
-            x, y = (rng.standard_normal(300 * step).astype(np.float32)[::step] for _ in range(2))
-            found = CALLS[name](Tensor(x), Tensor(y), on)
-            assert same(found, CALLS[name](x, y, on), Tensor)
+            given = arguments(rng, step)
+            found = CALLS[name](told_by(Tensor, given), on)
+            assert same(found, CALLS[name](given, on), Tensor)
         if turn == 0 and device.driver.shares_host_memory:  # a first call asks how to return tensors
             monkeypatch.setattr(core_arrays, "reader_of", lambda label, array: pytest.fail("not a later call"))
 
@@ -154,23 +182,36 @@ def test_calls_that_are_not_kept(torch: None) -> None:
 
 @pytest.mark.parametrize("name", CALLS)
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@needs_torch
 def test_tensors_of_torch(device: gpuprims.Device, rng: np.random.Generator, name: str, dtype: str) -> None:
-    try:
-        torch = importlib.import_module("torch")
-    except ImportError:
-        pytest.skip("torch is not installed")
+    torch = importlib.import_module("torch")
     if dtype == "bfloat16" and name not in ("reduce", "scan", "map and a number"):
         pytest.skip("is for elements with an order")
     where = device.spec if device.backend == "cuda" else "cpu"
     on = {} if name.startswith("xp") or device.backend == "cuda" else {"device": device}
     for _ in range(3):
-        x, y = (torch.from_numpy(rng.standard_normal(300).astype(np.float32)).to(where) for _ in range(2))
-        x, y = x.to(getattr(torch, dtype)), y.to(getattr(torch, dtype)).requires_grad_()
+        given = told_by(lambda array: torch.from_numpy(array).to(where), arguments(rng))
+        given.x, given.y = given.x.to(getattr(torch, dtype)), given.y.to(getattr(torch, dtype)).requires_grad_()
         forget_calls()
-        expected = CALLS[name](x, y, on)
+        expected = CALLS[name](given, on)
         for _ in range(2):
-            found = CALLS[name](x, y, on)
-            assert_alike(torch, found, expected)
+            assert_alike(torch, CALLS[name](given, on), expected)
+
+
+@needs_torch
+def test_streams_of_torch(device: gpuprims.Device) -> None:
+    if device.backend != "cuda":
+        pytest.skip("is about streams of a CUDA GPU")
+    torch, cupy = (importlib.import_module(name) for name in ("torch", "cupy"))
+    x = torch.zeros(2**24, device=device.spec)
+    for theirs, own in ((False, False), (True, False), (False, True), (True, True)):
+        stream = torch.cuda.Stream() if theirs else torch.cuda.default_stream()
+        with torch.cuda.stream(stream), cupy.cuda.Stream(non_blocking=True) if own else nullcontext():
+            for turn in range(20):
+                x.fill_(turn)
+                found = gpuprims.map("x + 1", x)
+                assert found[-1].item() == turn + 1
+                assert gpuprims.reduce(x, op="max").item() == turn
 
 
 def assert_alike(torch: Any, found: Any, expected: Any) -> None:

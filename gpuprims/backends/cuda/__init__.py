@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,18 @@ class CudaBackend(Backend):
 
         read: Callable[[Any], Any] = cupy.from_dlpack
         return read
+
+    def over(self, like: Any) -> Callable[[int, Any], Any]:
+        """Return what makes a ``cupy.ndarray`` like another at an address, which an owner keeps alive."""
+        from gpuprims.backends.cuda.arrays import over
+
+        return over(like)
+
+    def stream_of(self, array: Any) -> Callable[[], int]:
+        """Return what tells the handle of CuPy's current stream of the device that a ``cupy.ndarray`` lies on."""
+        from gpuprims.backends.cuda.capture import stream_handle
+
+        return partial(stream_handle, array.data.device_id)
 
     def viewed(self, integers: Any, dtype: np.dtype[Any]) -> Any:
         """Return a ``cupy.ndarray`` of integers as one of a dtype of ml_dtypes that they hold."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -75,3 +76,15 @@ def _array(shape: tuple[int, ...], dtype: Dtype, *layout: Any) -> cupy.ndarray:
 # with such a base class have that Python.
 IS_BARE = hasattr(_BASE, "_init")
 new_array = _bare_array if IS_BARE else _array
+
+
+def over(like: cupy.ndarray) -> Callable[[int, Any], cupy.ndarray]:
+    """Return what makes arrays with another's dtype, shape, strides and device at an address, which an owner keeps."""
+    shape, dtype, strides, device = like.shape, like.dtype, like.strides, like.data.device_id
+    nbytes = sum([(n - 1) * stride for n, stride in zip(shape, strides, strict=True)]) + dtype.itemsize
+
+    def at(address: int, owner: Any) -> cupy.ndarray:
+        memory = cupy.cuda.UnownedMemory(address, nbytes, owner, device)
+        return new_array(shape, dtype, cupy.cuda.MemoryPointer(memory, 0), strides)
+
+    return at

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gpuprims.core.arrays import native_of
 from gpuprims.core.by_numpy import Few, noticed
 from gpuprims.core.device import Device, device_of
 from gpuprims.core.driver import Launch
@@ -102,6 +103,8 @@ def number_or_edges(label: str, bins: Any) -> int | np.ndarray:
             f"{label}: a number of bins, or their edges; got {quoted(bins)} (rules by name are for one array: in NumPy"
             " too, histogram alone has them)"
         )
+    if hasattr(bins, "__dlpack_device__") and not isinstance(bins, np.ndarray):
+        bins = native_of(label, bins)
     home = device_of(bins)
     if home is None:
         given = plain_array(label, bins, "a number of bins, or their edges", ArgumentError)

@@ -9,9 +9,11 @@ import numpy as np
 from gpuprims.core.call_keys import Key
 from gpuprims.core.determinism import CHOSEN, Asked, asked_level
 from gpuprims.core.device import Device
+from gpuprims.core.guests import as_arrays
 from gpuprims.core.keywords import check_flags
 from gpuprims.core.lazy import call_by_chunks
 from gpuprims.core.operands import Operands
+from gpuprims.core.tensors import as_tensors
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
 from gpuprims.errors import LazyArrayError
 from gpuprims.primitives.axes import as_axis, axes_of
@@ -51,6 +53,11 @@ def histogram_here(
         if (run := _WARM.find(key)) is not None:
             counts, edges = run(arrays)
             return counts, edges
+    if segments is None and range is None and not density and (read := as_arrays((*arrays, bins))) is not None:
+        x, *weighted, bins = read
+        own: dict[str, Any] = {"axis": axis, "deterministic": deterministic, "device": device, "variant": variant}
+        counts, edges = as_tensors(histogram_here(x, bins, None, None, *weighted, segments=None, **own))
+        return counts, edges
     try:
         operands = weighed("histogram", x, weights, device)
     except LazyArrayError as found:
@@ -126,6 +133,10 @@ def bincount_here(
         if (warm := find_warm((asked_level() if leveled else None, key))) is not None:
             numbers, on_host = warm
             return numbers.run(arrays, on_host=on_host)
+    if (read := as_arrays(arrays)) is not None:
+        x, *weighted = read
+        own: dict[str, Any] = {"axis": axis, "deterministic": deterministic, "device": device, "variant": variant}
+        return as_tensors(bincount_here(x, weighted[0] if weighted else None, minlength, **own))
     try:
         operands, axes, _, weighing, _ = bind_numbers((x,), weights, minlength, axis, deterministic, device, variant)
     except LazyArrayError as found:

@@ -11,10 +11,12 @@ from gpuprims.core.arrays import copy_on
 from gpuprims.core.call_keys import Key
 from gpuprims.core.device import Device
 from gpuprims.core.faults import KnownArrays
+from gpuprims.core.guests import as_arrays
 from gpuprims.core.keywords import check_flags, keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.layout import is_contiguous
 from gpuprims.core.operands import as_operands, is_plain
+from gpuprims.core.tensors import as_tensors
 from gpuprims.core.warm_calls import Run, WarmCalls, runner_of
 from gpuprims.expressions import trace
 from gpuprims.primitives.map import map as map_arrays
@@ -88,6 +90,9 @@ def digitize(
         refuse_keywords("digitize", keywords_of(digitize), unknown)
     check_flags("digitize", right=right)
     side: Side = "left" if right else "right"
+    if out is None and (read := as_arrays((x, bins))) is not None:
+        x, bins = read
+        return as_tensors(digitize(x, bins, right, device=device))
     own, key = bins, None
     if not is_plain(bins):
         if out is None:

@@ -8,10 +8,12 @@ import numpy as np
 
 from gpuprims.core.arrays import native_of
 from gpuprims.core.device import Device
+from gpuprims.core.guests import as_arrays
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.taking import with_the_same
+from gpuprims.core.tensors import as_tensors
 from gpuprims.core.warm_calls import WarmCalls
 from gpuprims.expressions.masks import plain_array
 from gpuprims.primitives.searchsorted.members import Kind, bind_isin, plan_call, sorting
@@ -119,6 +121,9 @@ def isin(
         key, given, run = _WARM.find_into((assume_unique, invert, kind, variant), (element, among), out, device)
     if run is not None:
         return run(given)
+    if out is None and (read := as_arrays((element, among))) is not None:
+        element, among = read
+        return as_tensors(isin(element, among, assume_unique, invert, kind=kind, device=device, variant=variant))
     operands, request, result, chosen = bind_isin((element, among), assume_unique, invert, kind, out, device, variant)
     plan = find_plan(plan_call, operands, request, result, chosen)
     if told is not None:

@@ -14,12 +14,14 @@ from gpuprims.core.call_keys import Key
 from gpuprims.core.determinism import asks_for_device, cached_by_level
 from gpuprims.core.device import Device, device_of
 from gpuprims.core.driver import Driver
+from gpuprims.core.guests import as_arrays
 from gpuprims.core.keywords import is_one_of, keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.layout import Form, contiguous, is_contiguous
 from gpuprims.core.operands import Operands, as_operands, is_plain
 from gpuprims.core.outputs import Out, as_out
 from gpuprims.core.taking import Step
+from gpuprims.core.tensors import as_tensors
 from gpuprims.core.warm_calls import Run, WarmCalls, runner_of
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError, did_you_mean, quoted
 from gpuprims.expressions import computable, trace, typed
@@ -36,7 +38,6 @@ from gpuprims.primitives.stencil.weights import of_sum, of_weights
 from gpuprims.primitives.steps import steps_planner
 
 _LABEL = "convolve"
-_INT64 = np.dtype(np.int64)
 # Most bytes of weights in the key of a warm call, and of host elements whose copy takes less time than a launch.
 _FEW, _SHORT = 1 << 12, 1 << 19  # rows: convolve-short
 _WARM = WarmCalls()
@@ -97,6 +98,8 @@ def convolve(
     if unknown:
         refuse_keywords(_LABEL, keywords_of(convolve), unknown)
     _check_mode(mode)
+    if out is None and (read := as_arrays((a, v))) is not None:
+        return as_tensors(convolve(read[0], read[1], mode, device=device))
     key, length = None, math.prod(getattr(a, "shape", (0,)))  # ``size`` of a tensor is a method
     v = _on_host(v, length)
     if out is None and is_plain(v) and v.nbytes <= _FEW and 0 < v.size <= length:
@@ -257,8 +260,8 @@ def _stencil(given: bytes, dtype: Dtype, first: int, element: Dtype, result: Dty
     if result.kind == "f":
         return of_weights(centred.astype(np.float64), element, result, double=double)
     # Unsigned sums keep their low bits on every device.
-    value = np.dtype(np.uint64 if result.itemsize == _INT64.itemsize else np.uint32)
-    finish = typed(trace(lambda sums, n: sums.astype(result), 2), (value, _INT64), (result,))
+    value = np.dtype(np.uint64 if result.itemsize == 8 else np.uint32)
+    finish = typed(trace(lambda sums, n: sums.astype(result), 2), (value, np.dtype(np.int64)), (result,))
     return of_sum(centred.astype(value), element, finish)
 
 
