@@ -36,7 +36,7 @@ def running_guests(key: GuestKey, run: Run) -> Run:
 
 def as_arrays(given: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """Return tensors of one device as arrays; None if there are others. For functions that keep calls themselves."""
-    if not all([is_guest(type(one)) for one in given]):
+    if not all(map(is_guest, map(type, given))):
         return None
     if given[0].device.type == HOST:
         try:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from gpuprims.core.host_values import host_values
 from gpuprims.errors import ArgumentError, AxisError, ShapeError, axis_rule, quoted
-from gpuprims.expressions.masks import plain_array
 
 # SciPy's other names of modes, which are the same for filters.
 _GRID = {"grid-mirror": "reflect", "grid-constant": "constant", "grid-wrap": "wrap"}
@@ -65,7 +65,7 @@ def whole(label: str, name: str, given: Any, least: int) -> int:
 
 def number(label: str, name: str, given: Any, rule: str = "a number") -> float:
     """Return a finite number."""
-    found = plain_array(label, given, f"{name}= {rule}", ArgumentError)
+    found = host_values(label, given, f"{name}= {rule}")
     if found.ndim or found.dtype.kind not in "biuf" or not np.isfinite(found):
         raise ArgumentError(f"{label}: {name}= {rule}; got {quoted(given)}")
     return float(found)
@@ -81,7 +81,7 @@ def first_of(label: str, origin: Any, length: int) -> int:
 
 def weights_of(label: str, given: Any) -> np.ndarray:
     """Return weights as floats."""
-    weights = plain_array(label, given, "weights of one shape", ArgumentError)
+    weights = host_values(label, given, "weights of one shape")
     if weights.dtype.kind not in "biuf":
         got = quoted(given) if weights.dtype.kind in "OSUT" else f"dtype {weights.dtype}"
         raise ArgumentError(f"{label}: real weights; got {got}")

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpuprims.core.host_values import host_values
 from gpuprims.errors import ArgumentError, ShapeError, quoted
-from gpuprims.expressions.masks import plain_array
 from gpuprims.ndimage.arguments import axes_of, each_axis, first_of, whole
 
 Index = tuple[int, ...]
@@ -81,7 +81,7 @@ def neighbourhood_of(
 
 def footprint_of(label: str, given: Any, ndim: int, name: str = "footprint") -> np.ndarray:
     """Return which elements of a box count."""
-    found = plain_array(label, given, f"{name}= an array of bools", ArgumentError)
+    found = host_values(label, given, f"{name}= an array of bools")
     if found.ndim != ndim:
         raise ShapeError(f"{label}: {name}= of {ndim} axes; got shape {found.shape}")
     if found.dtype.kind not in "biuf":

@@ -89,7 +89,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "no quantile": (
         lambda: gpuprims.quantile(V, None), errors.DtypeError,
-        ("quantile: q= numbers from 0 to 1, on the host", "None"),
+        ("quantile: q= numbers from 0 to 1", "None"),
     ),
     "check of merge a word": (
         lambda: gpuprims.merge(V, V, check="yes"), errors.ArgumentError, ("merge: check= True or False", "'yes'"),

@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.core.arrays import native_of
 from gpuprims.core.by_numpy import Few, noticed
-from gpuprims.core.device import Device, device_of
+from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
+from gpuprims.core.host_values import host_values
 from gpuprims.core.kernel_spec import Dtype
 from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import ArgumentError, ShapeError, quoted
-from gpuprims.expressions.masks import plain_array, refuse_masked
+from gpuprims.expressions.masks import refuse_masked
 from gpuprims.operators import Op, as_map, find_op, make_folding
 from gpuprims.operators.extremes import highest, lowest
 from gpuprims.primitives.fold import plan_fold
@@ -103,13 +103,7 @@ def number_or_edges(label: str, bins: Any) -> int | np.ndarray:
             f"{label}: a number of bins, or their edges; got {quoted(bins)} (rules by name are for one array: in NumPy"
             " too, histogram alone has them)"
         )
-    if hasattr(bins, "__dlpack_device__") and not isinstance(bins, np.ndarray):
-        bins = native_of(label, bins)
-    home = device_of(bins)
-    if home is None:
-        given = plain_array(label, bins, "a number of bins, or their edges", ArgumentError)
-    else:
-        given = home.driver.to_host(bins)
+    given = host_values(label, bins, "a number of bins, or their edges")
     if given.ndim == 0:
         if given.dtype.kind not in "iu" or given < 1:
             number = given.tolist()

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.core.host_values import host_values
 from gpuprims.core.keywords import check_flags, is_one_of, keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.operands import Operands, as_operands
@@ -17,7 +18,6 @@ from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.core.warm_calls import WarmCalls, by_value
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError, did_you_mean, quoted
-from gpuprims.expressions.masks import plain_array
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.ordering import check_ordered
 from gpuprims.primitives.selection.by_numpy import Way
@@ -150,7 +150,7 @@ def quantile(
     x : array_like
         Real numbers.
     q : float or array_like of float
-        Probabilities from 0 to 1, on the host.
+        Probabilities from 0 to 1.
     axis : int or tuple of int, optional
         The axes along which to take quantiles. By default all.
     out : array, optional
@@ -235,9 +235,9 @@ def _by_value(q: Any) -> tuple[Any, ...] | None:
 
 def _fractions(label: str, q: Any, most: int) -> np.ndarray:
     """Return ``q=`` as float64 from 0 to 1, or raise."""
-    given = plain_array(label, q, f"q= numbers from 0 to {most}, on the host", ArgumentError)
+    given = host_values(label, q, f"q= numbers from 0 to {most}")
     if given.dtype.kind not in "fiub":
-        raise DtypeError(f"{label}: q= numbers from 0 to {most}, on the host; got {quoted(q)}")
+        raise DtypeError(f"{label}: q= numbers from 0 to {most}; got {quoted(q)}")
     fractions = given.astype(np.float64) / most
     if not np.all((fractions >= 0) & (fractions <= 1)):
         hint = " (percentile takes percents)" if most == 1 else ""

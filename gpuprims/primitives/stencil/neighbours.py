@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.determinism import asks_for_device
+from gpuprims.core.host_values import host_values
 from gpuprims.errors import ArgumentError, ExpressionError, GpuprimsError, ShapeError, quoted, said
 from gpuprims.expressions import Expr
 from gpuprims.expressions.captured import keeps_traces
-from gpuprims.expressions.masks import plain_array
 from gpuprims.expressions.trace import Recorder, Tracer
 from gpuprims.primitives.stencil.halves import Join, high_half, low_half
 
@@ -145,7 +145,7 @@ def _factors(weights: np.ndarray, rounding: float) -> tuple[np.ndarray, np.ndarr
 
 def as_weights(given: Any) -> np.ndarray:
     """Check that weights are finite and real, and have one to three axes of odd length."""
-    weights = plain_array("stencil", given, "weights of one shape", ArgumentError)
+    weights = host_values("stencil", given, "weights of one shape")
     if weights.dtype.kind not in "iufb":
         got = quoted(given) if isinstance(given, str) else f"dtype {weights.dtype}"
         raise ArgumentError(f"stencil: real weights, or a function of a neighbourhood; got {got} (such as [1, -2, 1])")
