@@ -38,8 +38,7 @@ def key_of_any(keywords: Hashable, arrays: Sequence[Any], device: str | Device |
             with_axes = with_axes or array.ndim > 0
         elif isinstance(array, np.generic):
             told.append((array.dtype, None))
-        # mypy takes no class for hashable.
-        elif is_guest(kind) and (guest := facts_of(array)) is not None:  # type: ignore[arg-type]
+        elif is_guest(kind) and (guest := facts_of(array)) is not None:
             told.append(guest)
             guests = True
             if not guest.on_host:

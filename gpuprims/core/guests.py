@@ -6,13 +6,13 @@ Without them, a call describes its tensors, finds its plan and asks torch for ea
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from functools import lru_cache
 from typing import Any
 
 from gpuprims.core.program_cache import forgets_calls
 from gpuprims.core.tensors import HOST, Reader, TensorFacts, as_tensors, facts_of, host_array_of, reader_for
 
 Run = Callable[[Sequence[Any]], Any]
+_CLASSES = frozenset({("torch", "Tensor"), ("torch.nn.parameter", "Parameter")})
 _MOST = 1024  # readers
 
 
@@ -22,10 +22,9 @@ class GuestKey(tuple[Hashable, ...]):
     __slots__ = ()
 
 
-@lru_cache(maxsize=64)
 def is_guest(kind: type) -> bool:
     """Return True for the class of torch's tensors, or of its parameters; subclasses may mean something else."""
-    return kind.__name__ in ("Tensor", "Parameter") and kind.__module__.partition(".")[0] == "torch"
+    return (kind.__module__, kind.__name__) in _CLASSES
 
 
 def running_guests(key: GuestKey, run: Run) -> Run:
@@ -35,19 +34,22 @@ def running_guests(key: GuestKey, run: Run) -> Run:
 
 
 def as_arrays(given: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """Return tensors of one device as arrays; None if there are others. For functions that keep calls themselves."""
-    if not all(map(is_guest, map(type, given))):
+    """Return tensors of one device as arrays, beside others as they are; None unless the first is a tensor.
+
+    For functions that keep calls in their own way.
+    """
+    if not is_guest(type(given[0])):
         return None
     if given[0].device.type == HOST:
         try:
-            return tuple([host_array_of(one) for one in given])
+            return tuple([host_array_of(one) if is_guest(type(one)) else one for one in given])
         except (TypeError, RuntimeError):  # sparse, to be conjugated, or on another device
             return None
-    told = tuple(map(facts_of, given))
+    told = tuple([facts_of(one) if is_guest(type(one)) else _ANOTHER for one in given])
     reader = _readers.get(told)
     if reader is None:
-        places = {k: facts for k, facts in enumerate(told) if facts is not None}
-        if len(places) < len(given) or len({facts.device for facts in places.values()}) > 1:
+        places = {k: facts for k, facts in enumerate(told) if isinstance(facts, TensorFacts)}
+        if None in told or len({facts.device for facts in places.values()}) > 1:
             return None
         if len(_readers) >= _MOST:
             _readers.clear()
@@ -55,5 +57,6 @@ def as_arrays(given: tuple[Any, ...]) -> tuple[Any, ...] | None:
     return tuple(reader(given))
 
 
-_readers: dict[tuple[TensorFacts | None, ...], Reader] = {}
+_ANOTHER = "no tensor"
+_readers: dict[tuple[TensorFacts | str | None, ...], Reader] = {}
 forgets_calls(_readers.clear)

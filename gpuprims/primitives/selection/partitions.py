@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.core.host_values import host_values
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import LaunchPlan, find_plan
 from gpuprims.core.layout import Form, contiguous
@@ -134,7 +135,8 @@ def bind_partition(
 
 def _ranks(label: str, kth: Any, n: int) -> list[int]:
     """Return the ranks of ``kth=`` in ascending order, counted from 0."""
-    given = kth if isinstance(kth, list | tuple | np.ndarray) else [kth]
+    rule = f"kth= integers from {-n} to {n - 1}"
+    given = kth if isinstance(kth, list | tuple) else np.atleast_1d(host_values(label, kth, rule))
     try:
         ranks = [-n - 1 if isinstance(one, bool | np.bool_) else index(one) for one in given]
     except TypeError:
@@ -142,7 +144,7 @@ def _ranks(label: str, kth: Any, n: int) -> list[int]:
     if ranks and not n:  # as NumPy, which accepts any rank of an empty array
         return [0]
     if not ranks or not all(-n <= rank < n for rank in ranks):
-        raise ArgumentError(f"{label}: kth= integers from {-n} to {n - 1}; got {quoted(kth)}")
+        raise ArgumentError(f"{label}: {rule}; got {quoted(kth)}")
     return sorted({rank % n for rank in ranks})
 
 

@@ -233,8 +233,8 @@ def _by_value(q: Any) -> tuple[Any, ...] | None:
     return (kind, *kinds, *given) if _NUMBERS.issuperset(kinds) else None
 
 
-def _fractions(label: str, q: Any, most: int) -> np.ndarray:
-    """Return ``q=`` as float64 from 0 to 1, or raise."""
+def _fractions(label: str, q: Any, most: int) -> tuple[np.ndarray, np.dtype[Any]]:
+    """Return ``q=`` as float64 from 0 to 1, or raise, and its dtype."""
     given = host_values(label, q, f"q= numbers from 0 to {most}")
     if given.dtype.kind not in "fiub":
         raise DtypeError(f"{label}: q= numbers from 0 to {most}; got {quoted(q)}")
@@ -242,7 +242,7 @@ def _fractions(label: str, q: Any, most: int) -> np.ndarray:
     if not np.all((fractions >= 0) & (fractions <= 1)):
         hint = " (percentile takes percents)" if most == 1 else ""
         raise ArgumentError(f"{label}: q= from 0 to {most}; got {quoted(q)}{hint}")
-    return fractions
+    return fractions, given.dtype
 
 
 def _quantiles(
@@ -277,14 +277,14 @@ def bind_quantile(
         raise ArgumentError(f"{label}: an array and q; got {len(given)} argument(s)")
     x, q = given
     operands, axes, n, kept = _folded(label, x, axis, keepdims, device)
-    fractions = _fractions(label, q, MOST[label])
+    fractions, of_q = _fractions(label, q, MOST[label])
     if not is_one_of(method, METHODS):
         known = ", ".join(METHODS)
         raise ArgumentError(f"{label}: method= among {known}; got {quoted(method)}{did_you_mean(method, METHODS)}")
     own = operands.natives[0].dtype
     if own.kind == "b":
         raise DtypeError(f"{label}: numbers, to interpolate; got dtype bool (convert them, for example to uint8)")
-    dtype, of_q = own if own.kind == "f" else np.dtype(np.float64), np.asarray(q).dtype
+    dtype = own if own.kind == "f" else np.dtype(np.float64)
     if type(q) not in (int, float):
         dtype = np.result_type(own, of_q if of_q.kind == "f" else np.float64)
     places = np.clip(METHODS[method](n, fractions.reshape(-1)), 0, n - 1)
