@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
+import numpy as np
+
 from gpuprims.core.program_cache import forgets_calls
-from gpuprims.core.tensors import HOST, Reader, TensorFacts, as_tensors, facts_of, host_array_of, reader_for
+from gpuprims.core.tensors import HOST, Reader, TensorFacts, as_tensors, facts_of, host_array_of, reader_for, tensor_of
 
 Run = Callable[[Sequence[Any]], Any]
 _CLASSES = frozenset({("torch", "Tensor"), ("torch.nn.parameter", "Parameter")})
@@ -18,6 +20,12 @@ _MOST = 1024  # readers
 
 class GuestKey(tuple[Hashable, ...]):
     """The key of a call with tensors among its arrays."""
+
+    __slots__ = ()
+
+
+class IntoGuestsKey(GuestKey):
+    """The key of a call that writes to tensors; what runs it takes arrays over them."""
 
     __slots__ = ()
 
@@ -31,6 +39,20 @@ def running_guests(key: GuestKey, run: Run) -> Run:
     """Return a function that runs a call on tensors by a function on arrays, and returns tensors."""
     reader = reader_for({k: facts for k, facts in enumerate(key[2:]) if isinstance(facts, TensorFacts)})
     return lambda given: as_tensors(run(tuple(reader(given))))
+
+
+def into_guests(run: Run, given: tuple[Any, ...], inputs: int, *, several: bool) -> Run:
+    """Return a function that runs a call on arrays over ``given``, the last of which it writes to and returns."""
+    outs = given[inputs:]
+
+    def run_into(arrays: Sequence[Any]) -> Any:
+        run(arrays)
+        for array in arrays[inputs:]:
+            if not isinstance(array, np.ndarray):
+                tensor_of(array)  # lets torch's stream wait for the one that writes
+        return outs if several else outs[0]
+
+    return run_into
 
 
 def as_arrays(given: tuple[Any, ...]) -> tuple[Any, ...] | None:

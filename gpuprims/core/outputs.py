@@ -45,6 +45,10 @@ class Out:
         given = self._given if isinstance(self._given, tuple) else (self._given,)
         return self._order is None and all(map(is_, self.natives, given))
 
+    def as_arrays(self) -> Out:
+        """Return the arrays as if the caller had passed NumPy's or the vendor's own."""
+        return Out(self.natives, self.natives if self.several else self.natives[0])
+
     @property
     def several(self) -> bool:
         """True if the caller passes a tuple of arrays, and gets one back."""

@@ -18,7 +18,7 @@ from gpuprims.core.by_numpy import Compute
 from gpuprims.core.call_keys import Key, key_of
 from gpuprims.core.determinism import CHOSEN, Asked, Level, asked_level
 from gpuprims.core.device import Device
-from gpuprims.core.guests import GuestKey, running_guests
+from gpuprims.core.guests import GuestKey, IntoGuestsKey, as_arrays, into_guests, running_guests
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out
@@ -101,15 +101,31 @@ class WarmCalls:
         given = (*arrays, *out) if type(out) is tuple else (*arrays, out)
         same = tuple([k for k, array in enumerate(arrays) if array is out]) if in_place else ()
         key = self.key_of((keywords, type(out) is tuple, len(arrays), same), given, device)
-        if key is None or type(key) is GuestKey:
+        if key is None:
             return None, given, None
+        if type(key) is GuestKey:
+            return self._find_guests(IntoGuestsKey(key), given, len(arrays), same, several=type(out) is tuple)
         run = self.find(key)
+        return (key, given, run) if self._lie_apart(run, given, len(arrays), same) else (None, given, None)
+
+    def _find_guests(
+        self, key: IntoGuestsKey, given: tuple[Any, ...], inputs: int, same: tuple[int, ...], *, several: bool
+    ) -> tuple[Key | None, tuple[Any, ...], Run | None]:
+        """Return what :meth:`find_into` does, of a call that writes to tensors; its function takes arrays."""
+        run, arrays = self.find(key), as_arrays(given)
+        derived = any(getattr(one, "requires_grad", False) for one in given[inputs:])  # torch lets nobody write
+        if arrays is None or derived or not self._lie_apart(run, arrays, inputs, same):
+            return None, given, None
+        return (key, given, None) if run is None else (key, arrays, into_guests(run, given, inputs, several=several))
+
+    def _lie_apart(self, run: Run | None, given: tuple[Any, ...], inputs: int, same: tuple[int, ...]) -> bool:
+        """Return True if arrays of ``out=`` share no bytes with others."""
         apart = None if run is None else self._apart.get(run)
         if apart is None:
-            apart = Apart(given, len(arrays), same)
+            apart = Apart(given, inputs, same)
             if run is not None:
                 self._apart[run] = apart
-        return (key, given, run) if apart.holds(given) else (None, given, None)
+        return apart.holds(given)
 
     def keep(
         self,
@@ -126,7 +142,9 @@ class WarmCalls:
         """
         if key is None or not reads_as_given(key, operands):
             return
-        if out is not None and not out.is_bare:
+        if type(key) is IntoGuestsKey:
+            out = None if out is None else out.as_arrays()
+        elif out is not None and not out.is_bare:
             return
         run = runner_of(plan, operands, out)
         if step is not None:
@@ -162,7 +180,7 @@ class WarmCalls:
 
 def reads_as_given(key: Key | None, operands: Operands) -> bool:
     """Return True if a function kept for later calls gets arrays that kernels read as they are."""
-    if type(key) is GuestKey:  # it gets arrays over the memory of tensors, and its results become tensors
+    if isinstance(key, GuestKey):  # it gets arrays over the memory of tensors, and its results become tensors
         return operands.in_place or not operands.on_host
     return operands.as_given
 

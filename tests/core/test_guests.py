@@ -20,6 +20,7 @@ from gpuprims.core.call_keys import key_of_any
 from gpuprims.core.guests import GuestKey, is_guest
 from gpuprims.core.program_cache import forget_calls
 from gpuprims.core.tensors import facts_of
+from gpuprims.errors import ArgumentError
 
 needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
 
@@ -35,7 +36,7 @@ class Tensor:
     """What warm calls ask a tensor, over a NumPy array."""
 
     device = Place()
-    lazy = False
+    lazy = requires_grad = False
 
     def __init__(self, array: Any) -> None:
         self.array = np.asarray(array)
@@ -173,11 +174,6 @@ def test_calls_that_are_not_kept(torch: None) -> None:
     away = Tensor(x)
     away.data_ptr = no_memory  # type: ignore[method-assign]
     assert facts_of(away) is None
-    into = Tensor(np.zeros(9))
-    for _ in range(3):
-        into.array[:] = 0
-        gpuprims.scan(Tensor(x), out=into, device="reference")
-        assert (into.array == np.cumsum(x)).all()
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -198,6 +194,47 @@ def test_tensors_of_torch(device: gpuprims.Device, rng: np.random.Generator, nam
             assert_alike(torch, CALLS[name](given, on), expected)
 
 
+INTO = {
+    "map": lambda x, out, on: gpuprims.map("2*x + 1", x, out=out, **on),
+    "scan": lambda x, out, on: gpuprims.scan(x, out=out, **on),
+    "sort": lambda x, out, on: gpuprims.sort(x, out=out, **on),
+    "two results": lambda x, out, on: gpuprims.map("x + 1, 2*x", x, out=(out, Tensor(np.zeros_like(out.array))), **on)[
+        0
+    ],
+}
+
+
+def copied(tensor: Tensor) -> Tensor:
+    return Tensor(tensor.array.copy())
+
+
+@pytest.mark.parametrize("name", INTO)
+def test_writing_to_tensors(device: gpuprims.Device, torch: None, rng: np.random.Generator, name: str) -> None:
+    on = {"device": device}
+    into = Tensor(np.zeros(300, np.float32))
+    for turn in range(4):
+        x = rng.standard_normal(300).astype(np.float32)
+        expected = INTO[name](Tensor(x), Tensor(np.zeros_like(x)), on)
+        assert INTO[name](Tensor(x), into, on) is into
+        assert same(into, expected.array, Tensor)
+        whole = Tensor(rng.standard_normal(301).astype(np.float32))
+        with pytest.raises(ArgumentError, match="overlaps"):
+            INTO[name](Tensor(whole.array[:-1]), Tensor(whole.array[1:]), on)
+        if turn == 2:
+            into.requires_grad = True
+            with pytest.raises(ArgumentError, match="requires_grad"):
+                INTO[name](Tensor(x), into, on)
+            into.requires_grad = False
+
+
+def test_in_place(device: gpuprims.Device, torch: None) -> None:
+    x = Tensor(np.arange(300, dtype=np.float32))
+    for _ in range(4):
+        expected = 2 * x.array + 1
+        assert gpuprims.map("2*x + 1", x, out=x, device=device) is x
+        np.testing.assert_array_equal(x.array, expected)
+
+
 @needs_torch
 def test_streams_of_torch(device: gpuprims.Device) -> None:
     if device.backend != "cuda":
@@ -212,6 +249,8 @@ def test_streams_of_torch(device: gpuprims.Device) -> None:
                 found = gpuprims.map("x + 1", x)
                 assert found[-1].item() == turn + 1
                 assert gpuprims.reduce(x, op="max").item() == turn
+                assert gpuprims.map("x + 1", x, out=x) is x
+                assert x[-1].item() == turn + 1
 
 
 def assert_alike(torch: Any, found: Any, expected: Any) -> None:
