@@ -21,6 +21,7 @@ from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.codegen import kernel_source
 from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import KernelSpec
+from gpuprims.core.program_cache import forget_calls
 from gpuprims.core.variant import Variant
 
 try:
@@ -238,7 +239,7 @@ def of_class(real: gpuprims.Device, kind: DeviceClass) -> gpuprims.Device:
 
 @contextmanager
 def in_use(double: gpuprims.Device) -> Iterator[gpuprims.Device]:
-    """Make pyopencl's arrays in the queue of doubles belong to one double."""
+    """Make pyopencl's arrays in the queue of doubles belong to one double; calls kept for another are forgotten."""
     whole, driver = BACKEND.driver_of, double.driver
     assert isinstance(driver, Double)
 
@@ -246,5 +247,6 @@ def in_use(double: gpuprims.Device) -> Iterator[gpuprims.Device]:
         queue = getattr(array, "queue", None)
         return whole(array) if queue is None or queue.int_ptr != driver.queue.int_ptr else driver
 
+    forget_calls()
     with mock.patch.dict(BACKEND.__dict__, driver_of=driver_of):
         yield double

@@ -86,6 +86,31 @@ class CountedPlan(LaunchPlan):
         """See :meth:`LaunchPlan.run_there`."""
         return self._launched(arrays, None)
 
+    def runner(self) -> Callable[[Sequence[Any]], Any]:
+        """See :meth:`LaunchPlan.runner`."""
+        launch, device, lengths = self.compiled(), self.device, self.lengths
+        if launch is nothing or self._in_order < 0:
+            return self.run_there
+        made = [(form.shape, form.dtype) for form in self.results[:-1]]
+        if len(made) > 1 or lengths is not None:
+
+            def run(arrays: Sequence[Any]) -> Any:
+                driver = device.driver
+                found, total = [driver.empty(*one) for one in made], driver.report()
+                launch((*arrays, *found, total.memory))
+                return self._cut(driver.cut, found, total.read())
+
+            return run
+        shape, dtype = made[0]
+
+        def run_alone(arrays: Sequence[Any]) -> Any:
+            driver = device.driver  # read in each call: after a fork, another driver refuses
+            found, total = driver.empty(shape, dtype), driver.report()
+            launch((*arrays, found, total.memory))
+            return driver.cut(found, 0, (total.read(),))
+
+        return run_alone
+
     def _launched(self, arrays: Sequence[Any], there: Sequence[Any] | None) -> Any:
         launch, driver = self.compiled(), self.device.driver
         found = there or [driver.empty(form.shape, form.dtype) for form in self.results[:-1]]

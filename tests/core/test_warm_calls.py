@@ -6,11 +6,11 @@ import gc
 import sys
 import threading
 from collections.abc import Callable
-from types import FrameType
 from typing import Any
 
 import numpy as np
 import pytest
+from call_counts import count_calls
 from kernel_cases import need
 
 import gpuprims
@@ -48,23 +48,6 @@ CALLS: dict[str, tuple[int, Callable[[Any], Any]]] = {
 def a_level_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Count the functions of a process that once asked for a level of determinism, whatever ran before."""
     monkeypatch.setattr(Asked, "ever", True)
-
-
-def count_calls(call: Callable[[], Any]) -> int:
-    """Return how many functions of Python's a call runs, its own frame left out."""
-    seen = 0
-
-    def hook(frame: FrameType, event: str, argument: Any) -> None:
-        nonlocal seen
-        seen += event == "call"
-
-    before = sys.getprofile()
-    sys.setprofile(hook)
-    try:
-        call()
-    finally:
-        sys.setprofile(before)
-    return seen - 1
 
 
 @pytest.mark.whole

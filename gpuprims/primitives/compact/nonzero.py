@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Any, overload
 
 import numpy as np
@@ -11,11 +12,12 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.keywords import keywords_of, named_keywords, refuse_keywords
 from gpuprims.core.launch_plan import LaunchPlan, find_plan
-from gpuprims.core.layout import Form, contiguous
+from gpuprims.core.layout import Form, contiguous, is_contiguous
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out
+from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
-from gpuprims.core.warm_calls import WarmCalls
+from gpuprims.core.warm_calls import Run, WarmCalls
 from gpuprims.errors import ShapeError
 from gpuprims.expressions import Expr, trace
 from gpuprims.primitives.beginnings import to_out
@@ -132,17 +134,34 @@ def _nonzero(operands: Operands, out: Out | None) -> tuple[Any, ...]:
     shape = tuple(operands.natives[0].shape)
     if not shape:
         raise ShapeError("nonzero: an array of at least one dimension; got a number (pass it in a list)")
-    places = _places(operands)
+    return to_out(operands, _indices_of(operands, shape, _places(operands)), out, (0,) * len(shape))
+
+
+def _indices_of(operands: Operands, shape: tuple[int, ...], places: Any) -> tuple[Any, ...]:
+    """Return the indices of places along each axis."""
     if not places.shape[0]:
-        found = tuple([operands.empty((0,), _INT64) for _ in shape])
-    elif len(shape) == 1:
-        found = (places,)
-    else:
-        found = map_arrays(_indices(len(shape)), places, *_lengths(shape), device=operands.device)
-    return to_out(operands, found, out, (0,) * len(shape))
+        return tuple([operands.empty((0,), _INT64) for _ in shape])
+    if len(shape) == 1:
+        return (places,)
+    found: tuple[Any, ...] = map_arrays(_indices(len(shape)), places, *_lengths(shape), device=operands.device)
+    return found
 
 
-_NONZERO = FewCalls("nonzero", places_by_numpy, _nonzero, few=few_places)
+def _later(found: Callable[[Operands, tuple[int, ...], Any], Any], operands: Operands) -> Run | None:
+    """Return what later calls on an array like a device's run: a launch that finds places, and ``found`` of these."""
+    (form,), device = operands.forms, operands.device
+    shape, size = tuple(form.shape), math.prod(form.shape)
+    if not shape or not size or not is_contiguous(form):
+        return None
+    dtype = _INT64 if len(shape) == 1 else index_dtype(size)
+    flat_form = form._replace(shape=(size,), strides=(form.item,))
+    request, generation = CompactRequest(_IS_SET, dtype), REGISTRY.generation
+    places = plan_call(request, (flat_form,), None, operands.alignment, device, None, generation).runner()
+    bare = operands.instead()  # no arrays, which calls would keep alive
+    return lambda arrays: found(bare, shape, places(arrays))
+
+
+_NONZERO = FewCalls("nonzero", places_by_numpy, _nonzero, few=few_places, later=partial(_later, _indices_of))
 
 
 @overload
@@ -193,22 +212,22 @@ def argwhere(a: Any, *, out: Any = None, device: str | Device | None = None, **u
 
 
 def _argwhere(operands: Operands, out: Out | None) -> Any:
-    places, shape = _places(operands), tuple(operands.natives[0].shape)
-    count, axes = int(places.shape[0]), len(shape)
-    if not count or not axes:
-        found = operands.empty((count, axes), _INT64)
-    elif axes == 1:
-        found = places.reshape(count, 1)
-    else:
-        split = _indices(axes)
-        found = map_arrays(
-            lambda place, *lengths: split(place[0], *lengths),
-            places.reshape(count, 1), *_lengths(shape), vector_axis=-1, device=operands.device,
-        )  # fmt: skip
+    found = _rows_of(operands, tuple(operands.natives[0].shape), _places(operands))
     return to_out(operands, (found,), out, (0,))[0]
 
 
-_ARGWHERE = FewCalls("argwhere", rows_by_numpy, _argwhere, few=few_places)
+def _rows_of(operands: Operands, shape: tuple[int, ...], places: Any) -> Any:
+    """Return the indices of each place as a row."""
+    count, axes = int(places.shape[0]), len(shape)
+    if not count or not axes:
+        return operands.empty((count, axes), _INT64)
+    column = operands.cut(places, 0, (count, 1))
+    if axes == 1:
+        return column
+    return map_arrays(_row(axes), column, *_lengths(shape), vector_axis=-1, device=operands.device)
+
+
+_ARGWHERE = FewCalls("argwhere", rows_by_numpy, _argwhere, few=few_places, later=partial(_later, _rows_of))
 
 
 def _places(operands: Operands) -> Any:
@@ -256,6 +275,13 @@ def _indices(axes: int) -> Expr:
         return (*[left.astype(np.int64)], *reversed(indices))
 
     return trace(split, axes)
+
+
+@cache
+def _row(axes: int) -> Callable[..., Any]:
+    """Return the function of :func:`_indices` for a vector of one place."""
+    split = _indices(axes)
+    return lambda place, *lengths: split(place[0], *lengths)
 
 
 def _first(_: Any, forms: tuple[Form, ...], alignment: int, device: Device, generation: int) -> LaunchPlan:

@@ -18,7 +18,7 @@ from gpuprims.expressions import trace
 from gpuprims.operators import OPERATORS, Op, as_map, make_folding
 from gpuprims.primitives.beginnings import copied_to_out
 from gpuprims.primitives.found import must_find
-from gpuprims.primitives.grouping.few_keys import computed_few, folding_few, is_plain, locates, scanning_few
+from gpuprims.primitives.grouping.few_keys import computed_few, folding_few, is_plain, locates, repeated, scanning_few
 from gpuprims.primitives.grouping.groups import Groups
 from gpuprims.primitives.grouping.indices import scatter
 from gpuprims.primitives.levels import adds_words
@@ -64,21 +64,24 @@ def reduce_by(
     operator, read, mapped = masked_call("reduce", arrays, op, mapped, where, initial, ddof, compensated)
     how = {"op": operator, "map": mapped, "dtype": dtype, "variant": variant}
     own = partial(reduce_by_key, read, keys, partial(fold, **how), operator, mapped, device, plain=plain)
-    if few and (found := _reduce_few(fold, operator, key, call, device)) is not NotImplemented:
+    if few and (found := _reduce_few(partial(fold, op=op), operator, key, call, device)) is not NotImplemented:
         return found
     return copied_to_out("reduce", (*read, keys), device, out, own, varies=lambda axes: 0)
 
 
 def _reduce_few(fold: Fold, op: Op, key: Any, arrays: tuple[Any, ...], device: str | Device | None) -> Any:
-    """Fold few elements by key without kernels, and keep the function for later calls; else NotImplemented."""
+    """Fold elements by key, few of them without kernels, and keep the function for later calls; else NotImplemented."""
     x, by = arrays
-    operands, call = groups_for("reduce", (x,), by, op, device).operands, partial(fold, op=op)
+    groups = groups_for("reduce", (x,), by, op, device)
+    operands, located = groups.operands, locates(op)
     (values, keys), own = operands.natives, operands.device
 
     def kernels(given: Sequence[Any]) -> Any:
-        return reduce_by_key(tuple(given[:1]), given[1], call, op, None, own, plain=True)
+        return reduce_by_key(tuple(given[:1]), given[1], fold, op, None, own, plain=True)
 
-    compute = folding_few(op, operands, [values], keys, call, keyed=False)
+    compute = folding_few(op, operands, [values], keys, fold, keyed=False)
+    if compute is None:
+        return repeated(_REDUCES, key, groups, lambda groups: folded(groups, groups.values, fold, located))
     return computed_few(_REDUCES, key, operands, compute, kernels)
 
 
@@ -110,23 +113,28 @@ def scan_by(
     operator, read, mapped = masked_call("scan", arrays, op, mapped, where, initial)
     how = {"op": operator, "map": mapped, "inclusive": inclusive, "dtype": dtype, "variant": variant}
     own = partial(scan_by_key, read, keys, partial(fold, **how), operator, mapped, device)
-    if few and (found := _scan_few(fold, operator, inclusive, key, call, device)) is not NotImplemented:
-        return found
+    if few:
+        plain = partial(fold, op=op, inclusive=inclusive)
+        if (found := _scan_few(plain, operator, inclusive, key, call, device)) is not NotImplemented:
+            return found
     return copied_to_out("scan", (*read, keys), device, out, own)
 
 
 def _scan_few(
     fold: Fold, op: Op, inclusive: bool, key: Any, arrays: tuple[Any, ...], device: str | Device | None
 ) -> Any:
-    """Scan few elements by key without kernels, and keep the function for later calls; else NotImplemented."""
+    """Scan elements by key, few of them without kernels, and keep the function for later calls; else NotImplemented."""
     x, by = arrays
-    operands = groups_for("scan", (x,), by, op, device, ordered=True).operands
-    (values, keys), own, call = operands.natives, operands.device, partial(fold, op=op, inclusive=inclusive)
+    groups = groups_for("scan", (x,), by, op, device, ordered=True)
+    operands, located = groups.operands, locates(op)
+    (values, keys), own = operands.natives, operands.device
 
     def kernels(given: Sequence[Any]) -> Any:
-        return scan_by_key(tuple(given[:1]), given[1], call, op, None, own)
+        return scan_by_key(tuple(given[:1]), given[1], fold, op, None, own)
 
-    compute = scanning_few(op, inclusive, operands, [values], keys, call)
+    compute = scanning_few(op, inclusive, operands, [values], keys, fold)
+    if compute is None:
+        return repeated(_SCANS, key, groups, lambda groups: _scanned(groups, fold, located))
     return computed_few(_SCANS, key, operands, compute, kernels)
 
 
@@ -147,7 +155,7 @@ def reduce_by_key(
     groups = groups_for("reduce", arrays, keys, op, device, mapped=mapped)
     if plain and (sums := _sums_by_bins(groups, op, mapped)) is not None:
         return groups.operands.to_caller(sums)
-    results = each_result(groups.operands.to_caller, folded(groups, groups.values, fold, op))
+    results = each_result(groups.operands.to_caller, folded(groups, groups.values, fold, locates(op)))
     found = must_find("reduce", op, groups.operands)
     return results if found is None else found(results)
 
@@ -166,15 +174,20 @@ def scan_by_key(
 ) -> Any:
     """Scan the elements of each key; results are in the order of the elements."""
     groups = groups_for("scan", arrays, keys, op, device, mapped=mapped, ordered=True)
+    return each_result(groups.operands.to_caller, _scanned(groups, fold, locates(op)))
+
+
+def _scanned(groups: Groups, fold: Fold, located: bool) -> Any:
+    """Scan groups, and return the results in the order of the elements."""
     operands = groups.operands
 
     def back(result: Any) -> Any:
         into = operands.empty((groups.size,), result.dtype)
         if groups.size:
             scatter(result, groups.order, into, groups.device)
-        return operands.to_caller(operands.cut(into, 0, groups.shape))
+        return into if len(groups.shape) == 1 else operands.cut(into, 0, groups.shape)
 
-    return each_result(back, folded(groups, groups.values, fold, op))
+    return each_result(back, folded(groups, groups.values, fold, located))
 
 
 def check_by_key(label: str, arrays: tuple[Any, ...], **others: Any) -> None:
@@ -213,10 +226,10 @@ def groups_for(
     return groups
 
 
-def folded(groups: Groups, values: list[Any], fold: Fold, op: Op) -> Any:
-    """Fold or scan groups; indices among the results refer to the order before the sort."""
+def folded(groups: Groups, values: list[Any], fold: Fold, located: bool) -> Any:
+    """Fold or scan groups; results that are ``located``, indices, refer to the order before the sort."""
     results = fold(*values, segments=groups.offsets, device=groups.device)
-    if locates(op) and groups.size:
+    if located and groups.size:
         index = take(groups.order, results, mode="clip", device=groups.device)
         return map_arrays(_FOUND, index, results, device=groups.device)
     return results

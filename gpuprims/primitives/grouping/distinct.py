@@ -1,10 +1,9 @@
-"""The launch plan of unique for small arrays of a device: a sort, and a scan that finds the runs."""
+"""The launch plan of unique for small arrays of a device: a sort, and a kernel that finds the runs."""
 
 from __future__ import annotations
 
 import math
-from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,20 +26,28 @@ from gpuprims.primitives.sort.several import plan_call as plan_sort
 _INT64 = np.dtype(np.int64)
 
 
-def takes_one_plan(operands: Operands) -> bool:
+class DistinctRequest(NamedTuple):
+    """Find the distinct elements and, if ``counted``, how often each occurs."""
+
+    equal_nan: bool
+    counted: bool
+
+
+def takes_one_plan(operands: Operands, *, counted: bool) -> bool:
     """Return True if :func:`plan_distinct` plans the call."""
     (x,), device = operands.natives, operands.device
-    return has_one_plan(x.size, x.dtype, device)
+    return has_one_plan(x.size, x.dtype, device, counted=counted)
 
 
-def has_one_plan(size: int, dtype: np.dtype[Any], device: Device) -> bool:
+def has_one_plan(size: int, dtype: np.dtype[Any], device: Device, *, counted: bool) -> bool:
     """Return True if :func:`plan_distinct` plans calls with this many elements."""
-    return dtype.kind != "c" and takes_one_scan(size, device) and not may_be_direct(size, dtype, device)
+    small = dtype.kind != "c" and takes_one_scan(size, device) and not may_be_direct(size, dtype, device)
+    return small and (not counted or able_to_encode(device, dtype, size))
 
 
 @keeps_calls()
 def plan_distinct(
-    equal_nan: bool,
+    request: DistinctRequest,
     forms: tuple[Form, ...],
     written: tuple[Form, ...] | None,
     alignment: int,
@@ -51,15 +58,13 @@ def plan_distinct(
     """Plan a call."""
     chain, size = Chain(device, forms, generation), math.prod(forms[0].shape)
     (ordered,) = chain.add(plan_sort, SortRequest("keys", None), chain.given[0])
-    results = contiguous(forms[0].dtype, (size,), alignment), contiguous(_INT64, (), alignment)
+    counts = [contiguous(_INT64, (size,), alignment)] if request.counted else []
+    results = contiguous(forms[0].dtype, (size,), alignment), *counts, contiguous(_INT64, (), alignment)
     into = list(enumerate(results))
     if able_to_encode(device, forms[0].dtype, size):
-        chain.add(plan_encode, EncodeRequest(equal_nan=equal_nan), ordered, into=into)
+        how = EncodeRequest(lengths=request.counted, equal_nan=request.equal_nan)
+        chain.add(plan_encode, how, ordered, into=into)
     else:
         neighbours = ordered.part(0, size - 1), ordered.part(1, size)
-        chain.add(plan_runs, RunsRequest(size, Wanted(values=True), equal_nan), *neighbours, into=into)
-    return chain.plan(results, variant, kind=partial(CountedPlan, lengths=_lengths))
-
-
-def _lengths(count: int) -> list[int]:
-    return [count]
+        chain.add(plan_runs, RunsRequest(size, Wanted(values=True), request.equal_nan), *neighbours, into=into)
+    return chain.plan(results, variant, kind=CountedPlan)

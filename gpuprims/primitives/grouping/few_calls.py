@@ -11,7 +11,7 @@ from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out
-from gpuprims.core.warm_calls import WarmCalls
+from gpuprims.core.warm_calls import Run, WarmCalls, reads_as_given
 from gpuprims.primitives.beginnings import to_out
 from gpuprims.primitives.grouping.by_numpy import FEW, computed_by_numpy, takes_few
 
@@ -20,7 +20,8 @@ class FewCalls:
     """A function that NumPy computes by ``compute``, and devices by ``kernels``, given operands and ``out=``.
 
     ``known`` is the place of the result whose shape is known beforehand. ``few`` returns up to how many elements NumPy
-    computes the function. ``planned`` returns the launch plan of a call that needs only one, or None.
+    computes the function. ``planned`` returns the launch plan of a call that needs only one, or None; ``later`` what
+    runs later calls on a device's arrays in other ways, or None.
     """
 
     def __init__(
@@ -31,9 +32,10 @@ class FewCalls:
         known: int | None = None,
         few: Callable[[Operands], Few] = lambda _: FEW,
         planned: Callable[[Operands], LaunchPlan | None] = lambda _: None,
+        later: Callable[[Operands], Run | None] = lambda _: None,
     ) -> None:
         self._label, self._compute, self._kernels, self._known, self._few = label, compute, kernels, known, few
-        self._planned = planned
+        self._planned, self._later = planned, later
         self._warm = WarmCalls()
 
     def run(self, arrays: tuple[Any, ...], out: Any, device: str | Device | None) -> Any:
@@ -59,6 +61,9 @@ class FewCalls:
             if out is None:
                 self._warm.keep(key, plan, operands)
             return plan.run(operands, out)
+        keeps = key is not None and not operands.on_host and reads_as_given(key, operands)
+        if keeps and (run := self._later(operands)) is not None:
+            self._warm.keep_run(key, run)
         return self._kernels(operands, out)
 
     def _by_kernels(self, operands: Operands) -> Any:

@@ -19,10 +19,11 @@ from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import each_result
 from gpuprims.core.registry import REGISTRY
-from gpuprims.core.warm_calls import Run, WarmCalls
+from gpuprims.core.warm_calls import Run, WarmCalls, reads_as_given
 from gpuprims.operators import OPERATORS, Op
 from gpuprims.primitives.grouping.by_numpy import computed_and_kept
 from gpuprims.primitives.grouping.few_groups import grouping, takes_few_keys
+from gpuprims.primitives.grouping.groups import Groups, LaterGroups
 from gpuprims.primitives.segments.offsets import MADE
 from gpuprims.primitives.segments.plan import SegmentsRequest, plan_by_offsets
 from gpuprims.primitives.segscan.plan import SegmentedScanRequest, plan_segscan
@@ -37,6 +38,25 @@ def computed_few(warm: WarmCalls, key: Key | None, operands: Operands, compute: 
     """Compute a call, and keep the function; NotImplemented without ``compute``, or if kernels have other bits."""
     found = NotImplemented if compute is None else computed_and_kept(operands, compute, kernels, warm, key)
     return found if found is NotImplemented else each_result(operands.to_caller, found)
+
+
+def repeated(
+    warm: WarmCalls, key: Key | None, groups: Groups, finish: Callable[[Groups], Any], *, keyed: bool = False
+) -> Any:
+    """Compute a call on a device's arrays from their groups by ``finish``, and keep that for later calls.
+
+    Return NotImplemented if values decide which steps a call takes. With ``keyed``, the keys come before the values.
+    """
+    if not groups.repeat or not reads_as_given(key, groups.operands):
+        return NotImplemented
+    later = LaterGroups.like(groups)
+
+    def run(arrays: Sequence[Any]) -> Any:
+        return finish(later.of(arrays[1:], arrays[0]) if keyed else later.of(arrays[:-1], arrays[-1]))
+
+    found = finish(groups)
+    warm.keep_run(key, run)
+    return each_result(groups.operands.to_caller, found)
 
 
 def is_plain(op: Any) -> bool:

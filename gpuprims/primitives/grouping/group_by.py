@@ -15,7 +15,7 @@ from gpuprims.operators import OPERATORS, Op, find_op
 from gpuprims.primitives.beginnings import to_out
 from gpuprims.primitives.found import must_find
 from gpuprims.primitives.grouping.by_key import folded, groups_for
-from gpuprims.primitives.grouping.few_keys import computed_few, folding_few, is_plain
+from gpuprims.primitives.grouping.few_keys import computed_few, folding_few, is_plain, locates, repeated
 from gpuprims.primitives.grouping.groups import Groups
 from gpuprims.primitives.reduce import reduce
 
@@ -92,32 +92,39 @@ def group_by(
         rule = f"group_by with {operator.name}: {operator.elements} arrays of values, its components"
         raise ArgumentError(f"{rule}; got {len(values)}")
     groups = groups_for("group_by", values, keys, operator, device, keyed=True)
-    found = _of_few(operator, key, groups) if few and operator.elements == 1 else NotImplemented
+    found = _of_few(op, operator, key, groups) if few and operator.elements == 1 else NotImplemented
     return _by_kernels(groups, op, operator, out) if found is NotImplemented else found
 
 
-def _of_few(op: Op, key: Any, groups: Groups) -> Any:
-    """Group few elements without kernels, and keep the function for later calls; else NotImplemented."""
+def _of_few(name: Any, op: Op, key: Any, groups: Groups) -> Any:
+    """Group elements, few of them without kernels, and keep the function for later calls; else NotImplemented."""
     *values, keys = groups.operands.natives
     device, turned = groups.device, groups.operands.instead(keys, *values)
 
     def kernels(given: Sequence[Any]) -> Any:
         return _by_kernels(groups_for("group_by", tuple(given[1:]), given[0], op, device, keyed=True), op, op, None)
 
-    compute = folding_few(op, groups.operands, values, keys, partial(reduce, op=op), keyed=True)
+    fold, located = partial(reduce, op=name), locates(op)
+    compute = folding_few(op, groups.operands, values, keys, fold, keyed=True)
+    if compute is None:
+        return repeated(_WARM, key, groups, lambda groups: _folds(groups, fold, located), keyed=True)
     return computed_few(_WARM, key, turned, compute, kernels)
 
 
 def _by_kernels(groups: Groups, op: str | Op | Callable[..., Any], operator: Op, out: Any) -> tuple[Any, ...]:
     """Return the keys and the folds of the groups."""
     written = as_out(groups.operands, out)
-    together = operator.elements > 1
-    calls = [groups.values] if together else [[one] for one in groups.values]
-    results: list[Any] = []
-    for arrays in calls:
-        result = folded(groups, arrays, partial(reduce, op=op), operator)
-        results.extend(result if isinstance(result, tuple) else (result,))
+    results = _folds(groups, partial(reduce, op=op), locates(operator), together=operator.elements > 1)
     if (found := must_find("group_by", operator, groups.operands)) is not None:
-        for result in results:
+        for result in results[1:]:
             found(groups.operands.to_host(result))
-    return to_out(groups.operands, (groups.keys, *results), written, (0,) * (1 + len(results)))
+    return to_out(groups.operands, results, written, (0,) * len(results))
+
+
+def _folds(groups: Groups, fold: Callable[..., Any], located: bool, *, together: bool = False) -> tuple[Any, ...]:
+    """Return the keys, and the folds of the values of each, ``together`` or one array after the other."""
+    results = [groups.keys]
+    for arrays in [groups.values] if together else [[one] for one in groups.values]:
+        result = folded(groups, arrays, fold, located)
+        results.extend(result if isinstance(result, tuple) else (result,))
+    return tuple(results)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.core.layout import is_contiguous
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.errors import ShapeError
 from gpuprims.primitives.grouping.few_groups import few_groups
@@ -78,8 +81,7 @@ class Groups:
     @cached_property
     def _bytes(self) -> Any:
         """The keys as bytes; None if the sort takes the keys themselves."""
-        by_bins = import_module("gpuprims.primitives.grouping.direct")  # found by name: its limits are found by reduce
-        return by_bins.Bytes.of(self.given_keys, self.device)
+        return _by_bins().Bytes.of(self.given_keys, self.device)
 
     @cached_property
     def _sorted(self) -> tuple[Any, Any]:
@@ -87,6 +89,9 @@ class Groups:
         keys = self.given_keys if self._bytes is None else self._bytes.codes
         if self._bytes is None and self.size and not self.operands.in_place:
             compile_runs_ahead(self.device, keys.dtype, self.size, self._wanted)
+        return self._in_order(keys)
+
+    def _in_order(self, keys: Any) -> tuple[Any, Any]:
         beside = self.given[0] if self._carries else numbers(self.size, self.given_keys, self.device)
         ordered, values = in_order(self._label, "pairs", (keys, beside), self.device)
         return ordered, values
@@ -106,6 +111,12 @@ class Groups:
             runs = self._bytes.runs(ordered, self.operands)
         MADE.add(runs.offsets)
         return runs
+
+    @property
+    def repeat(self) -> bool:
+        """True if later calls on arrays like these, of a device, sort the keys themselves, whatever these are."""
+        contiguous = all(map(is_contiguous, self.operands.forms)) if self.size and not self.operands.on_host else False
+        return contiguous and not _by_bins().may_be_direct(self.size, self.given_keys.dtype, self.device)
 
     @property
     def order(self) -> Any:
@@ -135,6 +146,32 @@ class Groups:
         if self._carries:
             return [self._sorted[1]]
         return [take(one, self.order, mode="clip", device=self.device) for one in self.given]
+
+
+class LaterGroups(Groups):
+    """The groups of arrays like those of an earlier call, whose groups :attr:`repeat`; nothing is described again."""
+
+    @classmethod
+    def like(cls, first: Groups) -> LaterGroups:
+        """Return what later calls need of the groups of a call, which are not found yet: all but the arrays."""
+        later = cls.__new__(cls)
+        vars(later).update(vars(first), operands=first.operands.instead(), given=[], given_keys=None)
+        vars(later).update(_few=None, _bytes=None)
+        return later
+
+    def of(self, values: Sequence[Any], keys: Any) -> LaterGroups:
+        """Return the groups of other arrays."""
+        own, cut = LaterGroups.__new__(LaterGroups), self.operands.driver.cut
+        if len(self.shape) != 1:
+            values, keys = [cut(one, 0, (self.size,)) for one in values], cut(keys, 0, (self.size,))
+        vars(own).update(vars(self), given=values, given_keys=keys)
+        own._sorted = own._in_order(keys)
+        return own
+
+
+def _by_bins() -> ModuleType:
+    """Return the module for keys of a small range; found by name, because reduce finds its limits."""
+    return import_module("gpuprims.primitives.grouping.direct")
 
 
 def _check(label: str, operands: Operands) -> None:

@@ -18,7 +18,7 @@ from gpuprims.errors import ArgumentError
 from gpuprims.operators import Op
 from gpuprims.primitives.beginnings import to_out
 from gpuprims.primitives.grouping.consecutive import consecutive
-from gpuprims.primitives.grouping.distinct import has_one_plan, plan_distinct
+from gpuprims.primitives.grouping.distinct import DistinctRequest, has_one_plan, plan_distinct
 from gpuprims.primitives.grouping.group_by import group_by
 from gpuprims.primitives.grouping.run_length import DECODING, ENCODING
 from gpuprims.primitives.grouping.runs import plan_alone
@@ -93,11 +93,12 @@ def _all_of_unique(
     request: _Unique, forms: tuple[Form, ...], alignment: int, device: Device, generation: int
 ) -> LaunchPlan | None:
     """Return the plan of a call that needs only one; None for others, and on CPUs, where NumPy computes these."""
-    (form,) = forms
-    more = request.return_index or request.return_inverse or request.return_counts
-    if more or device.driver.shares_host_memory or not has_one_plan(math.prod(form.shape), form.dtype, device):
+    (form,), how = forms, DistinctRequest(bool(request.equal_nan), bool(request.return_counts))
+    if request.return_index or request.return_inverse or device.driver.shares_host_memory:
         return None
-    return plan_distinct(request.equal_nan, forms, None, alignment, device, None, generation)
+    if not has_one_plan(math.prod(form.shape), form.dtype, device, counted=how.counted):
+        return None
+    return plan_distinct(how, forms, None, alignment, device, None, generation)
 
 
 def _first_of_groups(

@@ -123,10 +123,10 @@ def _encodes(wanted: Wanted, size: int, dtype: np.dtype[Any], device: Device) ->
 
 def _encoded(operands: Operands, elements: Any, wanted: Wanted, *, equal_nan: bool) -> Runs:
     """Find runs by a kernel of one pass, and the ranks by a scan."""
-    how = EncodeRequest(wanted.values, wanted.offsets, equal_nan=equal_nan)
-    found, ranks = encode_runs(elements, **how._asdict(), device=operands.device), None
+    begins, values, ranks = wanted.offsets, wanted.values, None
+    found = encode_runs(elements, values=values, begins=begins, equal_nan=equal_nan, device=operands.device)
     each = iter(found if isinstance(found, tuple) else (found,))
-    values, offsets = (next(each) if one else None for one in wanted[:2])
+    first, offsets = next(each) if values else None, next(each) if begins else None
     if wanted.ranks:
         (ranks,) = scan_runs(operands, elements, Wanted(ranks=True), equal_nan=equal_nan)
-    return Runs(values, offsets, ranks)
+    return Runs(first, offsets, ranks)

@@ -19,7 +19,7 @@ from gpuprims.expressions import trace
 from gpuprims.primitives.grouping.by_numpy import DISTINCT, computed_by_numpy, distinct_by_numpy, takes_few
 from gpuprims.primitives.grouping.consecutive import returned
 from gpuprims.primitives.grouping.direct import direct_distinct
-from gpuprims.primitives.grouping.distinct import plan_distinct, takes_one_plan
+from gpuprims.primitives.grouping.distinct import DistinctRequest, plan_distinct, takes_one_plan
 from gpuprims.primitives.grouping.few import few_distinct
 from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.grouping.indices import numbers, scatter
@@ -154,8 +154,8 @@ def distinct(
         if (found := computed_by_numpy(operands, compute, kernels, _WARM, kept)) is not NotImplemented:
             several = found if type(found) is tuple else (found,)
             return returned(operands, several[0], [*several[1:]], out, inverse=_place(*wanted))
-    elif not any(wanted) and takes_one_plan(operands):
-        plan = find_plan(plan_distinct, operands, bool(equal_nan), None, None)
+    elif not (return_index or return_inverse) and takes_one_plan(operands, counted=return_counts):
+        plan = find_plan(plan_distinct, operands, DistinctRequest(bool(equal_nan), bool(return_counts)), None, None)
         if out is None:
             _WARM.keep(key, plan, operands)
         elif (run := plan.writer_of(operands, out)) is not None:
