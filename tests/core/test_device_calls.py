@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from device_doubles import CLASSES, double_of, in_use, runtimes
 from kernel_cases import as_it_stands, on_device, on_host
 
 import gpuprims
+from gpuprims.errors import ArgumentError
 
 _GPU = CLASSES[-1]  # whose kernels are those of the most capable
 SIZE = 1000
@@ -26,13 +28,15 @@ class Given(NamedTuple):
     keys: Any
     mask: Any
     image: Any
+    selected: Any
 
 
 def given(seed: int) -> Given:
     """Return arrays of the host."""
     rng = np.random.default_rng(seed)
     x = rng.integers(-99, 99, SIZE).astype(np.float32)
-    return Given(x, rng.integers(-9, 9, SIZE), rng.random(SIZE) < 0.5, rng.integers(-1, 2, (25, 40), np.int32))
+    image = rng.integers(-1, 2, (25, 40), np.int32)
+    return Given(x, rng.integers(-9, 9, SIZE), rng.random(SIZE) < 0.5, image, rng.random(image.shape) < 0.5)
 
 
 # The most functions of a later call on a GPU, and the call.
@@ -51,6 +55,37 @@ CALLS: dict[str, tuple[int, Callable[[Given], Any]]] = {
     "argwhere, rows": (140, lambda one: gpuprims.argwhere(one.image)),
     "compact": (26, lambda one: gpuprims.compact(one.x, one.mask)),
 }
+
+
+# Offsets are the second argument. Values of x are whole, so that sums are exact.
+SEGMENTED: dict[str, tuple[int, Callable[[Given, Any], Any]]] = {
+    "reduce": (40, lambda one, at: gpuprims.reduce(one.x, segments=at)),
+    "reduce along": (68, lambda one, at: gpuprims.reduce(one.image, segments=at, axis=1)),
+    "reduce along columns": (130, lambda one, at: gpuprims.reduce(one.image, segments=at, axis=0, op="any")),
+    "reduce along, masked": (
+        85,
+        lambda one, at: gpuprims.reduce(one.image, segments=at, axis=1, op="max", where=one.selected, initial=-5),
+    ),
+    "scan": (45, lambda one, at: gpuprims.scan(one.x, segments=at)),
+    "scan along": (75, lambda one, at: gpuprims.scan(one.image, segments=at, axis=1, inclusive=False)),
+    "sort": (60, lambda one, at: gpuprims.sort(one.x, segments=at)),
+    "sort along": (70, lambda one, at: gpuprims.sort(one.image, segments=at, axis=1, descending=True)),
+    "argsort": (60, lambda one, at: gpuprims.argsort(one.x, segments=at)),
+    "argsort along": (140, lambda one, at: gpuprims.argsort(one.image, segments=at, axis=-1)),
+    "histogram": (60, lambda one, at: gpuprims.histogram(one.x, 10, (-99, 99), segments=at)),
+    "histogram, weights": (
+        75,
+        lambda one, at: gpuprims.histogram(one.x, np.array([-9.0, 0, 9]), segments=at, weights=one.keys),
+    ),
+}
+
+
+def offsets_for(name: str, seed: int) -> np.ndarray:
+    """Return offsets of the length that a call needs, of the same number of segments, some empty."""
+    length = {"reduce along columns": 25}.get(name, 40 if "along" in name else SIZE)
+    rng = np.random.default_rng(seed)
+    inner = np.sort(rng.integers(0, length, 6))
+    return np.array([0, *inner, inner[-1], length])
 
 
 @pytest.fixture(autouse=True)
@@ -102,13 +137,81 @@ def test_on_each_device(device: gpuprims.Device, name: str) -> None:
     check(device, CALLS[name][1])
 
 
+def same(device: gpuprims.Device, name: str, call: Callable[[Given, Any], Any], seed: int, offsets: Any) -> None:
+    """Compare a call with the reference."""
+    here = given(seed)
+    there, at = Given(*[on_device(device, one) for one in here]), np.array(device.to_host(offsets))
+    with gpuprims.use_device("reference"):
+        expected = call(here, at)
+    for one, other in zip(several(device, call(there, offsets)), several_here(expected), strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other, err_msg=name)
+
+
+def several_here(results: Any) -> list[np.ndarray]:
+    return [np.asarray(one) for one in (results if isinstance(results, tuple) else (results,))]
+
+
+@pytest.mark.parametrize("there", [False, True], ids=["offsets of the host", "offsets of the device"])
+@pytest.mark.parametrize("name", SEGMENTED)
+def test_segments_on_a_gpu(gpu: gpuprims.Device, name: str, there: bool) -> None:
+    most, call = SEGMENTED[name]
+    check_segments(gpu, name, there)
+    arrays, offsets = Given(*[on_device(gpu, one) for one in given(9)]), offsets_for(name, 9)
+    at = on_device(gpu, offsets) if there else offsets
+    call(arrays, at)
+    assert min(count_calls(lambda: call(arrays, at)) for _ in range(5)) <= most + 12 * there
+
+
+@pytest.mark.parametrize("there", [False, True], ids=["offsets of the host", "offsets of the device"])
+@pytest.mark.parametrize("name", SEGMENTED)
+def test_segments_on_each_device(device: gpuprims.Device, name: str, there: bool) -> None:
+    if device.backend == "reference":
+        pytest.skip("whose arrays are the host's")
+    check_segments(device, name, there)
+
+
+def check_segments(device: gpuprims.Device, name: str, there: bool) -> None:
+    """Call with offsets that change in place, also to wrong ones and back."""
+    call = SEGMENTED[name][1]
+    at = on_device(device, offsets_for(name, 0)) if there else offsets_for(name, 0)
+
+    def change(offsets: np.ndarray) -> None:
+        if there:
+            gpuprims.map("x", on_device(device, offsets), out=at)
+        else:
+            at[...] = offsets
+
+    for seed in range(4):
+        change(offsets_for(name, seed))
+        same(device, name, call, seed, at)
+        same(device, name, call, seed + 10, at)
+        wrong = offsets_for(name, seed)
+        wrong[seed % 3 + 3] = [-1, 2 * SIZE, wrong[-1] + 1][seed % 3]
+        change(wrong)
+        arrays = Given(*[on_device(device, one) for one in given(seed)])
+        with pytest.raises(ArgumentError, match="segments="):
+            settled(device, call, arrays, at)
+    change(offsets_for(name, 1))
+    same(device, name, call, 1, at)
+
+
+def settled(device: gpuprims.Device, call: Callable[[Given, Any], Any], arrays: Given, offsets: Any) -> None:
+    """Call, and raise what the call did not wait for."""
+    call(arrays, offsets)
+    device.synchronize()
+
+
 def test_arrays_of_earlier_calls_are_let_go(gpu: gpuprims.Device) -> None:
     """What is kept for later calls holds no array of the call that it was kept by."""
-    for _, call in CALLS.values():
+    calls = [call for _, call in CALLS.values()]
+    for name, (_, call) in SEGMENTED.items():
+        calls.append(partial(lambda call, at, one: call(one, at), call, offsets_for(name, 3)))
+    for one_call in calls:
         there = Given(*[on_device(gpu, one) for one in given(7)])
         kept = [weakref.ref(one) for one in there]
         for _ in range(2):
-            call(there)
+            one_call(there)
         del there
         gc.collect()
         assert not any(one() is not None for one in kept)

@@ -17,6 +17,6 @@ def flat(operands: Operands, array: Any) -> Any:
         host = np.ravel(array)
         return host if operands.in_place or not host.size else operands.driver.asarray(host)
     size = int(array.size)
-    if size and not is_contiguous(operands.form(array)):
+    if size and not (array.flags.c_contiguous or is_contiguous(operands.form(array))):
         array = contiguous_copy(array, operands.device)
     return operands.driver.cut(array, 0, (size,)) if size else operands.empty((0,), array.dtype)

@@ -9,7 +9,7 @@ import numpy as np
 from gpuprims.core.call_keys import Key
 from gpuprims.core.determinism import CHOSEN, Asked, asked_level
 from gpuprims.core.device import Device
-from gpuprims.core.guests import as_arrays
+from gpuprims.core.guests import as_arrays, is_guest
 from gpuprims.core.keywords import check_flags
 from gpuprims.core.lazy import call_by_chunks
 from gpuprims.core.operands import Operands
@@ -25,8 +25,14 @@ from gpuprims.primitives.histogram.numbers_plan import bind_numbers
 from gpuprims.primitives.histogram.plan import with_table
 from gpuprims.primitives.histogram.request import COUNTS, Weighing
 from gpuprims.primitives.histogram.rules import bins_by_rule
-from gpuprims.primitives.histogram.segmented import histogram_of_segments, refuse_beside_segments
+from gpuprims.primitives.histogram.segmented import (
+    SEGMENTED,
+    count_again,
+    histogram_of_segments,
+    refuse_beside_segments,
+)
 from gpuprims.primitives.histogram.tables import new_edges
+from gpuprims.primitives.segments.contents import keyed_with
 
 _WARM = WarmTables()
 
@@ -53,7 +59,15 @@ def histogram_here(
         if (run := _WARM.find(key)) is not None:
             counts, edges = run(arrays)
             return counts, edges
-    if segments is None and range is None and not density and (read := as_arrays((*arrays, bins))) is not None:
+    elif segments is not None and variant is None and axis is None and not density:
+        keyed = keyed_with(x, segments)
+        beside = len(keyed), weights is None
+        key = warm_key((*arrays, *keyed[1:]), bins, range, axis, deterministic, device, beside)
+        if (run := SEGMENTED.find(key)) is not None:
+            counts, edges = run((*arrays, segments))
+            return counts, edges
+    plain = segments is None and range is None and not density
+    if plain and is_guest(type(bins)) and (read := as_arrays((*arrays, bins))) is not None:
         x, *weighted, bins = read
         own: dict[str, Any] = {"axis": axis, "deterministic": deterministic, "device": device, "variant": variant}
         counts, edges = as_tensors(histogram_here(x, bins, None, None, *weighted, segments=None, **own))
@@ -85,6 +99,10 @@ def _histogram(
     dtype = None if density or weighing is COUNTS else operands.natives[1].dtype
     if segments is not None:
         refuse_beside_segments(along)
+        if limits is not None or type(bins) is not int:
+            found = count_again(operands, segments, bins, limits, weighing, dtype, key)
+            if found is not None:
+                return operands.to_caller(found[0]), operands.as_caller_wants(found[1])
         counts, table = histogram_of_segments(operands, segments, bins, limits, weighing, dtype, variant)
         edges = table.edges.copy() if operands.on_host else new_edges(operands, table, copied=False)
     elif operands.on_host and operands.exceed_room:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -44,9 +45,15 @@ class WarmTables:
 
 
 def warm_key(
-    arrays: tuple[Any, ...], bins: Any, limits: Any, axis: Any, deterministic: Any, device: str | Device | None
+    arrays: tuple[Any, ...],
+    bins: Any,
+    limits: Any,
+    axis: Any,
+    deterministic: Any,
+    device: str | Device | None,
+    beside: Hashable = None,
 ) -> Key | None:
-    """Return the key of a call; None if its arguments need a check."""
+    """Return the key of a call, with what it has ``beside``; None if its arguments need a check."""
     if type(axis) not in AS_GIVEN or type(deterministic) is not bool:
         return None
     asked: tuple[Any, ...]
@@ -61,7 +68,7 @@ def warm_key(
         asked = (bins.dtype, bins.tobytes())
     else:
         return None
-    return WarmCalls.key_of((asked, axis, deterministic), arrays, device)
+    return WarmCalls.key_of((asked, axis, deterministic, beside), arrays, device)
 
 
 def is_few_edges(bins: Any) -> bool:

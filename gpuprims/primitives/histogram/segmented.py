@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from gpuprims.core.arrays import unchanged
+from gpuprims.core.call_keys import Key
+from gpuprims.core.capture import keep
 from gpuprims.core.kernel_spec import Dtype
-from gpuprims.core.operands import Operands
+from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
+from gpuprims.core.warm_calls import Run, WarmCalls
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.primitives.histogram.binning import Table
 from gpuprims.primitives.histogram.bins import table_of
-from gpuprims.primitives.histogram.grid import grid_of
+from gpuprims.primitives.histogram.grid import Grid, grid_of
 from gpuprims.primitives.histogram.in_slabs import counted_in_slabs
-from gpuprims.primitives.histogram.plan import find_sums
+from gpuprims.primitives.histogram.plan import find_sums, plan_sums
 from gpuprims.primitives.histogram.request import HistogramRequest, Weighing
 from gpuprims.primitives.histogram.spec import Keys
+from gpuprims.primitives.histogram.tables import edges_of
+from gpuprims.primitives.segments.contents import ByContents, is_usual, keeps_contents
 from gpuprims.primitives.segments.offsets import Segments
 from gpuprims.primitives.segments.rows import rows_of
+
+SEGMENTED = WarmCalls()
+# Most bytes of the numbers of elements' segments that are kept for later calls.
+_MOST_KEPT = 1 << 20
 
 
 def histogram_of_segments(
@@ -31,13 +44,11 @@ def histogram_of_segments(
     variant: str | Variant | None,
 ) -> tuple[Any, Table]:
     """Return the sums of each segment, in bins that all share, and the table of these."""
-    label, segments = operands.label, Segments(offsets, operands)
+    segments = Segments(offsets, operands)
     segments.check()
     table, count = table_of(operands, bins, limits), segments.count
     asked = len(table.edges) - 1
-    grid = grid_of(label, (table,), count)
-    keys = Keys(rows=True)
-    request = HistogramRequest(label, grid.kind, grid.bins, 0, count * asked, None, weighing, dtype, keys=keys)
+    grid, request = _counting(operands.label, table, count, weighing, dtype)
 
     def sums(part: Operands) -> Any:
         return find_sums(part, request, variant).count(part, grid).sums
@@ -48,6 +59,53 @@ def histogram_of_segments(
     else:
         found = sums(operands.instead(rows_of(operands, segments), *operands.natives))
     return found.reshape(count, asked), table
+
+
+def _counting(
+    label: str, table: Table, count: int, weighing: Weighing, dtype: Dtype | None
+) -> tuple[Grid, HistogramRequest]:
+    """Return the grid of ``count`` segments, and what to count."""
+    grid, asked = grid_of(label, (table,), count), count * (len(table.edges) - 1)
+    return grid, HistogramRequest(label, grid.kind, grid.bins, 0, asked, None, weighing, dtype, keys=Keys(rows=True))
+
+
+def count_again(
+    operands: Operands,
+    offsets: Any,
+    bins: Any,
+    limits: Any,
+    weighing: Weighing,
+    dtype: Dtype | None,
+    key: Key | None,
+) -> tuple[Any, Any] | None:
+    """Count in bins that the call names, and keep how for later calls on a device's arrays; None for others."""
+    natives, device, size = operands.natives, operands.device, math.prod(operands.natives[0].shape)
+    if not size or natives[0].ndim != 1 or not keeps_contents(key, operands, offsets):
+        return None
+    table, bare, forms, label = table_of(operands, bins, limits), operands.instead(), operands.forms, operands.label
+
+    def prepare(offsets: np.ndarray) -> Run:
+        segments = Segments(offsets, bare, size)
+        segments.check()
+        shape = segments.count, len(table.edges) - 1
+        grid, request = _counting(label, table, segments.count, weighing, dtype)
+        rows = rows_of(bare, segments)
+        kept = rows if rows.nbytes <= _MOST_KEPT else None
+        given = device.driver.form(rows), *forms
+        plan = plan_sums(request, given, bare.alignment, device, None, REGISTRY.generation)
+
+        def run(arrays: Sequence[Any]) -> tuple[Any, Any]:
+            every = keep(kept) if kept is not None else rows_of(bare, segments)
+            part = Operands(label, device, (every, *arrays), False, unchanged, given)
+            return bare.cut(plan.count(part, grid).sums, 0, shape), edges_of(device, table)
+
+        return run
+
+    run = ByContents(device, prepare).run
+    there = offsets if is_usual(offsets) else as_operands(label, (offsets,), device).natives[0]
+    found: tuple[Any, Any] = run((*natives, there))
+    SEGMENTED.keep_run(key, run)
+    return found
 
 
 def refuse_beside_segments(axis: Any) -> None:

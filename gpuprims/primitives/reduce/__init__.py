@@ -191,18 +191,17 @@ def reduce(
         how = {"where": where, "initial": initial, "ddof": ddof, "compensated": compensated, "axis": axis}
         how |= {"keepdims": keepdims or None, "segments": segments}
         return reduce_by(reduce, arrays, by, op, map, dtype, out, device, variant, **how)
+    if map is not None and type(map) is not str and arrays:
+        map = expression(map, len(arrays))  # noqa: A001 - the primitive's name
     if segments is not None and axis is not None and arrays:
         refuse_keepdims(keepdims)
         how = {"op": op, "map": map, "dtype": dtype, "ddof": ddof, "compensated": compensated, "initial": initial}
-        call, bound = partial(reduce, variant=variant, **how), partial(bind, arrays, where=where, device=device, **how)
-        across = None if variant else partial(reduce_across, bound)
-        along = call, "reduce", arrays, segments, axis, device
-        return along_axis(*along, op=op, out=out, where=where, reduces=True, across=across)
+        across = None if variant else partial(reduce_across, partial(bind, arrays, where=where, device=device, **how))
+        along = reduce, "reduce", arrays, segments, axis, device
+        return along_axis(*along, out=out, where=where, how=how | {"variant": variant}, across=across)
     if Asked.ever and segments is None and variant is None and spreads_exactly(op, arrays, initial, dtype):
         return spread_exactly(reduce, arrays, op, map, axis, keepdims, dtype, ddof, out, where, device)
     key = None
-    if map is not None and type(map) is not str and arrays:
-        map = expression(map, len(arrays))  # noqa: A001 - the primitive's name
     decides = type(map) in AS_GIVEN and type(ddof) in AS_GIVEN and (type(axis) in AS_GIVEN or by_value(axis))
     if decides and type(initial) in BEGINS and (segments is None or out is None):
         given = arrays if where is None else (*arrays, where)

@@ -173,15 +173,15 @@ def scan(
 
         how = {"where": where, "initial": initial, "axis": axis, "segments": segments, "reverse": reverse or None}
         return scan_by(scan, arrays, by, op, map, inclusive, dtype, out, device, variant, **how)
+    if map is not None and type(map) is not str and arrays:
+        map = expression(map, len(arrays))  # noqa: A001 - the primitive's name
     if segments is not None and axis is not None and arrays:
         refuse_reverse(reverse)
         how = {"op": op, "map": map, "inclusive": inclusive, "dtype": dtype, "initial": initial}
         across = None if variant else partial(scan_across, partial(bind, arrays, where=where, device=device, **how))
-        along = partial(scan, variant=variant, **how), "scan", arrays, segments, axis, device
-        return along_axis(*along, op=op, out=out, where=where, reduces=False, across=across)
+        along = scan, "scan", arrays, segments, axis, device
+        return along_axis(*along, out=out, where=where, how=how | {"variant": variant}, across=across)
     key = None
-    if map is not None and type(map) is not str and arrays:
-        map = expression(map, len(arrays))  # noqa: A001 - the primitive's name
     flags = type(inclusive), type(reverse)
     decides = flags == (bool, bool) and type(map) in AS_GIVEN and type(axis) in AS_GIVEN and type(initial) in BEGINS
     if decides and (segments is None or out is None):

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpuprims.core.call_keys import Key
+from gpuprims.core.capture import keep
 from gpuprims.core.device import Device
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Out, as_out
+from gpuprims.core.outputs import Out, as_out, each_result
+from gpuprims.core.warm_calls import AS_GIVEN, BEGINS, Run, WarmCalls
 from gpuprims.errors import ArgumentError, ShapeError
 from gpuprims.expressions import trace
 from gpuprims.operators import OPERATORS, Op, find_op
@@ -22,7 +25,8 @@ from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.grouping.indices import numbers
 from gpuprims.primitives.map import contiguous_copy
 from gpuprims.primitives.map import map as map_arrays
-from gpuprims.primitives.segments.offsets import MADE, OWN_COPIES, Contents, Segments
+from gpuprims.primitives.segments.contents import ByContents, Contents, is_usual, keeps_contents, keyed_with
+from gpuprims.primitives.segments.offsets import MADE, OWN_COPIES, Segments
 
 _OFFSET = trace(lambda row, n, offset: row * n + offset, 3)
 _LAST = trace(lambda offset, total: offset * 0 + total, 2)
@@ -34,46 +38,99 @@ _ON_HOST = 2**13
 # Most offsets of all rows that are kept for later calls, of 16 MB.
 _KEPT = 2**21
 _INT64 = np.dtype(np.int64)
+_WARM = WarmCalls()
+_BY_VALUE = AS_GIVEN | {bool}  # with their classes, because True equals 1
 _PLACES = ("argmin", "argmax", "nanargmin", "nanargmax")
 
 
 def along_axis(
-    call: Callable[..., Any],
+    function: Callable[..., Any],
     label: str,
     arrays: tuple[Any, ...],
     offsets: Any,
     axis: Any,
     device: str | Device | None,
     *,
-    op: Any,
     out: Any,
     where: Any = None,
-    reduces: bool,
+    how: dict[str, Any],
     across: Callable[[Segments, int], Any] | None,
 ) -> Any:
-    """Return a fold of segments along an axis by ``call``, a fold of segments of arrays of one dimension.
+    """Return a fold of segments along an axis by ``function``, reduce or scan, with its keywords ``how``.
 
     ``across`` folds rows whose elements lie apart in memory; without it, they are copied, as are results for ``out``.
     """
+    given, key, op, reduces = arrays if where is None else (*arrays, where), None, how["op"], label == "reduce"
+    if out is None and type(axis) is int and (keywords := _keywords_of(how)) is not None:
+        keyed = keyed_with(arrays[0], offsets)
+        key, _, run = _WARM.find_into(
+            (label, axis, where is None, len(keyed), keywords), (*given, *keyed[1:]), None, device
+        )
+        if run is not None:
+            return run((*given, offsets))
     counts_rows = _finds_places(label, op)
-    operands = as_operands(label, arrays if where is None else (*arrays, where), device, stored=True)
+    operands = as_operands(label, given, device, stored=True)
     lines = Lines.of(operands, _common_shape(operands), axis)
+    call = _Call(partial(function, **how), lines, where is not None, reduces, counts_rows)
+    apart = across is not None and lines.lie_apart(sums=not reduces and find_op(op) is OPERATORS["sum"])
+    if not apart and keeps_contents(key, operands, offsets):
+        return _repeated(key, call, operands, offsets)
     segments = Segments(offsets, operands, lines.n)
     segments.check()
     back = must_find(label, find_op(op), operands) if reduces else None
     written = as_out(operands, out, in_place=not reduces)
-    if across is not None and lines.lie_apart(sums=not reduces and find_op(op) is OPERATORS["sum"]):
+    if apart and across is not None:
         results = across(segments, lines.along)
-        return _returned(operands, results if back is None else back(results), written)
-    given = [lines.flat(native) for native in operands.natives]
-    how = {} if where is None else {"where": given.pop()}
-    found = call(*given, segments=lines.offsets(segments), device=operands.device, **how)
-
-    def shaped(one: Any) -> Any:
-        return operands.to_caller(lines.shaped(one, segments.count if reduces else lines.n, places=counts_rows))
-
-    results = tuple(map(shaped, found)) if isinstance(found, tuple) else shaped(found)
+    else:
+        results = each_result(operands.to_caller, call.run(operands.natives, lines.offsets(segments), segments.count))
     return _returned(operands, results if back is None else back(results), written)
+
+
+def _keywords_of(how: dict[str, Any]) -> Any:
+    """Return the keywords of a fold as the key of later calls; None if they cannot be compared."""
+    initial, others = how["initial"], [one for name, one in how.items() if name not in ("initial", "op", "dtype")]
+    if type(initial) not in BEGINS or not _BY_VALUE.issuperset(map(type, others)):
+        return None
+    # 0 is equal to 0.0 and -0.0.
+    return how["op"], how["dtype"], repr(initial), *[(type(one), one) for one in others]
+
+
+class _Call(NamedTuple):
+    """A fold of the segments of all rows, by a fold of arrays of one dimension."""
+
+    fold: Callable[..., Any]
+    lines: Lines
+    masked: bool  # the last array is a mask
+    reduces: bool
+    places: bool  # results are places, which count from the start of a row
+
+    def run(self, arrays: Sequence[Any], offsets: Any, count: int) -> Any:
+        """Fold arrays, by the offsets of the ``count`` segments of each row, one row after the other."""
+        lines, device = self.lines, self.lines.operands.device
+        given = [lines.flat(one) for one in arrays]
+        masks = {"where": given.pop()} if self.masked else {}
+        found, each = self.fold(*given, segments=offsets, device=device, **masks), count if self.reduces else lines.n
+        return each_result(lambda one: lines.shaped(one, each, places=self.places), found)
+
+
+def _repeated(key: Key | None, call: _Call, operands: Operands, offsets: Any) -> Any:
+    """Fold arrays of a device, and keep how for later calls."""
+    device, lines = operands.device, call.lines._replace(operands=operands.instead())
+    later = call._replace(lines=lines)
+
+    def prepare(offsets: np.ndarray) -> Run:
+        segments = Segments(offsets, lines.operands, lines.n)
+        every = lines.offsets(segments)
+        if isinstance(every, np.ndarray):
+            every = device.driver.asarray(every)
+            (OWN_COPIES if segments.has_empty else MADE).add(every)
+        return lambda arrays: later.run(arrays, keep(every), segments.count)
+
+    run = ByContents(device, prepare).run
+    given = offsets if is_usual(offsets) else as_operands(operands.label, (offsets,), device).natives[0]
+    results = run((*operands.natives, given))
+    _WARM.keep_run(key, run)
+    return each_result(operands.to_caller, results)
 
 
 def _returned(operands: Operands, results: Any, out: Out | None) -> Any:

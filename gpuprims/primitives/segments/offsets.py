@@ -20,13 +20,9 @@ from gpuprims.core.traits import MOVES, CallTraits
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError
 from gpuprims.expressions import Expr, trace, typed
 from gpuprims.primitives.map import map as map_arrays
+from gpuprims.primitives.segments.contents import FEW, MANY, USUAL, Contents
 
 _BOOL, _INT64 = np.dtype(np.bool_), np.dtype(np.int64)
-# Copies of host offsets up to this many bytes are kept, so that equal offsets are the same array to later calls.
-# Above this many bytes, a comparison takes less time than a hash.
-_FEW, _MANY = 4096, 1 << 20
-_USUAL = frozenset({np.dtype(np.int32), _INT64})  # dtypes of most offsets
-
 # Functions of two neighbouring offsets and the segment's number: marks, and where to write them.
 _TRUE = trace(lambda first, second, j: True, 3)
 _NUMBER = trace(lambda first, second, j: j + 1, 3)
@@ -42,26 +38,6 @@ OWN_COPIES = KnownArrays()
 MADE = KnownArrays()
 
 
-class Contents:
-    """Offsets of the host as the key of a cache."""
-
-    def __init__(self, offsets: np.ndarray) -> None:
-        self.offsets = offsets
-        self._hash = hash((offsets.size, offsets[offsets.size // 2].item()))
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Contents) or other.offsets.dtype != self.offsets.dtype:
-            return False
-        return np.array_equal(other.offsets, self.offsets)
-
-    def keep(self) -> None:
-        """Copy the offsets, because the caller may change the array."""
-        self.offsets = self.offsets.copy()
-
-
 @lru_cache(maxsize=8)
 def _copy_of_many(device: Device, order: int, contents: Contents) -> Any:
     contents.keep()
@@ -70,9 +46,9 @@ def _copy_of_many(device: Device, order: int, contents: Contents) -> Any:
 
 def _on_device(offsets: np.ndarray, device: Device) -> Any:
     """Return a copy of offsets of the host on a device, the same copy for equal offsets unless there are very many."""
-    if offsets.nbytes > _MANY:
+    if offsets.nbytes > MANY:
         return device.driver.asarray(offsets)
-    few = offsets.nbytes <= _FEW
+    few = offsets.nbytes <= FEW
     copy = copy_on(device, offsets) if few else _copy_of_many(device, device.driver.order, Contents(offsets))
     if copy not in OWN_COPIES:
         OWN_COPIES.add(copy)
@@ -81,7 +57,7 @@ def _on_device(offsets: np.ndarray, device: Device) -> Any:
 
 def beside_arrays(offsets: Any, arrays: Sequence[Any]) -> Any:
     """Return the offsets, or their copy on the arrays' device, as the key of a warm call."""
-    if type(offsets) is not np.ndarray or offsets.dtype not in _USUAL or not 0 < offsets.nbytes <= _MANY:
+    if type(offsets) is not np.ndarray or offsets.dtype not in USUAL or not 0 < offsets.nbytes <= MANY:
         return offsets
     if not offsets.flags.c_contiguous or not arrays or (device := device_of(arrays[0])) is None:
         return offsets
@@ -251,7 +227,7 @@ def _given(offsets: Any, operands: Operands) -> tuple[Placed | None, Any]:
     Raise unless they are integers in one dimension.
     """
     label = operands.label
-    if operands.in_place and type(offsets) is np.ndarray and offsets.dtype in _USUAL and offsets.flags.carray:
+    if operands.in_place and type(offsets) is np.ndarray and offsets.dtype in USUAL and offsets.flags.carray:
         given, array = None, offsets  # kernels read it as it is
     else:
         given = as_operands(label, (offsets,), operands.device)

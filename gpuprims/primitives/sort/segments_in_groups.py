@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpuprims.core.capture import keep
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.launch_plan import in_turn
+from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
-from gpuprims.primitives.segments.offsets import Contents, Segments
+from gpuprims.primitives.segments.contents import Contents
+from gpuprims.primitives.segments.offsets import Segments
 from gpuprims.primitives.sort.by_numpy import Wanted
 from gpuprims.primitives.sort.keys import WIDEST, Keys, word_of
 from gpuprims.primitives.sort.short_rows import segments_in_groups
@@ -62,11 +66,14 @@ class _Call(NamedTuple):
     begins: Four[int]
 
 
-def in_groups(
-    operands: Operands, segments: Segments, wanted: Wanted, descending: bool, variant: str | Variant | None
-) -> Any | None:
-    """Return the elements of each segment in order, or their indices; None if the variant refuses the call."""
-    (form,), device = operands.forms, operands.device
+def sorter_in_groups(
+    operands: Operands, form: Form, segments: Segments, wanted: Wanted, descending: bool, variant: str | Variant | None
+) -> Callable[[Any], Any] | None:
+    """Return a function from elements of a form to those of each segment in order, or to their indices.
+
+    It is None if the variant refuses the call.
+    """
+    device = operands.device
     chosen = _chosen(device, variant)
     if chosen is None or form.offset % form.item or segments.count > _MOST:
         return None
@@ -76,15 +83,24 @@ def in_groups(
     parts = _parts_of(device, device.driver.order, Contents(segments.on_host), operands.in_place)
     if parts is None or not takes(parts.longest):
         return None
-    result = operands.empty((segments.size,), _INT64 if wanted == "indices" else form.dtype)
-    to = operands.form(result)
-    begins = Four.of([form.offset // form.item], [to.offset // to.item])
-    call = _Call(form.dtype, wanted, bool(descending), begins)
-    launch = _prepared(call, parts.parts, device, chosen, REGISTRY.generation)
-    _, (read,) = operands.place()
-    written = operands.memory(result)
-    launch([read, read, written, written, operands.memory(parts.placed)])
-    return result
+    size, dtype = segments.size, _INT64 if wanted == "indices" else form.dtype
+    launches: dict[tuple[int, int], Launch] = {}  # by where elements and results begin
+
+    def sort(elements: Any) -> Any:
+        own = operands.instead(elements)
+        result = own.empty((size,), dtype)
+        begins = own.form(elements).offset // form.item, own.form(result).offset // dtype.itemsize
+        if (launch := launches.get(begins)) is None:
+            call = _Call(form.dtype, wanted, bool(descending), Four.of(begins[:1], begins[1:]))
+            launch = launches[begins] = _prepared(call, parts.parts, device, chosen, REGISTRY.generation)
+        if own.in_place:
+            (read,), written, placed = own.place()[1], own.memory(result), own.memory(parts.placed)
+        else:
+            read, written, placed = elements, result, keep(parts.placed)
+        launch([read, read, written, written, placed])
+        return result
+
+    return sort
 
 
 def _chosen(device: Device, variant: str | Variant | None) -> SortVariant | None:

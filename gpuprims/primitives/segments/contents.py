@@ -1,0 +1,92 @@
+"""Contents of offsets, by which later calls on segments find what earlier ones prepared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from gpuprims.core.call_keys import Key
+from gpuprims.core.device import Device
+from gpuprims.core.layout import is_contiguous
+from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.program_cache import forgets_calls
+from gpuprims.core.warm_calls import Run, reads_as_given
+
+USUAL = frozenset({np.dtype(np.int32), np.dtype(np.int64)})  # dtypes of most offsets
+# Copies of host offsets up to this many bytes are kept, so that equal offsets are the same array to later calls.
+# Above this many bytes, a comparison takes less time than a hash.
+FEW, MANY = 4096, 1 << 20
+
+
+class Contents:
+    """Offsets of the host as the key of a cache."""
+
+    def __init__(self, offsets: np.ndarray) -> None:
+        self.offsets = offsets
+        self._hash = hash((offsets.size, offsets[offsets.size // 2].item()))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Contents) or other.offsets.dtype != self.offsets.dtype:
+            return False
+        if self.offsets.nbytes <= FEW:  # in less time than by NumPy
+            return other.offsets.tobytes() == self.offsets.tobytes()
+        return np.array_equal(other.offsets, self.offsets)
+
+    def keep(self) -> None:
+        """Copy the offsets, because the caller may change the array."""
+        self.offsets = self.offsets.copy()
+
+
+class ByContents:
+    """Runs calls on a device's arrays, followed by offsets, by what ``prepare`` returned for equal offsets.
+
+    ``prepare`` takes offsets of the host, raises for wrong ones, and returns what runs a call on the other arrays. An
+    array of offsets may change in place, so each call compares them, and reads those of a device before.
+    """
+
+    def __init__(self, device: Device, prepare: Callable[[np.ndarray], Run]) -> None:
+        self._device, self.prepare = device, prepare
+
+    def run(self, arrays: Sequence[Any]) -> Any:
+        """Run a call."""
+        *own, offsets = arrays
+        driver = self._device.driver
+        on_host = offsets if type(offsets) is np.ndarray else driver.to_host(offsets)
+        return _prepared(self, driver.order, Contents(on_host))(own)
+
+
+@lru_cache(maxsize=32)
+def _prepared(calls: ByContents, order: int, contents: Contents) -> Run:
+    contents.keep()
+    return calls.prepare(contents.offsets)
+
+
+forgets_calls(_prepared.cache_clear)
+
+
+def is_usual(offsets: Any) -> bool:
+    """Return True for offsets of the host that are compared in little time."""
+    usual = type(offsets) is np.ndarray and offsets.dtype in USUAL and 0 < offsets.nbytes <= MANY
+    return usual and offsets.flags.c_contiguous and offsets.ndim == 1
+
+
+def keyed_with(x: Any, offsets: Any) -> tuple[Any, ...]:
+    """Return the arrays of a call's key: without usual offsets of the host beside an array that is not NumPy's."""
+    return (x,) if type(x) is not np.ndarray and is_usual(offsets) else (x, offsets)
+
+
+def keeps_contents(key: Key | None, operands: Operands, offsets: Any) -> bool:
+    """Return True if :class:`ByContents` runs later calls on a device's arrays with these offsets."""
+    if key is None or operands.on_host or not reads_as_given(key, operands):
+        return False
+    if is_usual(offsets):
+        return True
+    there = as_operands(operands.label, (offsets,), operands.device)
+    (form,) = there.forms
+    return not there.on_host and form.dtype.kind in "iu" and len(form.shape) == 1 and is_contiguous(form)
