@@ -10,8 +10,8 @@ import numpy as np
 
 from gpuprims.core.arrays import unchanged
 from gpuprims.core.call_keys import Key
-from gpuprims.core.capture import keep
 from gpuprims.core.kernel_spec import Dtype
+from gpuprims.core.layout import contiguous
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
@@ -25,13 +25,11 @@ from gpuprims.primitives.histogram.plan import find_sums, plan_sums
 from gpuprims.primitives.histogram.request import HistogramRequest, Weighing
 from gpuprims.primitives.histogram.spec import Keys
 from gpuprims.primitives.histogram.tables import edges_of
-from gpuprims.primitives.segments.contents import ByContents, is_usual, keeps_contents
-from gpuprims.primitives.segments.offsets import Segments
+from gpuprims.primitives.segments.contents import ByContents, is_usual, keeps_contents, kept_if_small
+from gpuprims.primitives.segments.offsets import Segments, index_dtype
 from gpuprims.primitives.segments.rows import rows_of
 
 SEGMENTED = WarmCalls()
-# Most bytes of the numbers of elements' segments that are kept for later calls.
-_MOST_KEPT = 1 << 20
 
 
 def histogram_of_segments(
@@ -89,14 +87,12 @@ def count_again(
         segments.check()
         shape = segments.count, len(table.edges) - 1
         grid, request = _counting(label, table, segments.count, weighing, dtype)
-        rows = rows_of(bare, segments)
-        kept = rows if rows.nbytes <= _MOST_KEPT else None
-        given = device.driver.form(rows), *forms
+        rows = kept_if_small(device, lambda: rows_of(bare, segments))
+        given = contiguous(index_dtype(segments.count), (size,), bare.alignment), *forms
         plan = plan_sums(request, given, bare.alignment, device, None, REGISTRY.generation)
 
         def run(arrays: Sequence[Any]) -> tuple[Any, Any]:
-            every = keep(kept) if kept is not None else rows_of(bare, segments)
-            part = Operands(label, device, (every, *arrays), False, unchanged, given)
+            part = Operands(label, device, (rows(), *arrays), False, unchanged, given)
             return bare.cut(plan.count(part, grid).sums, 0, shape), edges_of(device, table)
 
         return run

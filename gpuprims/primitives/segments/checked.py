@@ -17,6 +17,7 @@ from gpuprims.core.driver import Launch
 from gpuprims.core.faults import KnownArrays
 from gpuprims.core.kernel_spec import value_bytes
 from gpuprims.core.launch_plan import LaunchPlan, asks_for, find_plan, nothing
+from gpuprims.core.layout import is_contiguous
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out
 from gpuprims.core.program_cache import keeps_calls
@@ -187,8 +188,9 @@ def run_by_offsets(
             raise ArgumentError(f"{rule}; got offsets that were wrong and then right") from error
     check(segments, request)
     result = plan.run(beside, out)
-    if keep is not None and beside.in_place:
-        keep(plan, beside, _offsets_rise(segments.size, strictly=not request.of_nothing))
+    if keep is not None and (beside.in_place or is_contiguous(beside.forms[-1])):
+        rise = _offsets_rise(segments.size, strictly=not request.of_nothing)
+        keep(plan, beside, rise if beside.in_place else _offsets_rise_there(beside.device, rise))
     return result
 
 
@@ -200,6 +202,22 @@ def _offsets_rise(size: int, *, strictly: bool) -> Step:
         offsets = arrays[-1]
         if offsets[0] != 0 or offsets[-1] != size or falls(offsets[1:], offsets[:-1]).any():
             raise WrongOffsetsError
+        return arrays
+
+    return check
+
+
+def _offsets_rise_there(device: Device, rise: Step) -> Step:
+    """Return the step for arrays of a device, which reads offsets that change in place, and checks its own once."""
+    right = KnownArrays()
+
+    def check(arrays: Sequence[Any]) -> Sequence[Any]:
+        offsets = arrays[-1]
+        if offsets in MADE or (offsets in right and offsets in OWN_COPIES):
+            return arrays
+        rise([device.driver.to_host(offsets)])
+        if offsets in OWN_COPIES:
+            right.add(offsets)
         return arrays
 
     return check

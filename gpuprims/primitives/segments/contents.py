@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.call_keys import Key
+from gpuprims.core.capture import keep
 from gpuprims.core.device import Device
 from gpuprims.core.layout import is_contiguous
 from gpuprims.core.operands import Operands, as_operands
@@ -19,6 +20,8 @@ USUAL = frozenset({np.dtype(np.int32), np.dtype(np.int64)})  # dtypes of most of
 # Copies of host offsets up to this many bytes are kept, so that equal offsets are the same array to later calls.
 # Above this many bytes, a comparison takes less time than a hash.
 FEW, MANY = 4096, 1 << 20
+# Most bytes of an array that describes segments element by element, and is kept for later calls.
+_MOST_KEPT = 1 << 20
 
 
 class Contents:
@@ -68,6 +71,25 @@ def _prepared(calls: ByContents, order: int, contents: Contents) -> Run:
 
 
 forgets_calls(_prepared.cache_clear)
+
+
+def kept_if_small(device: Device, make: Callable[[], Any]) -> Callable[[], Any]:
+    """Return a function that makes an array of a device, the same array in later calls unless it is large.
+
+    What a graph captures is not kept: it is made when the graph runs.
+    """
+    made = list[Any]()
+
+    def find() -> Any:
+        if made:
+            return keep(made[0])
+        array = make()
+        captures = getattr(device.driver, "is_capturing", None)
+        if array.nbytes <= _MOST_KEPT and not (captures and captures()):
+            made.append(array)
+        return array
+
+    return find
 
 
 def is_usual(offsets: Any) -> bool:

@@ -25,7 +25,7 @@ from gpuprims.primitives.grouping.indices import numbers
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.scan import scan
 from gpuprims.primitives.segments.along import Lines
-from gpuprims.primitives.segments.contents import ByContents, is_usual, keeps_contents, keyed_with
+from gpuprims.primitives.segments.contents import ByContents, is_usual, keeps_contents, kept_if_small, keyed_with
 from gpuprims.primitives.segments.offsets import Segments
 from gpuprims.primitives.sort.by_numpy import Wanted, segments_by_numpy
 from gpuprims.primitives.sort.calls import in_order
@@ -151,8 +151,11 @@ def _in_segments(
         return by_rows
     if (in_groups := sorter_in_groups(operands.instead(), form, segments, wanted, descending, variant)) is not None:
         return in_groups
-    two_sorts = _elements if wanted == "keys" else _indices
-    return lambda elements: two_sorts(run, elements, _ranks(operands, segments), descending, device)
+    two_sorts, ranks = (
+        _elements if wanted == "keys" else _indices,
+        kept_if_small(device, lambda: _ranks(operands, segments)),
+    )
+    return lambda elements: two_sorts(run, elements, ranks(), descending, device)
 
 
 def _ranks(operands: Operands, segments: Segments) -> Any:
