@@ -15,7 +15,7 @@ from device_doubles import CLASSES, double_of, in_use, runtimes
 from kernel_cases import as_it_stands, on_device, on_host
 
 import gpuprims
-from gpuprims.errors import ArgumentError
+from gpuprims.errors import ArgumentError, ShapeError
 
 _GPU = CLASSES[-1]  # whose kernels are those of the most capable
 SIZE = 1000
@@ -194,6 +194,28 @@ def check_segments(device: gpuprims.Device, name: str, there: bool) -> None:
             settled(device, call, arrays, at)
     change(offsets_for(name, 1))
     same(device, name, call, 1, at)
+
+
+@pytest.mark.parametrize("factor", [2.0, 3, np.float64(4), True])
+def test_numbers_beside_arrays_of_segments(device: gpuprims.Device, factor: Any) -> None:
+    """A number counts in each call, whatever an earlier one had."""
+    x, offsets = given(0).x.reshape(25, 40), np.array([0, 7, 7, 40])
+    there = on_device(device, x)
+    for number in (factor, factor + factor):
+        found = on_host(device, gpuprims.reduce(there, number, map="x * y", segments=offsets, axis=1))
+        np.testing.assert_array_equal(found, np.add.reduceat(x * number, [0, 7, 7], axis=1) * [1, 0, 1])
+
+
+@pytest.mark.parametrize("shape", [(0,), (2, 2), ()])
+def test_offsets_without_an_end_are_refused(device: gpuprims.Device, shape: tuple[int, ...]) -> None:
+    one, offsets = (
+        Given(*[on_device(device, array) for array in given(0)]),
+        on_device(device, np.zeros(shape, np.int64)),
+    )
+    for _, call in SEGMENTED.values():
+        for _ in range(2):
+            with pytest.raises(ShapeError, match="of one dimension"):
+                call(one, offsets)
 
 
 def settled(device: gpuprims.Device, call: Callable[[Given, Any], Any], arrays: Given, offsets: Any) -> None:

@@ -14,6 +14,7 @@ from gpuprims.core.device import Device
 from gpuprims.core.layout import is_contiguous
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.program_cache import forgets_calls
+from gpuprims.core.taking import numbers_of
 from gpuprims.core.warm_calls import Run, reads_as_given
 
 USUAL = frozenset({np.dtype(np.int32), np.dtype(np.int64)})  # dtypes of most offsets
@@ -104,11 +105,12 @@ def keyed_with(x: Any, offsets: Any) -> tuple[Any, ...]:
 
 
 def keeps_contents(key: Key | None, operands: Operands, offsets: Any) -> bool:
-    """Return True if :class:`ByContents` runs later calls on a device's arrays with these offsets."""
-    if key is None or operands.on_host or not reads_as_given(key, operands):
+    """Return True if :class:`ByContents` runs later calls on a device's arrays, none a number, with these offsets."""
+    if key is None or operands.on_host or not reads_as_given(key, operands) or numbers_of(operands):
         return False
     if is_usual(offsets):
         return True
     there = as_operands(operands.label, (offsets,), operands.device)
     (form,) = there.forms
-    return not there.on_host and form.dtype.kind in "iu" and len(form.shape) == 1 and is_contiguous(form)
+    along_one_axis = len(form.shape) == 1 and form.shape[0] > 0
+    return not there.on_host and form.dtype.kind in "iu" and along_one_axis and is_contiguous(form)
