@@ -59,7 +59,7 @@ def histogram_here(
         if (run := _WARM.find(key)) is not None:
             counts, edges = run(arrays)
             return counts, edges
-    elif segments is not None and variant is None and axis is None and not density:
+    elif type(x) is not np.ndarray and variant is None and axis is None and not density:
         keyed = keyed_with(x, segments)
         beside = len(keyed), weights is None
         key = warm_key((*arrays, *keyed[1:]), bins, range, axis, deterministic, device, beside)

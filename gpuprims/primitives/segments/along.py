@@ -61,7 +61,8 @@ def along_axis(
     ``across`` folds rows whose elements lie apart in memory; without it, they are copied, as are results for ``out``.
     """
     given, key, op, reduces = arrays if where is None else (*arrays, where), None, how["op"], label == "reduce"
-    if out is None and type(axis) is int and (keywords := _keywords_of(how)) is not None:
+    there = type(arrays[0]) is not np.ndarray and out is None and type(axis) is int
+    if there and (keywords := _keywords_of(how)) is not None:
         keyed = keyed_with(arrays[0], offsets)
         key, _, run = _WARM.find_into(
             (label, axis, where is None, len(keyed), keywords), (*given, *keyed[1:]), None, device
