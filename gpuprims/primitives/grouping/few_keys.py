@@ -54,7 +54,8 @@ def repeated(
     def run(arrays: Sequence[Any]) -> Any:
         return finish(later.of(arrays[1:], arrays[0]) if keyed else later.of(arrays[:-1], arrays[-1]))
 
-    found = finish(groups)
+    *values, keys = groups.operands.natives
+    found = run((keys, *values) if keyed else (*values, keys))
     warm.keep_run(key, run)
     return each_result(groups.operands.to_caller, found)
 

@@ -11,14 +11,16 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.layout import is_contiguous
+from gpuprims.core.layout import contiguous, is_contiguous
 from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.warm_calls import Run
 from gpuprims.errors import ShapeError
 from gpuprims.primitives.grouping.few_groups import few_groups
 from gpuprims.primitives.grouping.flat import flat
-from gpuprims.primitives.grouping.indices import numbers
+from gpuprims.primitives.grouping.indices import index_dtype, numbers
 from gpuprims.primitives.grouping.runs import Runs, compile_runs_ahead, find_runs
 from gpuprims.primitives.grouping.scanned_runs import Wanted
+from gpuprims.primitives.grouping.sorted_groups import finder_of_groups
 from gpuprims.primitives.segments.offsets import MADE
 from gpuprims.primitives.sort.calls import in_order
 from gpuprims.primitives.take import take
@@ -92,9 +94,13 @@ class Groups:
         return self._in_order(keys)
 
     def _in_order(self, keys: Any) -> tuple[Any, Any]:
-        beside = self.given[0] if self._carries else numbers(self.size, self.given_keys, self.device)
-        ordered, values = in_order(self._label, "pairs", (keys, beside), self.device)
+        ordered, values = in_order(self._label, "pairs", (keys, self._beside), self.device)
         return ordered, values
+
+    @property
+    def _beside(self) -> Any:
+        """What the sort moves beside the keys."""
+        return self.given[0] if self._carries else numbers(self.size, self.given_keys, self.device)
 
     @cached_property
     def _runs(self) -> Runs:
@@ -151,12 +157,17 @@ class Groups:
 class LaterGroups(Groups):
     """The groups of arrays like those of an earlier call, whose groups :attr:`repeat`; nothing is described again."""
 
+    _find: Run | None  # finds all in one plan
+
     @classmethod
     def like(cls, first: Groups) -> LaterGroups:
         """Return what later calls need of the groups of a call, which are not found yet: all but the arrays."""
-        later = cls.__new__(cls)
+        later, size, device, alignment = cls.__new__(cls), first.size, first.device, first.operands.alignment
         vars(later).update(vars(first), operands=first.operands.instead(), given=[], given_keys=None)
         vars(later).update(_few=None, _bytes=None)
+        *values, keys = [one._replace(shape=(size,), strides=(one.item,)) for one in first.operands.forms]
+        beside = values[0] if first._carries else contiguous(index_dtype(size), (size,), alignment)
+        later._find = finder_of_groups(device, keys, beside, alignment, keyed=first._wanted.values)
         return later
 
     def of(self, values: Sequence[Any], keys: Any) -> LaterGroups:
@@ -165,7 +176,12 @@ class LaterGroups(Groups):
         if len(self.shape) != 1:
             values, keys = [cut(one, 0, (self.size,)) for one in values], cut(keys, 0, (self.size,))
         vars(own).update(vars(self), given=values, given_keys=keys)
-        own._sorted = own._in_order(keys)
+        if self._find is None:
+            own._sorted = own._in_order(keys)
+            return own
+        beside, *first, offsets = self._find((keys, own._beside))
+        MADE.add(offsets)
+        own._sorted, own._runs = (None, beside), Runs(first[0] if first else None, offsets, None)
         return own
 
 
