@@ -121,11 +121,17 @@ def _repeated(key: Key | None, call: _Call, operands: Operands, offsets: Any) ->
 
     def prepare(offsets: np.ndarray) -> Run:
         segments = Segments(offsets, lines.operands, lines.n)
-        every = lines.offsets(segments)
+        every, count = lines.offsets(segments), segments.count
         if isinstance(every, np.ndarray):
             every = device.driver.asarray(every)
-            (OWN_COPIES if segments.has_empty else MADE).add(every)
-        return lambda arrays: later.run(arrays, keep(every), segments.count)
+        right = OWN_COPIES if segments.has_empty else MADE
+
+        def run(arrays: Sequence[Any]) -> Any:
+            if every not in right:
+                right.add(every)
+            return later.run(arrays, keep(every), count)
+
+        return run
 
     run = ByContents(device, prepare).run
     given = offsets if is_usual(offsets) else as_operands(operands.label, (offsets,), device).natives[0]
