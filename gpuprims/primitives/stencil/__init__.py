@@ -143,6 +143,6 @@ def _told(weights: Any) -> Hashable:
     """Return a key that distinguishes weights; None if there is none."""
     if type(weights) is np.ndarray:
         return (weights.dtype, weights.shape, weights.tobytes()) if weights.size <= _FEW else None
-    if type(weights) in (list, tuple):  # nested ones cannot be hashed
-        return (*weights, *map(type, weights))
+    if type(weights) in (list, tuple):
+        return tuple([_told(one) if type(one) in (list, tuple) else (type(one), one) for one in weights])
     return trace_neighbours(weights) if callable(weights) else None

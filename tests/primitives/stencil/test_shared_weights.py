@@ -10,6 +10,7 @@ import pytest
 from idle_arrays import resident
 from kernel_calls import CompilingDriver
 from kernel_cases import assert_equal, need
+from scipy import ndimage
 
 import gpuprims
 from gpuprims.cli.text_driver import usual_device
@@ -82,3 +83,16 @@ def test_each_set_of_weights_gives_its_own_results(
             np.testing.assert_allclose(found, expected, rtol=1e-5 if dtype == np.float32 else 1e-13)
         else:
             assert_equal(found, expected)
+
+
+def test_later_calls_tell_nested_lists_apart(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    x = rng.standard_normal((9, 11)).astype(np.float32)
+    tables: list[Any] = [
+        [[0, 1, 0], [1, 2, 1], [0, 1, 0]],
+        [[0, 1, 0], [1, 3, 1], [0, 1, 0]],
+        [[0, 1, 0, 1, 2, 1, 0, 1, 0]],
+        ((0, 1, 0), (1, -2.5, 1), (0, 1, 0)),
+    ]
+    for weights in 3 * tables:
+        expected = ndimage.correlate(x.astype(np.float64), np.array(weights, np.float64), mode="nearest")
+        np.testing.assert_allclose(gpuprims.stencil(x, weights, device=device), expected, rtol=1e-5, atol=1e-5)
