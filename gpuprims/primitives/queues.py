@@ -37,6 +37,8 @@ _DEEP_OF_WORDS, _IN_QUEUE, _HELD_OF_WORDS = 5, 150 << 10, 80
 _MANY_TILES = 8
 # Tiles of elements of float32 or larger types in queues of gradients of few words, at least (row queues-words).
 _DEEP_OF_GRADIENTS = 7
+# Bytes of elements and results of which tiles of short rows are smaller (row queues-banks).
+_NARROW = 2
 # Bytes of a unit's local memory that CUDA takes for each group, and of a group's that a kernel uses beside its arrays:
 # of a queue in the order of fixed_scans.py, and of others, whose bytes CUDA rounds up to whole blocks.
 _RESERVED, _SPARE, _OWN = 1024, 256, 4
@@ -96,11 +98,12 @@ def queue_of(at: Geometry, able: Capabilities, call: ScanTraits) -> Queue:
         most = min(most, _HELD_ELEMENTS // (call.vector * max(call.brought, call.element_bytes // 4)))
     else:
         most = min(most, words // call.vector if late else held)
-    items = _in_row(call, runs, call.vector * max(most - 1 + most % 2, 1))
+    most = most * call.vector // call.step
+    items = _in_row(call, runs, call.step * max(most - 1 + most % 2, 1))
     values, found = runs + runs // 32 + 1, _found(call, lookups)
     two, one = (_queue(at, able, call, items, values, lookups, learning=found, most=n) for n in (2, 1))
     if call.rereads and call.words <= _HELD_WORDS and call.element_bytes >= 4 * call.brought:
-        fewer = range(items, 0, -2 * call.vector)
+        fewer = range(items, 0, -2 * call.step)
         queues = (_queue(at, able, call, n, values, lookups, learning=found, most=1) for n in fewer)
         one = next((queue for queue in queues if queue.depth >= _DEEP_OF_GRADIENTS), one)
     pays = call.phased or (call.words <= _HELD_WORDS and one.depth > two.depth)  # rows: queues-places
@@ -131,9 +134,10 @@ def _queue_of_words(at: Geometry, able: Capabilities, call: ScanTraits) -> Queue
 
 def _in_row(call: ScanTraits, runs: int, items: int) -> int:
     """Return at most so many elements of a work-item, with which the tiles of a row are alike."""
-    if (pieces := -(-call.row // (runs * items))) <= 1:
+    pieces = max(-(-call.row // (runs * items)), 1)
+    if pieces == 1 and call.widest > _NARROW:
         return items
-    return min(call.vector * (-(-call.row // (pieces * runs * call.vector)) // 2 * 2 + 1), items)
+    return min(call.step * (-(-call.row // (pieces * runs * call.step)) // 2 * 2 + 1), items)
 
 
 def _lookups(at: Geometry, able: Capabilities) -> int:

@@ -18,6 +18,8 @@ from gpuprims.core.variant import Variant
 BULK_BYTES = 16
 # Bytes that memory reads at least.
 _SECTOR = 32
+# Bytes of a bank of local memory.
+_BANK = 4
 # Most bytes from an element to the next one: copies bring what lies between, as every read of memory does.
 APART = 32
 # Strides of inputs that kernels know when they are compiled.
@@ -57,6 +59,8 @@ class ScanTraits(CallTraits):
         Rows of each output, of as many elements each, which a queue takes one after the other.
     rereads : bool
         True if results need the elements at their own places.
+    widest : int
+        Bytes of the largest element or result that moves along the scanned axis.
     """
 
     element_bytes: int = 0
@@ -72,6 +76,7 @@ class ScanTraits(CallTraits):
     phased: bool = False
     rows: int = 1
     rereads: bool = False
+    widest: int = 4
 
     @classmethod
     def of(cls, call: CallTraits) -> ScanTraits:
@@ -84,6 +89,11 @@ class ScanTraits(CallTraits):
     def passing(self) -> int:
         """Bytes that pass a queue for one element and its results."""
         return max(self.queued_bytes + self.result_bytes, 1)
+
+    @property
+    def step(self) -> int:
+        """Elements of which a run in local memory has an odd number: a vector, or what fills a bank of 32 bits."""
+        return self.vector * max(_BANK // (self.vector * self.widest), 1)
 
     def tiles(self, tile: int) -> int:
         """Return the tiles of all outputs."""
@@ -146,6 +156,7 @@ def scan_traits(layout: Layout, inputs: int, *, placed: bool, **facts: Any) -> S
         taken=sum(k >= inputs for k in moving),
         queued_bytes=sum(abs(stride) * nbytes for stride, nbytes in zip(strides[:inputs], moved, strict=False)),
         phased=any(strides[k] != 1 or not _begins_at(layout, k, BULK_BYTES) for k in moving),
+        widest=max((layout.forms[k].item for k in moving), default=_BANK),
     )
 
 

@@ -77,6 +77,27 @@ def test_other_calls_are_refused(arrays: tuple[np.ndarray, ...], how: dict[str, 
         asked(*arrays, variant="queues", **how)
 
 
+@pytest.mark.parametrize(("dtype", "most"), [("float16", 2), ("uint8", 4), ("int32", 1)])
+def test_lanes_of_a_queue_read_different_banks(dtype: str, most: int) -> None:
+    variant, spec = asked(resident(LONG, dtype=dtype), op="max", reverse=True)
+    assert (variant.name, spec.vector) == ("queues", 1)
+    item = np.dtype(dtype).itemsize
+    for phase in range(0, 4, item):
+        words = {(phase + lane * variant.items * item) // 4 for lane in range(32)}
+        assert len({word % 32 for word in words}) == len(words)
+    assert variant.items % (2 * most) == most
+
+
+@pytest.mark.parametrize(("dtype", "size"), [("float16", 4096), ("float16", 4099), ("uint8", 5000)])
+def test_tiles_of_a_queue_are_no_longer_than_rows_need(dtype: str, size: int) -> None:
+    variant, spec = asked(resident(min(LONG // size, 2047), size, dtype=dtype), op="max", axis=1)
+    assert variant.name == "queues"
+    tile = spec.runs * variant.items
+    assert -(-size // tile) * tile - size < 2 * spec.runs * max(spec.vector, 4 // np.dtype(dtype).itemsize) * -(
+        -size // tile
+    )
+
+
 @pytest.mark.parametrize(
     ("gpu", "reason"),
     [
