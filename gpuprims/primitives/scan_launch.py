@@ -24,6 +24,11 @@ from gpuprims.primitives.queue_spec import FixedQueueSpec, QueueSpec, plan_queue
 from gpuprims.primitives.scan_tiles import ScanTraits, prepare_levels
 from gpuprims.primitives.strips import RunSpec, StripSpec, runs_of, strips_of
 
+# Vectors load a row that begins anywhere if its elements times the square of a vector's are at least so many, and more
+# than a few: wider ones save more than the ends of a row cost.
+_LEAST_PEELED, _SHORTEST = 4096, 64  # rows: rows-peeled
+# Work-items that fill a compute unit.
+_RESIDENT = 1024
 # Scratch of variants whose groups take neighbouring outputs.
 _ACROSS = "strip statuses", "part statuses"
 
@@ -146,12 +151,20 @@ class ScanWork(NamedTuple):
             spec: ScanSpec = FixedRowsSpec.of(self.folding, self.layout, run=fitted.run, taken=fixed, **how)
             at_once = fixed.outputs(fitted)
         else:
-            lanes = LaneRows.of(self.size, how["vector"], able.warp)
+            if peels := self._peels():
+                how |= {"peeled": True, "vector": self.traits.peeled}
+            filling = -(-able.compute_units * _RESIDENT // self.outputs) if peels else None
+            lanes = LaneRows.of(self.size, how["vector"], able.warp, filling)
             spec = LaneRowsSpec.of(self.folding, self.layout, taken=lanes, **how)
             at_once = lanes.outputs(fitted.block)
         groups = fitted.groups(-(-self.outputs // at_once), able)
         launch = self.device.kernel(fitted, spec).prepare(groups, self.layout.pack(self.last), self.outputs, self.size)
         return with_scratch(self.device, launch, 4)
+
+    def _peels(self) -> bool:
+        """Return True if rows that begin anywhere are long enough for vectors."""
+        vector = self.traits.peeled
+        return vector > 0 and self.size >= max(_LEAST_PEELED // vector**2, _SHORTEST)
 
     def _launch_columns(self, fitted: ScanVariant, how: dict[str, Any]) -> Launch:
         """Return the launches of groups that take tiles of columns in the fixed order."""

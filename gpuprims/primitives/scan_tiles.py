@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.driver import Kernel, Launch
 from gpuprims.core.launch_plan import in_turn
-from gpuprims.core.layout import Layout, plan_layout
+from gpuprims.core.layout import VECTOR_BYTES, Layout, plan_layout
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 
@@ -61,6 +62,9 @@ class ScanTraits(CallTraits):
         True if results need the elements at their own places.
     widest : int
         Bytes of the largest element or result that moves along the scanned axis.
+    peeled : int
+        Neighbours of each operand that a lane loads at once if rows may begin anywhere, but those of all operands at
+        the same place of a vector; 0 if that is no more than where they begin at whole vectors.
     """
 
     element_bytes: int = 0
@@ -77,6 +81,7 @@ class ScanTraits(CallTraits):
     rows: int = 1
     rereads: bool = False
     widest: int = 4
+    peeled: int = 0
 
     @classmethod
     def of(cls, call: CallTraits) -> ScanTraits:
@@ -157,7 +162,34 @@ def scan_traits(layout: Layout, inputs: int, *, placed: bool, **facts: Any) -> S
         queued_bytes=sum(abs(stride) * nbytes for stride, nbytes in zip(strides[:inputs], moved, strict=False)),
         phased=any(strides[k] != 1 or not _begins_at(layout, k, BULK_BYTES) for k in moving),
         widest=max((layout.forms[k].item for k in moving), default=_BANK),
+        peeled=_peeled_width(layout),
     )
+
+
+def _peeled_width(layout: Layout) -> int:
+    """Return the most neighbours that a vector has if all operands begin it at the same elements; 0 if no more help."""
+    moving = [k for k, strides in enumerate(layout.reduced_strides) if strides != (0,)]
+    forms = [layout.forms[k] for k in moving]
+    if not moving or moving[0] > 0 or any(layout.reduced_strides[k] != (1,) for k in moving):
+        return 0
+    width = VECTOR_BYTES // max(form.item for form in forms)
+    while width > 1 and not _begin_alike(layout, moving, width):
+        width //= 2
+    return width if width > layout.vector_width() else 0
+
+
+def _begin_alike(layout: Layout, operands: Sequence[int], width: int) -> bool:
+    """Return True if all rows of operands begin as many elements after a multiple of ``width`` elements."""
+    starts = set()
+    for k in operands:
+        form = layout.forms[k]
+        if form.alignment < width * form.item or form.phase % form.item or form.lanes > 1:
+            return False
+        begin = form.phase // form.item + layout.offsets[k]
+        if any(stride < width for stride in layout.kept_strides[k]):  # vectors would reach beyond the first or last row
+            return False
+        starts.add((begin % width, *(stride % width for stride in layout.kept_strides[k])))
+    return len(starts) == 1
 
 
 def prepare_levels(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.geometry import Geometry, Refusal, first_refusal
-from gpuprims.core.refusals import SPARE_LOCAL, columns, few_outputs, lacks_local, warps_of
+from gpuprims.core.refusals import SPARE_LOCAL, columns, few_outputs, lacks_local, many_rows, warps_of
 from gpuprims.core.traits import CallTraits
 from gpuprims.primitives.fixed_scans import RUN, TILE
 from gpuprims.primitives.queues import ordered_queue_of, queue_of, queueable
@@ -17,6 +17,10 @@ _QUEUED, _QUEUED_ALONE = 8, 2
 _MOST_WORDS = 10
 # Bytes of the elements and results of a tile, at least, if the tiles of a queue end where rows end.
 _LEAST_MOVED = 16 << 10  # rows: queues-rows
+# Elements of a long row, at most, that a few lanes scan; rows from which on they fill a device; elements of vectors.
+_LONGEST, _MANY_LONG, _NEIGHBOURS = 1 << 15, 2048, 8  # rows: rows-peeled
+# Bytes of narrow elements.
+_NARROW = 2
 # Elements of an output in the order of fixed_scans.py: as many tiles as a tile has runs, twice.
 MOST_IN_ORDER = TILE * TILE * TILE
 # Outputs of which a few lanes each fill a device.
@@ -54,6 +58,17 @@ def many_short_rows(capabilities: Capabilities, call: CallTraits) -> str | None:
         return None
     rule = f"is for {_MANY} or more outputs of at most {TILE} elements"
     return f"{rule}; this call has {call.outputs} of {call.size}"
+
+
+def rows_of_lanes(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse calls where a few lanes for each output leave warps idle or read far apart in memory.
+
+    Rows may be longer if a queue would take them an element at a time, or if its tiles were much longer than they are.
+    """
+    traits = ScanTraits.of(call)
+    vectors = traits.peeled or (traits.widest <= _NARROW and traits.vector >= _NEIGHBOURS)
+    long = not call.side_by_side and call.outputs >= _MANY_LONG and call.size <= _LONGEST
+    return None if vectors and long else many_rows(capabilities, call)
 
 
 def queue_pays(at: Geometry) -> Refusal:

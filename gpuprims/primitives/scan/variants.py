@@ -15,7 +15,6 @@ from gpuprims.core.refusals import (
     forward_progress,
     group_fits,
     lacks_local,
-    many_rows,
     not_for_cpus,
     partials_fit,
     shuffles,
@@ -34,6 +33,7 @@ from gpuprims.primitives.scan.refusals import (
     not_two_long,
     ordered_queue_pays,
     queue_pays,
+    rows_of_lanes,
     runs_turn,
     short_wide_columns,
     stretches_fit,
@@ -144,7 +144,7 @@ VARIANTS = (
         vectors=True,
         outputs_per_group=8,
         few_lanes=True,  # rows: rows
-        refuse=lambda at: first_refusal(many_rows, shuffles(at.block), double_precision, group_fits(at.block)),
+        refuse=lambda at: first_refusal(rows_of_lanes, shuffles(at.block), double_precision, group_fits(at.block)),
     ),
     _SCAN.alone(
         "queues",

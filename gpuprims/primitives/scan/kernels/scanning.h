@@ -45,16 +45,23 @@ DEVICE task_t gp_task_after(task_t task, const task_t step, const i64 tiles)
     return task;
 }
 
+/* True unless an element is before the first. */
+#if PEELED
+#define BEGUN(j) ((j) >= 0)
+#else
+#define BEGUN(j) 1
+#endif
+
 /* Load VECTOR elements of an output from j on, and the identity past the end. */
 DEVICE void gp_load_values(INPUTS, const layout_t layout, const i64 o, const i64 j, const i64 n, value_t *values)
 {
-    if (j + VECTOR <= n) {
+    if (BEGUN(j) && j + VECTOR <= n) {
         MAP_VECTOR(o, j, values);
     } else {
 #pragma unroll
         for (int item = 0; item < VECTOR; item++) {
             values[item] = IDENTITY;
-            if (j + item < n) values[item] = MAP(o, j + item);
+            if (BEGUN(j + item) && j + item < n) values[item] = MAP(o, j + item);
         }
     }
 }
@@ -235,12 +242,12 @@ DEVICE void gp_fold_warps(value_t folded, LOCAL value_t *between, const int tid)
 /* Store VECTOR values of an output from j on, as far as it has elements. */
 DEVICE void gp_store_values(INPUTS, OUTPUTS, const layout_t layout, const i64 o, const i64 j, const i64 n, value_t *values)
 {
-    if (j + VECTOR <= n) {
+    if (BEGUN(j) && j + VECTOR <= n) {
         STORE_VECTOR(o, j, values);
     } else {
 #pragma unroll
         for (int item = 0; item < VECTOR; item++)
-            if (j + item < n) STORE(o, j + item, values[item]);
+            if (BEGUN(j + item) && j + item < n) STORE(o, j + item, values[item]);
     }
 }
 
