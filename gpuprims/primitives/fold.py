@@ -158,6 +158,7 @@ def plan_scan(
         value_bytes=value_bytes(folding.values),
         side_by_side=neighbouring(layout, len(forms)),
         words=words,
+        numbers=sum(1 + (dtype.kind == "c") for dtype in folding.values),
         rows=math.prod(by_row.kept) if by_row is not layout else 1,
         rounds=rounds(folding),
         portable=is_portable(folding) and (place is None or is_portable_function(place)),

@@ -94,6 +94,8 @@ class ScanVariant(Variant):
     across: bool = False
     # A group takes an output of at most so many elements alone, in one launch.
     alone: int = 0
+    # A work-item takes an output alone, and loads the next elements before it scans some: more of longer outputs.
+    ahead: bool = False
     # Vectors of elements of stride 2 are loaded with those between.
     pairs: bool = False
     # Values fold in the order of fixed_scans.py.

@@ -21,7 +21,7 @@ from gpuprims.primitives.fold_spec import Packed, ScanSpec
 from gpuprims.primitives.fold_variants import ScanVariant
 from gpuprims.primitives.lane_rows import LaneRows, LaneRowsSpec
 from gpuprims.primitives.queue_spec import FixedQueueSpec, QueueSpec, plan_queue
-from gpuprims.primitives.scan_tiles import ScanTraits, prepare_levels
+from gpuprims.primitives.scan_tiles import FAR, ScanTraits, prepare_levels
 from gpuprims.primitives.strips import RunSpec, StripSpec, runs_of, strips_of
 
 # Vectors load a row that begins anywhere if its elements times the square of a vector's are at least so many, and more
@@ -29,8 +29,19 @@ from gpuprims.primitives.strips import RunSpec, StripSpec, runs_of, strips_of
 _LEAST_PEELED, _SHORTEST = 4096, 64  # rows: rows-peeled
 # Work-items that fill a compute unit.
 _RESIDENT = 1024
+# Elements that a work-item loads at once for an output of its own; half as many if outputs are short, if values have
+# many words, or if those of one word lie far apart.
+_MOST_ALONE, _SHORT, _FEW_WORDS = 32, 32, 3  # rows: columns-each
 # Scratch of variants whose groups take neighbouring outputs.
 _ACROSS = "strip statuses", "part statuses"
+
+
+def items_alone(call: ScanTraits) -> int:
+    """Return how many elements of an output a work-item that scans it alone loads at once."""
+    far = call.words == 1 and call.neighbours >= FAR
+    if call.size > _SHORT and call.words <= _FEW_WORDS and not far:
+        return _MOST_ALONE
+    return min(_MOST_ALONE // 2, 1 << (call.size - 1).bit_length())
 
 
 class ScanWork(NamedTuple):
@@ -84,6 +95,8 @@ class ScanWork(NamedTuple):
     def _fitted(self, chosen: ScanVariant, paired: int) -> ScanVariant:
         """Return the variant with no more items than registers hold, than outputs have, or than fill the device."""
         able = self.device.capabilities
+        if chosen.ahead:
+            return chosen.resized(items=items_alone(self.traits))
         at_once = self.outputs if chosen.scratch in _ACROSS else min(self.outputs, able.compute_units)
         held: float = value_words(self.folding.values)
         if self.item_words is not None:

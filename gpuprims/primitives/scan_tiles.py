@@ -19,6 +19,8 @@ from gpuprims.core.variant import Variant
 BULK_BYTES = 16
 # Bytes that memory reads at least.
 _SECTOR = 32
+# Outputs side by side from which on elements of one lie far apart: work-items that scan one each are slower then.
+FAR = 1 << 16  # rows: columns-each
 # Bytes of a bank of local memory.
 _BANK = 4
 # Most bytes from an element to the next one: copies bring what lies between, as every read of memory does.
@@ -60,6 +62,8 @@ class ScanTraits(CallTraits):
         Rows of each output, of as many elements each, which a queue takes one after the other.
     rereads : bool
         True if results need the elements at their own places.
+    numbers : int
+        Numbers of a value; complex ones are two.
     widest : int
         Bytes of the largest element or result that moves along the scanned axis.
     peeled : int
@@ -80,6 +84,7 @@ class ScanTraits(CallTraits):
     phased: bool = False
     rows: int = 1
     rereads: bool = False
+    numbers: int = 1
     widest: int = 4
     peeled: int = 0
 

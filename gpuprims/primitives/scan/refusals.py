@@ -8,7 +8,7 @@ from gpuprims.core.refusals import SPARE_LOCAL, columns, few_outputs, lacks_loca
 from gpuprims.core.traits import CallTraits
 from gpuprims.primitives.fixed_scans import RUN, TILE
 from gpuprims.primitives.queues import ordered_queue_of, queue_of, queueable
-from gpuprims.primitives.scan_tiles import ScanTraits
+from gpuprims.primitives.scan_tiles import FAR, ScanTraits
 
 # Tiles of a multiprocessor from which on a queue is worth its start, and of values of several words or elements that
 # round_robin loads one by one. rows: queues-short, queues-pairs
@@ -19,8 +19,6 @@ _MOST_WORDS = 10
 _LEAST_MOVED = 16 << 10  # rows: queues-rows
 # Elements of a long row, at most, that a few lanes scan; rows from which on they fill a device; elements of vectors.
 _LONGEST, _MANY_LONG, _NEIGHBOURS = 1 << 15, 2048, 8  # rows: rows-peeled
-# Bytes of narrow elements.
-_NARROW = 2
 # Elements of an output in the order of fixed_scans.py: as many tiles as a tile has runs, twice.
 MOST_IN_ORDER = TILE * TILE * TILE
 # Outputs of which a few lanes each fill a device.
@@ -35,19 +33,57 @@ LOOKED_UP = 1024
 # Bytes of a value of which a work-item holds a run in registers, twice.
 _MOST_TURNED = 16  # rows: fixed_rows
 
-# Words of values, elements of an output, and outputs, from or up to which single work-items take outputs side by side
-# faster than strips do; so many of these lie together. rows: columns-each
-_STRIP_WORDS, _SHORT_COLUMN, _MANY_COLUMNS = 2, 256, 1 << 16
+# Outputs side by side from which on work-items alone scan them sooner than groups scan strips, as multiples of a warp's
+# lanes for each compute unit: if values have several words; if elements are narrow, or values have two numbers; if
+# outputs are short. rows: columns-each
+_WORDS, _TURNS_OF_WORDS = 3, 1
+_NARROW, _TURNS_OF_NARROW = 2, 4
+_SHORT_COLUMN, _TURNS_OF_SHORT = 64, 16
 ALONE_COLUMNS = 2048
+# Elements of such an output, at most, and outputs that lie together, at least, if runs of strips read narrow elements
+# twice and yet sooner.
+_LONG_NARROW, _WIDE_NARROW = 1 << 13, 500  # rows: columns-each
 
 
-def short_wide_columns(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Yield many short outputs side by side whose values have several words."""
-    few = call.size > _SHORT_COLUMN or call.outputs < _MANY_COLUMNS
-    if few or ScanTraits.of(call).words <= _STRIP_WORDS or columns(ALONE_COLUMNS)(capabilities, call):
+def wide_columns(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Yield outputs side by side that work-items scan sooner alone.
+
+    A group that scans a strip keeps a tile of values in registers, and loads as many elements as that has values. If
+    values are large or elements narrow, these are few bytes, and a tile of short outputs is not full. Work-items alone
+    load more and wait for nobody, but each needs an output.
+    """
+    traits = ScanTraits.of(call)
+    if traits.words >= _WORDS:
+        turns = _TURNS_OF_WORDS
+    elif _narrow(traits) or (traits.numbers > 1 and traits.neighbours < FAR):
+        turns = _TURNS_OF_NARROW
+    elif call.size <= _SHORT_COLUMN:
+        turns = _TURNS_OF_SHORT
+    else:
         return None
-    rule = f"is for values of at most {_STRIP_WORDS} words, or longer or fewer outputs"
-    return f"{rule}; this call has {call.outputs} of {call.size}"
+    least = turns * capabilities.compute_units * max(capabilities.warp, 1)
+    if call.outputs < least or columns(ALONE_COLUMNS)(capabilities, call):
+        return None
+    return f"takes longer than scan/each for {least} or more such outputs side by side; this call has {call.outputs}"
+
+
+def narrow_columns(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Yield narrow elements of outputs side by side, unless these are long or few, or have sums of 64 bits.
+
+    A tile of strips has few of their bytes, and values of 16 bits do not stay in registers.
+    """
+    traits = ScanTraits.of(call)
+    sums = traits.words == _WORDS - 1
+    if sums or not _narrow(traits) or traits.neighbours < _WIDE_NARROW or call.size > _LONG_NARROW:
+        return None
+    if columns(ALONE_COLUMNS)(capabilities, call):
+        return None
+    rule = f"takes longer than scan/column_runs for elements of at most {_NARROW} bytes"  # rows: columns-each
+    return f"{rule}; this call's have {traits.element_bytes}"
+
+
+def _narrow(traits: ScanTraits) -> bool:
+    return 0 < traits.element_bytes <= _NARROW
 
 
 def many_short_rows(capabilities: Capabilities, call: CallTraits) -> str | None:

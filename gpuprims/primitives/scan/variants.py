@@ -30,14 +30,15 @@ from gpuprims.primitives.scan.refusals import (
     ALONE_COLUMNS,
     LOOKED_UP,
     many_short_rows,
+    narrow_columns,
     not_two_long,
     ordered_queue_pays,
     queue_pays,
     rows_of_lanes,
     runs_turn,
-    short_wide_columns,
     stretches_fit,
     too_short,
+    wide_columns,
 )
 from gpuprims.primitives.strips import statuses_pay
 
@@ -116,7 +117,7 @@ VARIANTS = (
             forward_progress,
             statuses_pay(at),
         ),
-        yields=short_wide_columns,
+        yields=first_refusal(wide_columns, narrow_columns),
     ),
     *_SCAN.gpu(
         "column_runs",
@@ -128,12 +129,13 @@ VARIANTS = (
         refuse=lambda at: first_refusal(
             not_for_cpus, columns(2), double_precision, group_fits(at.block), values_fit(2 * at.block), forward_progress
         ),
-        yields=short_wide_columns,
+        yields=wide_columns,
     ),
     *_SCAN.gpu(
         "each",
         rank=50,
-        geometry=Geometry(64, 16),
+        geometry=Geometry(64, 32),  # rows: columns-each
+        ahead=True,
         outputs_per_group=64,
         refuse=lambda at: first_refusal(columns(ALONE_COLUMNS), double_precision, group_fits(at.block)),
     ),

@@ -177,15 +177,41 @@ def test_columns_lie_nearer_than_rows(shape: tuple[int, ...], axis: int, *, expe
 @pytest.mark.parametrize(
     ("dtype", "op", "shape", "name"),
     [
-        ("complex128", "sum", (256, 1 << 16), "each"),
-        ("complex128", "sum", (257, 1 << 16), "columns"),
-        ("complex128", "sum", (256, (1 << 16) - 1), "columns"),
-        ("float32", "argmax", (64, 1 << 20), "each"),
-        ("float64", "sum", (64, 1 << 20), "columns"),
+        ("complex128", "sum", (257, 132 * 32), "each"),
+        ("complex128", "sum", (257, 132 * 32 - 1), "columns"),
+        ("float32", "argmax", (5, 1000, 1024), "each"),
+        ("complex64", "sum", (300, 4 * 132 * 32), "each"),
+        ("complex64", "sum", (300, 4 * 132 * 32 - 1), "columns"),
+        ("float16", "sum", (300, 4 * 132 * 32), "each"),
+        ("float16", "sum", (300, 4 * 132 * 32 - 1), "column_runs"),
+        ("float16", "sum", (300, 2047), "columns"),
+        ("float16", "sum", (1 << 13, 2048), "column_runs"),
+        ("float16", "sum", ((1 << 13) + 1, 2048), "columns"),
+        ("int8", "sum", (300, 2048), "columns"),
+        ("float16", "sum", (20, 128, 500), "column_runs"),
+        ("float16", "sum", (20, 128, 499), "columns"),
+        ("complex64", "sum", (300, 1 << 16), "columns"),
+        ("complex64", "sum", (64, 16 * 132 * 32), "each"),
+        ("float64", "sum", (64, 16 * 132 * 32), "each"),
+        ("float64", "sum", (65, 16 * 132 * 32), "columns"),
+        ("float32", "sum", (64, 16 * 132 * 32 - 1), "columns"),
     ],
 )
-def test_single_work_items_take_many_short_columns_of_several_words(
-    dtype: str, op: str, shape: tuple[int, ...], name: str
-) -> None:
+def test_single_work_items_take_many_columns(dtype: str, op: str, shape: tuple[int, ...], name: str) -> None:
     variant, _ = asked(resident(*shape, dtype=dtype), op=op, axis=len(shape) - 2)
     assert variant.name == name
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "items"),
+    [
+        *[((size, 5000), "f4", items) for size, items in ((1, 1), (3, 4), (16, 16), (32, 16), (33, 32))],
+        ((33, 5000), "c16", 16),
+        ((33, (1 << 16) - 1), "f4", 32),
+        ((33, 1 << 16), "f4", 16),
+        ((33, 1 << 16), "c8", 32),
+    ],
+)
+def test_work_items_load_more_of_longer_columns(shape: tuple[int, int], dtype: str, items: int) -> None:
+    variant, _ = asked(resident(*shape, dtype=dtype), axis=0, variant="each")
+    assert variant.items == items
