@@ -27,7 +27,7 @@ from gpuprims.operators import Folding
 
 _BOOL = np.dtype(np.bool_)
 _ROOMS = Path(__file__).parent
-GATHERING = _ROOMS / "compact" / "kernels" / "gathering.h"
+_GATHERING = _ROOMS / "compact" / "kernels" / "gathering.h"
 _PLACE = "OUTPUTS, const layout_t layout, const i64 o, const i64 j"
 _STAGED = "const i64 first, LOCAL staged_t *staging"
 
@@ -240,4 +240,19 @@ class ScanSpec(FoldSpec):
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""
-        return (_ROOMS / "scan" / "kernels" / "scanning.h", *((GATHERING,) if self.packed else ()))
+        return (_ROOMS / "scan" / "kernels" / "scanning.h",)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GatheringSpec(ScanSpec):
+    """The macros of a kernel that gathers chosen elements of a tile, and writes them a turn later."""
+
+    lookups: int  # statuses that a work-item reads at once
+
+    def macros(self) -> dict[str, int | str]:
+        """Define how many statuses are read."""
+        return super().macros() | {"LOOKUPS": self.lookups}
+
+    def headers(self) -> tuple[Path, ...]:
+        """See :class:`KernelSpec`."""
+        return (*super().headers(), _GATHERING)

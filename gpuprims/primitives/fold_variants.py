@@ -88,6 +88,8 @@ class ScanVariant(Variant):
     word_items: bool = False
     # Statuses of other groups that each work-item reads at most.
     looks: int = 1
+    # A group gathers the chosen elements of a tile, and writes them a turn later (gathering.h).
+    gathers: bool = False
     # A few lanes take each output; compilers know how many.
     few_lanes: bool = False
     # A group takes runs of several neighbouring outputs at once; compilers know how many.

@@ -17,7 +17,7 @@ from gpuprims.expressions import TypedExpr
 from gpuprims.operators import Folding
 from gpuprims.primitives.fixed_outputs import FixedColumns, FixedColumnsSpec, FixedRows, FixedRowsSpec
 from gpuprims.primitives.fixed_scans import FixedScanSpec, FixedTilesSpec
-from gpuprims.primitives.fold_spec import Packed, ScanSpec
+from gpuprims.primitives.fold_spec import GatheringSpec, Packed, ScanSpec
 from gpuprims.primitives.fold_variants import ScanVariant
 from gpuprims.primitives.lane_rows import LaneRows, LaneRowsSpec
 from gpuprims.primitives.queue_spec import FixedQueueSpec, QueueSpec, plan_queue
@@ -153,6 +153,8 @@ class ScanWork(NamedTuple):
         if fitted.in_stretches:
             how = how | {"run": fitted.run, "runs": fitted.tile_runs, "lookups": fitted.looks}
             return FixedTilesSpec.of(self.folding, self.layout, packed=self.packed, **how)
+        if fitted.gathers:
+            return GatheringSpec.of(self.folding, self.layout, packed=self.packed, lookups=fitted.looks, **how)
         kind = FixedScanSpec if fitted.in_fixed_order else ScanSpec
         return kind.of(self.folding, self.layout, packed=self.packed, **how)
 

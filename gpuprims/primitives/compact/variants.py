@@ -34,6 +34,7 @@ VARIANTS = (
         geometry=PerBackend(cuda=Geometry(128, 64, 2), opencl=Geometry(512, 16, 1)),  # rows: round_robin
         word_items=True,
         looks=2,  # rows: round_robin-tried
+        gathers=True,
         vectors=True,
         pairs=True,  # rows: pairs
         scratch="tile statuses",

@@ -75,7 +75,7 @@ def plan_call(
             gathers=request.values,
             begins=request.begins,
             lengths=request.lengths,
-            looks=-(-most // fitted.block),
+            lookups=-(-most // fitted.block),
         )
         launch = device.kernel(fitted, spec).prepare(min(tiles, most), layout.pack(0), 1, size, tiles)
         return with_statuses(device, launch, 1 + tiles)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 
 from gpuprims.core.codegen.operands import number_of, stored
 from gpuprims.expressions import TypedExpr, emit_function, trace, typed
-from gpuprims.primitives.fold_spec import GATHERING, ScanSpec
+from gpuprims.primitives.fold_spec import GatheringSpec
 
 
 def differing(dtype: np.dtype, *, equal_nan: bool) -> TypedExpr:
@@ -22,14 +21,13 @@ def differing(dtype: np.dtype, *, equal_nan: bool) -> TypedExpr:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class RleSpec(ScanSpec):
+class RleSpec(GatheringSpec):
     """The macros of a kernel that writes what is wanted of each run."""
 
     differ: TypedExpr  # of two neighbours
     gathers: bool  # first elements
     begins: bool
     lengths: bool
-    looks: int  # statuses that a work-item reads at once
 
     stores_vectors: ClassVar[bool] = False
     lifts_constants: ClassVar[bool] = False
@@ -41,7 +39,6 @@ class RleSpec(ScanSpec):
             "WITH_VALUES": values,
             "WITH_BEGINS": int(self.begins),
             "WITH_LENGTHS": int(self.lengths),
-            "LOOKUPS": self.looks,
         }
         number, second = len(self.outputs) - 1, f"y{values}[gp_at_y{values}(layout, 0, k)]"
         return (
@@ -65,10 +62,6 @@ class RleSpec(ScanSpec):
             lambda result: f"return {result};",
         )
         return [f"typedef {stored(dtype)} element_t;", differ, *super().text()]
-
-    def headers(self) -> tuple[Path, ...]:
-        """See :class:`KernelSpec`."""
-        return (*super().headers(), GATHERING)
 
     @property
     def functions(self) -> tuple[TypedExpr | None, ...]:

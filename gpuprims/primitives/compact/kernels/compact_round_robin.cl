@@ -4,15 +4,13 @@
  * in      INPUTS: n elements; those of the first input are kept or left out
  * out     OUTPUTS: the kept elements side by side, and their number
  * scratch statuses (scanning.h): one for each tile
- * launch  at most LOOKED x BLOCK groups of BLOCK, all running at the same time; `outputs` is 1
- * host    gp_fetch_vectors, gp_rank_chosen and VECTORS (gathering.h), FETCHED, raw_t and staged_t, gp_scan_warps,
- *         gp_fold_warps, gp_write_status, gp_read_entries, gp_status_of and gp_await_status (scanning.h), MAP, OP,
- *         IDENTITY
+ * launch  at most LOOKUPS x BLOCK groups of BLOCK, all running at the same time; `outputs` is 1
+ * host    the steps of gathering.h, FETCHED, raw_t and staged_t, gp_scan_warps, gp_fold_warps, gp_write_status,
+ *         gp_status_of and gp_await_status (scanning.h), MAP, OP, IDENTITY
  * order   kept elements stay in order
  *
- * Groups take tiles in turn as in scan/round_robin, and write a tile's count to its status an iteration before others
- * need it. Within a tile, for LANES = 4, VECTOR = 2, k kept and x left out; places are counted by vectors, then by
- * lanes:
+ * A tile's status has its count. Within a tile, for LANES = 4, VECTOR = 2, k kept and x left out; places are counted by
+ * vectors, then by lanes:
  *
  *     lane          0      1      2      3
  *     first vector  k x    k k    x x    x k      places   0 -    1 2    - -    - 3
@@ -28,7 +26,6 @@ typedef staged_t gathered_t;
 #define GATHER(raw, item, place) ELEMENT(raw, item)
 #define WRITE_GATHERED(base, k, gathered) WRITE_STAGED(0, k, gathered)
 #endif
-#define LOOKED 2 /* statuses that a work-item reads at once */
 
 /* Set a bit for each element of a tile that is kept. */
 DEVICE void find_kept(const raw_t *raw, const layout_t layout, const i64 base, const i64 n, const int tid, u32 *kept)
@@ -40,7 +37,7 @@ DEVICE void find_kept(const raw_t *raw, const layout_t layout, const i64 base, c
 #pragma unroll
         for (int item = 0; item < VECTOR; item++)
             if (FETCHED(raw + vector, item, j + item)) kept[vector] |= 1u << item;
-        if (base + TILE > n) kept[vector] &= (1u << (int)max(min(n - j, (i64)VECTOR), (i64)0)) - 1;
+        gp_drop_end(&kept[vector], base, j, n);
     }
 }
 
@@ -66,11 +63,8 @@ void compact_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t l
          * meanwhile, and load the next. */
         const i64 base = coming * TILE, following = coming + groups;
         const int others = (int)min(task, (i64)groups - 1);
-        u64 entries[LOOKED * WORDS];
-#pragma unroll
-        for (int look = 0; look < LOOKED; look++)
-            if (turn > 0 && tid + look * BLOCK < others)
-                gp_read_entries(statuses, task - others + tid + look * BLOCK, entries + look * WORDS);
+        u64 entries[LOOKUPS * WORDS];
+        gp_read_between(statuses, task, others, turn > 0, tid, entries);
 #pragma unroll
         for (int vector = 0; vector < VECTORS; vector++) ahead[vector] = next[vector];
         if (following < tiles) gp_fetch_vectors(INPUT_NAMES, layout, following * TILE, n, tid, next);
@@ -89,7 +83,7 @@ void compact_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t l
         if (turn > 0) {
             value_t folded = IDENTITY;
 #pragma unroll
-            for (int look = 0; look < LOOKED; look++) {
+            for (int look = 0; look < LOOKUPS; look++) {
                 const i64 missing = task - others + tid + look * BLOCK;
                 value_t number = IDENTITY;
                 if (missing >= task) continue;

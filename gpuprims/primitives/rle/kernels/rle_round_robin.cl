@@ -6,13 +6,13 @@
  * scratch statuses (scanning.h): one for each tile
  * launch  at most LOOKUPS x BLOCK groups of BLOCK, all running at the same time; `outputs` is 1
  * host    gp_differ, element_t, WRITE_VALUE, WRITE_BEGIN, WRITE_LENGTH and WRITE_NUMBER, WITH_VALUES, WITH_BEGINS,
- *         WITH_LENGTHS; gp_fetch_vectors, gp_rank_chosen and VECTORS (gathering.h), ELEMENT and raw_t, gp_scan_warps,
- *         gp_write_status, gp_read_entries, gp_status_of and gp_await_status (scanning.h), OP, IDENTITY
+ *         WITH_LENGTHS; the steps of gathering.h, ELEMENT and raw_t, gp_scan_warps, gp_write_status, gp_status_of and
+ *         gp_await_status (scanning.h), OP, IDENTITY
  * order   runs stay in order
  *
- * Groups take tiles in turn as in compact/round_robin. A tile's status has its number of runs in the lower half; for
- * lengths, the upper half has one more than the place of the last one's begin, or 0. A run's length is written by the
- * tile in which the next run begins, and the last run's by the last tile. For LANES = 4 and VECTOR = 2, in the first tile:
+ * A tile's status has its number of runs in the lower half; for lengths, the upper half has one more than the place of
+ * the last one's begin, or 0. A run's length is written by the tile in which the next run begins, and the last run's by
+ * the last tile. For LANES = 4 and VECTOR = 2, in the first tile:
  *
  *     lane          0      1      2      3
  *     first vector  a a    a b    b b    c d      begins   0 -    - 3    - -    6 7
@@ -65,7 +65,7 @@ DEVICE void find_begins(const raw_t *raw, const element_t edge, const i64 base, 
             before = own;
         }
         if (j == 0) begins[vector] |= 1;
-        if (base + TILE > n) begins[vector] &= (1u << (int)max(min(n - j, (i64)VECTOR), (i64)0)) - 1;
+        gp_drop_end(&begins[vector], base, j, n);
         carried = turned;
     }
 }
@@ -157,10 +157,7 @@ void rle_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layou
         const i64 base = coming * TILE, following = coming + groups;
         const int others = (int)min(task, (i64)groups - 1);
         u64 entries[LOOKUPS * WORDS];
-#pragma unroll
-        for (int look = 0; look < LOOKUPS; look++)
-            if (turn > 0 && tid + look * BLOCK < others)
-                gp_read_entries(statuses, task - others + tid + look * BLOCK, entries + look * WORDS);
+        gp_read_between(statuses, task, others, turn > 0, tid, entries);
 #pragma unroll
         for (int vector = 0; vector < VECTORS; vector++) ahead[vector] = next[vector];
         edge = next_edge;
