@@ -12,8 +12,8 @@ from gpuprims.primitives.sort.spec import SortSpec
 
 # Additions of each warp that are tried, and groups of each unit: some millions on a large GPU, in less than 1 ms.
 _ROUNDS, _GROUPS = 512, 4
-# The header of kernels that rank elements.
-RANKS = ("ranks.h",)
+# The headers of kernels that rank elements.
+RANKS = "lower_sums.h", "ranks.h"
 _found: dict[Device, bool] = {}
 
 

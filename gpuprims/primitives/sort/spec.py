@@ -149,7 +149,7 @@ class SortSpec(KernelSpec):
         """See :class:`KernelSpec`."""
         own = Path(__file__).parent / "kernels"
         ordered = (KERNELS / "order.h", own / "sort_keys.h") if self.keys.less is None else ()
-        return *ordered, CROSSING, own / "runs.h", *(own / name for name in self.parts)
+        return *ordered, CROSSING, own / "runs.h", own / "carried.h", *(own / name for name in self.parts)
 
     @property
     def functions(self) -> tuple[TypedExpr | None, ...]:

@@ -1,16 +1,12 @@
 /* Ranks of elements among those of their warp whose digits are like theirs. */
 #define WARPS (BLOCK / WARP)
 
-/* Turn counts of the digit's values, one for each of the first DIGITS work-items, into sums of those before. */
+/* Turn counts of the digit's values, one for each of the first DIGITS work-items, into sums of those before. A warp's own sum
+ * comes first, other than in gp_sum_of_lower (rows: onesweep-sums). */
 DEVICE u32 gp_sum_before(const u32 count, LOCAL u32 *sums, const int tid)
 {
-    const int lane = tid % WARP;
-    u32 whole = count;
-    for (int stride = 1; stride < WARP; stride *= 2) {
-        const u32 lower = gp_shuffle_word_up(whole, stride);
-        whole += lane >= stride ? lower : 0;
-    }
-    if (lane == WARP - 1) sums[tid / WARP] = whole;
+    const u32 whole = gp_sum_to_lane(count, tid % WARP);
+    if (tid % WARP == WARP - 1) sums[tid / WARP] = whole;
     barrier(CLK_LOCAL_MEM_FENCE);
     u32 before = whole - count;
     for (int warp = 0; warp < DIGITS / WARP; warp++) before += warp < tid / WARP ? sums[warp] : 0;
@@ -46,6 +42,49 @@ DEVICE u32 gp_rank_in_warp(LOCAL u32 *own, const u32 digit, const int lane)
     gp_warp_barrier();
     return before + lower;
 #endif
+}
+
+/* The digit of an element of a work-item's part of a tile with `live` elements, ITEMS from `begin` on, WARP apart; places
+ * past the end come last. */
+DEVICE u32 gp_part_digit(const element_t *elements, const int item, const int shift, const int begin, const int live)
+{
+    return begin + item * WARP < live ? DIGIT_OF(elements[item], shift) : DIGITS - 1;
+}
+
+/* Rank each element of the part among those of its warp with its digit. */
+DEVICE void gp_rank_part(LOCAL u32 *own, const element_t *elements, const int shift, const int begin, const int live,
+                         const int lane, u32 *ranks)
+{
+#pragma unroll
+    for (int item = 0; item < ITEMS; item++)
+        ranks[item] = gp_rank_in_warp(own, gp_part_digit(elements, item, shift, begin, live), lane);
+}
+
+/* Turn the warps' counts of a digit into those of the warps before, and return the sum. */
+DEVICE u32 gp_sum_of_warps(LOCAL u32 *counts, const int digit, const int warps)
+{
+    u32 sum = 0;
+#pragma unroll 8
+    for (int k = 0; k < warps; k++) {
+        const u32 here = counts[k * DIGITS + digit];
+        counts[k * DIGITS + digit] = sum;
+        sum += here;
+    }
+    return sum;
+}
+
+/* Gather a tile by digits: turn the ranks of the part into places, and write its elements there. */
+DEVICE void gp_gather_part(LOCAL const u32 *starts, LOCAL const u32 *own, const element_t *elements, const int shift,
+                           const int begin, const int live, u32 *ranks, LOCAL element_t *staged)
+{
+#pragma unroll
+    for (int item = 0; item < ITEMS; item++) {
+        const u32 digit = gp_part_digit(elements, item, shift, begin, live);
+        ranks[item] += starts[digit] + own[digit];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE); /* the counts of warps are where elements go */
+#pragma unroll
+    for (int item = 0; item < ITEMS; item++) staged[ranks[item]] = elements[item];
 }
 
 #if TRIES

@@ -7,7 +7,7 @@
  *         kept_t
  * scratch table: for each row and value of the digit a count for each tile, then one for the row
  * launch  COUNTS, SCANS and moves, each any number of groups
- * host    gp_sort_key, DIGITS, DIGIT_OF (sort_keys.h), gp_sum_of_lower (lower_sums.h)
+ * host    gp_sort_key, DIGITS, DIGIT_OF (sort_keys.h), gp_sum_of_lower (lower_sums.h), KEEP_VALUE (carried.h)
  * order   stable: places within a tile follow the order of memory
  * source  Satish, Harris and Garland, Designing efficient sorting algorithms for manycore GPUs, 2009
  *
@@ -188,11 +188,7 @@ void sort_counted(GLOBAL const element_t *keys, GLOBAL const carried_t *values, 
             const u32 digit = DIGIT_OF(element, shift), place = targets[digit] + (u32)(j - starts[digit]);
             if (KEEPS_KEYS || !last) moved[moved_at + row * n + place] = element;
 #if CARRIES
-            if (last) {
-                ((GLOBAL kept_t *)kept)[kept_at + row * n + place] = (kept_t)beside[AT(j)];
-            } else {
-                ((GLOBAL carried_t *)kept)[kept_at + row * n + place] = beside[AT(j)];
-            }
+            KEEP_VALUE(kept_at + row * n + place, beside[AT(j)])
 #endif
         }
         barrier(CLK_LOCAL_MEM_FENCE);

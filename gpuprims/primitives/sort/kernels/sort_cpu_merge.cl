@@ -7,7 +7,7 @@
  *         kept_t
  * launch  any number of groups of one work-item, which take chunks of ITEMS elements in turn: TILES sorts them; else they
  *         are parts of merged runs of `run` elements
- * host    SORTS_FIRST (by sort_keys.h, or `less=`), GP_CROSSING (runs.h)
+ * host    SORTS_FIRST (by sort_keys.h, or `less=`), GP_CROSSING (runs.h), KEEP_VALUE (carried.h)
  * order   stable: of equal elements, that of the earlier run goes first
  */
 /* Runs of so few elements are sorted by insertion. */
@@ -15,12 +15,7 @@
 
 /* Store the value of element `place` of a row as that of element `at` of all. */
 #if CARRIES
-#define KEEP(value)                                                                                                    \
-    if (last) {                                                                                                        \
-        ((GLOBAL kept_t *)kept)[kept_at + at] = (kept_t)(value);                                                       \
-    } else {                                                                                                           \
-        ((GLOBAL carried_t *)kept)[kept_at + at] = value;                                                              \
-    }
+#define KEEP(value) KEEP_VALUE(kept_at + at, value)
 #else
 #define KEEP(value)
 #endif

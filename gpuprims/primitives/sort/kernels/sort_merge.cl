@@ -8,7 +8,7 @@
  *         kept_t
  * launch  TILES: sorts tiles. CROSSES, and else: for runs of `run` elements, whole tiles. Any number of groups of BLOCK,
  *         which take tiles in turn, if CROSSES a work-item each
- * host    SORTS_FIRST (by sort_keys.h, or `less=`), GP_CROSSING (runs.h)
+ * host    SORTS_FIRST (by sort_keys.h, or `less=`), GP_CROSSING (runs.h), KEEP_VALUE (carried.h)
  * order   stable: of equal elements, that of the earlier run goes first
  * source  Green, McColl and Bader, GPU merge path, 2012
  *
@@ -109,11 +109,7 @@ void sort_merge(GLOBAL const element_t *keys, GLOBAL const carried_t *values, GL
             if (KEEPS_KEYS || !last) moved[moved_at + at] = staged[k];
 #if CARRIES
             const carried_t value = INDICES ? (carried_t)(base + from[k]) : values[values_at + row * n + base + from[k]];
-            if (last) {
-                ((GLOBAL kept_t *)kept)[kept_at + at] = (kept_t)value;
-            } else {
-                ((GLOBAL carried_t *)kept)[kept_at + at] = value;
-            }
+            KEEP_VALUE(kept_at + at, value)
 #endif
         }
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -178,11 +174,7 @@ void sort_merge(GLOBAL const element_t *keys, GLOBAL const carried_t *values, GL
             const int place = from[k];
             const i64 within = pair + (place < middle ? a + place : b + place - middle);
             const carried_t value = values[values_at + row * n + within];
-            if (last) {
-                ((GLOBAL kept_t *)kept)[kept_at + at] = (kept_t)value;
-            } else {
-                ((GLOBAL carried_t *)kept)[kept_at + at] = value;
-            }
+            KEEP_VALUE(kept_at + at, value)
 #endif
         }
         barrier(CLK_LOCAL_MEM_FENCE);

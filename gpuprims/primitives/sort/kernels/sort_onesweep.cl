@@ -11,7 +11,8 @@
  * launch  TRIES: any number of groups of BLOCK; `faults` counts work-items that saw lanes out of order. COUNTS: any
  *         number of groups, the same for each row. Else any number; each takes the next tile until
  *         none are left, so groups that run have taken the tiles before it
- * host    gp_sort_key, DIGITS, DIGIT_OF (sort_keys.h), gp_rank_in_warp (ranks.h), gp_prefetch, tile statuses
+ * host    gp_sort_key, DIGITS, DIGIT_OF (sort_keys.h), steps of ranks.h, KEEP_VALUE (carried.h), gp_prefetch, tile
+ *         statuses
  * order   stable: places within a tile follow the order of warps, items and lanes, which is that of memory
  * source  Adinets and Merrill, Onesweep: a faster least significant digit radix sort for GPUs, 2022
  *
@@ -165,23 +166,14 @@ void sort_onesweep(GLOBAL const element_t *keys, GLOBAL const carried_t *values,
         for (int digit = tid; digit < WARPS * DIGITS; digit += BLOCK) counts[digit] = 0;
         barrier(CLK_LOCAL_MEM_FENCE);
         u32 ranks[ITEMS];
-#pragma unroll
-        for (int item = 0; item < ITEMS; item++) {
-            const u32 digit = begin + item * WARP < live ? DIGIT_OF(elements[item], shift) : DIGITS - 1;
-            ranks[item] = gp_rank_in_warp(own, digit, lane);
-        }
+        gp_rank_part(own, elements, shift, begin, live, lane, ranks);
         barrier(CLK_LOCAL_MEM_FENCE);
 
         /* 3. Add up the warps' counts, and tell them to the tiles behind. Take the next tile. */
         u32 count = 0;
         if (tid == 0) task = gp_add_entry(statuses, 1);
         if (tid < DIGITS) {
-#pragma unroll 8
-            for (int k = 0; k < WARPS; k++) {
-                const u32 here = counts[k * DIGITS + tid];
-                counts[k * DIGITS + tid] = count;
-                count += here;
-            }
+            count = gp_sum_of_warps(counts, tid, WARPS);
             gp_write_entry(statuses + 1 + at * DIGITS + tid, (u64)(tile ? tag : tag + 1) << 32 | count);
         }
         const u32 start = gp_sum_before(count, sums, tid);
@@ -190,14 +182,7 @@ void sort_onesweep(GLOBAL const element_t *keys, GLOBAL const carried_t *values,
 
         /* 4. Gather the tile by digits. Narrow values go to registers meanwhile, wide ones as far as the cache
          * (rows: onesweep-ahead, onesweep-values). */
-#pragma unroll
-        for (int item = 0; item < ITEMS; item++) {
-            const u32 digit = begin + item * WARP < live ? DIGIT_OF(elements[item], shift) : DIGITS - 1;
-            ranks[item] += starts[digit] + own[digit];
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-#pragma unroll
-        for (int item = 0; item < ITEMS; item++) staged[ranks[item]] = elements[item];
+        gp_gather_part(starts, own, elements, shift, begin, live, ranks, staged);
         const i64 next = (u32)task, next_base = next % tiles * TILE;
         GLOBAL const element_t *from = keys + keys_at + next / tiles * n + next_base;
         const int next_live = next < all ? (int)min(n - next_base, TILE) : 0;
@@ -256,11 +241,7 @@ void sort_onesweep(GLOBAL const element_t *keys, GLOBAL const carried_t *values,
         for (int item = 0; item < ITEMS; item++) {
             const int k = item * BLOCK + tid;
             if (k < live) {
-                if (last) {
-                    ((GLOBAL kept_t *)kept)[kept_at + row * n + to[item]] = (kept_t)beside[k];
-                } else {
-                    ((GLOBAL carried_t *)kept)[kept_at + row * n + to[item]] = beside[k];
-                }
+                KEEP_VALUE(kept_at + row * n + to[item], beside[k])
             }
         }
 #endif

@@ -7,7 +7,7 @@
  *         sides; counters: three zeros, which stay zero
  * local   for each warp a count of each value of the digit; then a tile's elements, then what they carry
  * launch  TRIES: as for sort/onesweep. Else a group of BLOCK for each tile, which must all run at the same time
- * host    gp_sort_key, DIGITS, DIGIT_OF (sort_keys.h), gp_rank_in_warp (ranks.h), gp_note_digits (differing.h)
+ * host    gp_sort_key, DIGITS, DIGIT_OF (sort_keys.h), steps of ranks.h, gp_note_digits (differing.h)
  * order   stable: places within a tile follow the order of warps, items and lanes, which is that of memory
  * source  Satish, Harris and Garland, Designing efficient sorting algorithms for manycore GPUs, 2009; without launches
  *         between its steps
@@ -126,22 +126,13 @@ void sort_resident(GLOBAL const element_t *keys, GLOBAL const carried_t *values,
 
         /* 2. Rank each element among those of its warp with its digit. Places past the end rank last. */
         u32 ranks[ITEMS];
-#pragma unroll
-        for (int item = 0; item < ITEMS; item++) {
-            const u32 digit = begin + item * WARP < live ? DIGIT_OF(elements[item], shift) : DIGITS - 1;
-            ranks[item] = gp_rank_in_warp(own, digit, lane);
-        }
+        gp_rank_part(own, elements, shift, begin, live, lane, ranks);
         barrier(CLK_LOCAL_MEM_FENCE);
 
         /* 3. Add up the warps' counts, and tell them to the other groups. */
         u32 count = 0;
         if (tid < DIGITS) {
-#pragma unroll 8
-            for (int k = 0; k < WARPS; k++) {
-                const u32 here = counts[k * DIGITS + tid];
-                counts[k * DIGITS + tid] = count;
-                count += here;
-            }
+            count = gp_sum_of_warps(counts, tid, WARPS);
             ((GLOBAL u16 *)table)[group * DIGITS + tid] = (u16)(count - (tid == DIGITS - 1 ? TILE - live : 0));
         }
         const u32 start = gp_sum_before(count, sums, tid);
@@ -151,14 +142,7 @@ void sort_resident(GLOBAL const element_t *keys, GLOBAL const carried_t *values,
         turns++;
 
         /* 4. Gather the tile by digits, while others count. */
-#pragma unroll
-        for (int item = 0; item < ITEMS; item++) {
-            const u32 digit = begin + item * WARP < live ? DIGIT_OF(elements[item], shift) : DIGITS - 1;
-            ranks[item] += starts[digit] + own[digit];
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-#pragma unroll
-        for (int item = 0; item < ITEMS; item++) staged[ranks[item]] = elements[item];
+        gp_gather_part(starts, own, elements, shift, begin, live, ranks, staged);
         gp_await(counters, turns * groups, tid);
         if (byte == 0) digits = *(GLOBAL const u32 *)(counters + 2);
         const int last = digits >> byte <= 1;

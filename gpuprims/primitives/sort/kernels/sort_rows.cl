@@ -7,8 +7,8 @@
  * local   for each warp a count of each value of the digit; keys, if HOLDS; then a word for each element
  * launch  TRIES: as for sort/onesweep. Else any number of groups of BLOCK, which take rows in turn; a tile has room
  *         for a row
- * host    gp_sort_key, DIGITS, DIGIT_OF (sort_keys.h), gp_rank_in_warp (ranks.h), gp_numbered (numbered.h),
- *         gp_note_digits (differing.h)
+ * host    gp_sort_key, DIGITS, DIGIT_OF (sort_keys.h), gp_sum_to_lane (lower_sums.h), gp_rank_in_warp and
+ *         gp_sum_of_warps (ranks.h), gp_numbered (numbered.h), gp_note_digits (differing.h)
  * order   stable: places within a row follow the order of warps, items and lanes, which is that of memory
  *
  * A short row of a long tile takes few items of each warp, and few warps if that leaves FEW items.
@@ -66,12 +66,7 @@ DEVICE void gp_sum_digits(LOCAL const u32 *counts, LOCAL u32 *starts, const int 
         own[k] = counts[k * WARP + lane];
         sum += own[k];
     }
-    u32 whole = sum;
-    for (int stride = 1; stride < WARP; stride *= 2) {
-        const u32 lower = gp_shuffle_word_up(whole, stride);
-        whole += lane >= stride ? lower : 0;
-    }
-    u32 before = whole - sum;
+    u32 before = gp_sum_to_lane(sum, lane) - sum;
 #pragma unroll
     for (int k = 0; k < SHARE; k++) {
         starts[k * WARP + lane] = before;
@@ -150,13 +145,7 @@ void sort_rows(GLOBAL const element_t *keys, GLOBAL const carried_t *values, GLO
 
             /* 3. Add up the warps' counts, and those of lower digits. */
             for (int slot = tid; slot < DIGITS; slot += BLOCK) {
-                u32 count = 0;
-#pragma unroll 8
-                for (int k = 0; k < LIVE_WARPS; k++) {
-                    const u32 here = counts[k * DIGITS + slot];
-                    counts[k * DIGITS + slot] = count;
-                    count += here;
-                }
+                const u32 count = gp_sum_of_warps(counts, slot, LIVE_WARPS);
                 totals[slot] = count - (slot == DIGITS - 1 ? (u32)(PLACES - live) : 0);
             }
             barrier(CLK_LOCAL_MEM_FENCE);
