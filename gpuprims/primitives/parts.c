@@ -199,18 +199,34 @@ static PyObject *part(PyObject *module, PyObject *const *arguments, Py_ssize_t g
     return PyBool_FromLong(numbers);
 }
 
+/* A row in memory, what its elements are compared with, and room for some of them or for their places. */
+typedef struct {
+    const functions_t *functions;
+    const void *x, *bounds;
+    npy_intp n, room;
+    void *to;
+} row_t;
+
+/* Take a row, so many bounds of its type and, last, room for elements of a type, or of the row's; 0 if they are others. */
+static int take_row(PyObject *const *arguments, const Py_ssize_t given, const npy_intp bounds, const int type, row_t *row) {
+    PyArrayObject *x = (PyArrayObject *)arguments[0];
+    row->functions = functions_of(arguments[0]);
+    if (!row->functions || !(row->bounds = data_of(arguments[1], PyArray_TYPE(x), bounds))) return 0;
+    row->x = PyArray_DATA(x);
+    row->n = PyArray_SIZE(x);
+    row->to = room_of(arguments[given - 1], type == NPY_NOTYPE ? PyArray_TYPE(x) : type, &row->room);
+    return row->to != NULL;
+}
+
 PyDoc_STRVAR(firsts_doc, "firsts(x, pivot, behind, places): write the places of a row's elements behind a pivot, or before it,\n"
                          "and then of equal ones to places, an array of int64, until it is full; the number before the equal ones.");
 
 static PyObject *firsts(PyObject *module, PyObject *const *arguments, Py_ssize_t given) {
-    const functions_t *functions = given == 4 ? functions_of(arguments[0]) : NULL;
-    PyArrayObject *x = functions ? (PyArrayObject *)arguments[0] : NULL;
-    const void *pivot = x ? data_of(arguments[1], PyArray_TYPE(x), 1) : NULL;
-    npy_intp room, found = -1;
-    npy_int64 *to = pivot ? room_of(arguments[3], NPY_INT64, &room) : NULL;
-    if (to) {
+    row_t row;
+    npy_intp found = -1;
+    if (given == 4 && take_row(arguments, given, 1, NPY_INT64, &row)) {
         Py_BEGIN_ALLOW_THREADS
-        found = functions->firsts(PyArray_DATA(x), pivot, PyArray_SIZE(x), arguments[2] == Py_True, room, to);
+        found = row.functions->firsts(row.x, row.bounds, row.n, arguments[2] == Py_True, row.room, row.to);
         Py_END_ALLOW_THREADS
     }
     if (found >= 0) return PyLong_FromSsize_t(found);
@@ -222,17 +238,14 @@ PyDoc_STRVAR(between_doc, "between(x, bounds, found): write the elements of a ro
                           "how many lie below, and how many were written; None if there is too little room.");
 
 static PyObject *between(PyObject *module, PyObject *const *arguments, Py_ssize_t given) {
-    const functions_t *functions = given == 3 ? functions_of(arguments[0]) : NULL;
-    PyArrayObject *x = functions ? (PyArrayObject *)arguments[0] : NULL;
-    const void *bounds = x ? data_of(arguments[1], PyArray_TYPE(x), 2) : NULL;
-    npy_intp room, below = 0, found;
-    void *to = bounds ? room_of(arguments[2], PyArray_TYPE(x), &room) : NULL;
-    if (!to) {
+    row_t row;
+    npy_intp below = 0, found;
+    if (given != 3 || !take_row(arguments, given, 2, NPY_NOTYPE, &row)) {
         PyErr_SetString(PyExc_TypeError, "between: numbers in C order, two bounds, and room");
         return NULL;
     }
     Py_BEGIN_ALLOW_THREADS
-    found = functions->between(PyArray_DATA(x), bounds, PyArray_SIZE(x), room, to, &below);
+    found = row.functions->between(row.x, row.bounds, row.n, row.room, row.to, &below);
     Py_END_ALLOW_THREADS
     if (found < 0) Py_RETURN_NONE;
     return Py_BuildValue("nn", below, found);
