@@ -27,6 +27,34 @@ DEVICE void gp_change_weight(value_t *weight, value_t *rest, const value_t chang
     *weight = changed;
 }
 
+/* Copy the weights to where iterations change them. */
+DEVICE void gp_copy_weights(INPUTS, OUTPUTS, const layout_t layout, value_t *rests, const int tid)
+{
+    for (int c = 0; c < COLUMNS; c++) {
+        if (tid == 0) MOVED(c) = WEIGHT(c);
+        rests[c] = 0;
+    }
+}
+
+/* Return a row's residual by the present weights. */
+DEVICE value_t gp_present_residual(INPUTS, OUTPUTS, const layout_t layout, const i64 row)
+{
+    value_t score = PRESENT_INTERCEPT;
+    for (int feature = 0; feature < FEATURES; feature++) score += SAMPLES(row)[feature] * MOVED(feature);
+    return SAMPLE_WEIGHT(row) * (SIGMOID(score) - LABEL(row));
+}
+
+/* Add the rows of a run to a work-item's gradient. */
+DEVICE void gp_add_run(INPUTS, OUTPUTS, const layout_t layout, const i64 first, const i64 last, LOCAL value_t *gradient)
+{
+    for (int c = 0; c < COLUMNS; c++) gradient[c] = 0;
+    for (i64 row = first; row < last; row++) {
+        const value_t residual = gp_present_residual(INPUT_NAMES, OUTPUT_NAMES, layout, row);
+        for (int feature = 0; feature < FEATURES; feature++) gradient[feature] += SAMPLES(row)[feature] * residual;
+        if (INTERCEPT) gradient[COLUMNS - 1] += residual;
+    }
+}
+
 /* Change the weight of a column in global memory by an iteration's gradient. */
 #define DESCEND(column, gradient)                                                                                      \
     {                                                                                                                  \

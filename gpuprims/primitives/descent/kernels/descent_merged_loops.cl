@@ -4,7 +4,7 @@
  *         RATES
  * out     OUTPUTS: y0 the weights after `steps` iterations
  * launch  one group of one work-item
- * host    SIGMOID(z) (rows.h), DESCEND(column, gradient) (batch.h)
+ * host    gp_copy_weights, gp_present_residual, DESCEND(column, gradient) (batch.h)
  * order   the rows in order
  */
 __kernel WORK_GROUP(1)
@@ -15,18 +15,13 @@ void descent_merged_loops(INPUTS, OUTPUTS, const layout_t layout, const i64 n, c
     value_t gradient[COLUMNS], rests[COLUMNS];
 
     /* 1. Copy the weights. */
-    for (int c = 0; c < COLUMNS; c++) {
-        MOVED(c) = WEIGHT(c);
-        rests[c] = 0;
-    }
+    gp_copy_weights(INPUT_NAMES, OUTPUT_NAMES, layout, rests, 0);
 
     for (i64 step = 0; step < steps; step++) {
         /* 2. Compute each row's residual, and add the row to the gradient. */
         for (int c = 0; c < COLUMNS; c++) gradient[c] = 0;
         for (i64 row = 0; row < n; row++) {
-            value_t score = PRESENT_INTERCEPT;
-            for (int feature = 0; feature < FEATURES; feature++) score += SAMPLES(row)[feature] * MOVED(feature);
-            const value_t residual = SAMPLE_WEIGHT(row) * (SIGMOID(score) - LABEL(row));
+            const value_t residual = gp_present_residual(INPUT_NAMES, OUTPUT_NAMES, layout, row);
             for (int feature = 0; feature < FEATURES; feature++) gradient[feature] += SAMPLES(row)[feature] * residual;
             if (INTERCEPT) gradient[COLUMNS - 1] += residual;
         }

@@ -6,7 +6,7 @@
  * out     OUTPUTS: y0 the weights after `steps` iterations
  * scratch copied: the residual of each row
  * launch  one group of one work-item
- * host    SIGMOID(z) (rows.h), DESCEND(column, gradient) (batch.h)
+ * host    gp_copy_weights, gp_present_residual, DESCEND(column, gradient) (batch.h)
  * order   the rows in order
  */
 __kernel WORK_GROUP(1)
@@ -18,18 +18,12 @@ void descent_sequential(INPUTS, OUTPUTS, GLOBAL u32 *copied, const layout_t layo
     value_t gradient[COLUMNS], rests[COLUMNS];
 
     /* 1. Copy the weights. */
-    for (int c = 0; c < COLUMNS; c++) {
-        MOVED(c) = WEIGHT(c);
-        rests[c] = 0;
-    }
+    gp_copy_weights(INPUT_NAMES, OUTPUT_NAMES, layout, rests, 0);
 
     for (i64 step = 0; step < steps; step++) {
         /* 2. Compute each row's residual. */
-        for (i64 row = 0; row < n; row++) {
-            value_t score = PRESENT_INTERCEPT;
-            for (int feature = 0; feature < FEATURES; feature++) score += SAMPLES(row)[feature] * MOVED(feature);
-            residuals[row] = SAMPLE_WEIGHT(row) * (SIGMOID(score) - LABEL(row));
-        }
+        for (i64 row = 0; row < n; row++)
+            residuals[row] = gp_present_residual(INPUT_NAMES, OUTPUT_NAMES, layout, row);
 
         /* 3. Add all rows, one column after the other. */
         for (int c = 0; c < COLUMNS; c++) {

@@ -4,7 +4,7 @@
  *         RATES
  * out     OUTPUTS: y0 the weights after `steps` iterations
  * launch  one group of BLOCK (a power of two); each work-item takes a run of rows
- * host    READ_SAMPLES, SIGMOID(z) (rows.h), DESCEND(column, gradient) (batch.h)
+ * host    READ_SAMPLES, SIGMOID(z) (rows.h), gp_copy_weights, DESCEND(column, gradient) (batch.h)
  * order   the rows of a run in order, then the runs by a tree
  *
  * A vector has four float32 or two float64, and one number if the rows do not begin at whole vectors. The sums of the
@@ -29,10 +29,7 @@ void descent_vec4(INPUTS, OUTPUTS, const layout_t layout, const i64 n, const i64
     value_t rests[COLUMNS];
 
     /* 1. Copy the weights. */
-    for (int c = 0; c < COLUMNS; c++) {
-        if (tid == 0) MOVED(c) = WEIGHT(c);
-        rests[c] = 0;
-    }
+    gp_copy_weights(INPUT_NAMES, OUTPUT_NAMES, layout, rests, tid);
     barrier(BOTH_FENCES);
 
     for (i64 step = 0; step < steps; step++) {

@@ -4,7 +4,7 @@
  *         RATES
  * out     OUTPUTS: y0 the weights after `steps` iterations
  * launch  one group of BLOCK; each work-item takes a run of rows
- * host    SIGMOID(z) (rows.h), DESCEND(column, gradient) (batch.h)
+ * host    gp_copy_weights, gp_add_run, DESCEND(column, gradient) (batch.h)
  * order   the rows of a run in order, then the runs in order
  */
 __kernel WORK_GROUP(BLOCK)
@@ -17,22 +17,12 @@ void descent_work_items(INPUTS, OUTPUTS, const layout_t layout, const i64 n, con
     value_t rests[COLUMNS];
 
     /* 1. Copy the weights. */
-    for (int c = 0; c < COLUMNS; c++) {
-        if (tid == 0) MOVED(c) = WEIGHT(c);
-        rests[c] = 0;
-    }
+    gp_copy_weights(INPUT_NAMES, OUTPUT_NAMES, layout, rests, tid);
     barrier(BOTH_FENCES);
 
     for (i64 step = 0; step < steps; step++) {
         /* 2. Compute the residual of each row of the run, and add the row to the work-item's gradient. */
-        for (int c = 0; c < COLUMNS; c++) gradient[c] = 0;
-        for (i64 row = tid * run; row < last; row++) {
-            value_t score = PRESENT_INTERCEPT;
-            for (int feature = 0; feature < FEATURES; feature++) score += SAMPLES(row)[feature] * MOVED(feature);
-            const value_t residual = SAMPLE_WEIGHT(row) * (SIGMOID(score) - LABEL(row));
-            for (int feature = 0; feature < FEATURES; feature++) gradient[feature] += SAMPLES(row)[feature] * residual;
-            if (INTERCEPT) gradient[COLUMNS - 1] += residual;
-        }
+        gp_add_run(INPUT_NAMES, OUTPUT_NAMES, layout, tid * run, last, gradient);
         barrier(BOTH_FENCES);
 
         /* 3. Add the work-items' gradients, and change the weights. */

@@ -32,7 +32,17 @@ DEVICE void gp_store_sample(INPUTS, GLOBAL u32 *partials, const layout_t layout,
     LOSSES[row] = lost;
 }
 
-/* A work-item takes a row, and VECTOR of its features at once. */
+/* A work-item takes a row, feature after feature. */
+DEVICE void gp_grad1(INPUTS, GRAD_PARAMETERS)
+{
+    for (i64 row = worker; row < n; row += workers) {
+        value_t score = INITIAL_SCORE;
+        for (int feature = 0; feature < FEATURES; feature++) score += SAMPLES(row)[feature] * WEIGHT(feature);
+        gp_store_sample(INPUT_NAMES, partials, layout, n, row, score);
+    }
+}
+
+/* The same, VECTOR features at once. */
 DEVICE void gp_grad1_ff4(INPUTS, GRAD_PARAMETERS)
 {
     for (i64 row = worker; row < n; row += workers) {

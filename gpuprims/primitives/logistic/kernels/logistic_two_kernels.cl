@@ -4,7 +4,7 @@
  * out     OUTPUTS: y0 the loss, y1 the gradient
  * scratch partials: the residual of each row, then the loss of each; counters: not touched
  * launch  any number of groups of BLOCK, once for each `step`: rows, then sums
- * host    SAMPLES, LOSS_AND_RESIDUAL(z, y, s, loss, residual), STORE_SUM(sum, value) (logistic.h)
+ * host    gp_grad1, gp_grad2 (grads.h)
  * order   rows in order
  */
 __kernel WORK_GROUP(BLOCK)
@@ -13,24 +13,12 @@ void logistic_two_kernels(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *cou
 {
     const int tid = get_local_id(0);
     const i64 worker = get_group_id(0) * (i64)BLOCK + tid, workers = get_num_groups(0) * (i64)BLOCK;
-    GLOBAL value_t *residuals = (GLOBAL value_t *)partials, *losses = residuals + n;
 
     if (step == 0) {
         /* 1. Compute a row's score, loss and residual each. */
-        for (i64 row = worker; row < n; row += workers) {
-            value_t score = INITIAL_SCORE, lost, residual;
-            for (int feature = 0; feature < FEATURES; feature++) score += SAMPLES(row)[feature] * WEIGHT(feature);
-            LOSS_AND_RESIDUAL(score, LABEL(row), SAMPLE_WEIGHT(row), &lost, &residual);
-            residuals[row] = residual;
-            losses[row] = lost;
-        }
+        gp_grad1(INPUT_NAMES, GRAD_ARGUMENTS);
     } else {
         /* 2. Add all rows, a sum each, and store. */
-        for (i64 sum = worker; sum < SUMS; sum += workers) {
-            GLOBAL const value_t *factors = sum == LOSS ? losses : residuals;
-            value_t whole = 0;
-            for (i64 row = 0; row < n; row++) whole += sum < FEATURES ? SAMPLES(row)[sum] * factors[row] : factors[row];
-            STORE_SUM((int)sum, whole);
-        }
+        gp_grad2(INPUT_NAMES, OUTPUT_NAMES, GRAD_ARGUMENTS);
     }
 }

@@ -4,7 +4,7 @@
  * out     OUTPUTS: y0 the loss, y1 the gradient
  * scratch partials: the residual of each row, then the loss of each; counters: not touched
  * launch  any number of groups of BLOCK, once for each `step`: rows, then sums
- * host    SAMPLES, LOSS_AND_RESIDUAL(z, y, s, loss, residual), STORE_SUM(sum, value) (logistic.h)
+ * host    gp_grad1, RESIDUALS, LOSSES (grads.h), STORE_SUM(sum, value) (logistic.h)
  * order   rows in order
  */
 __kernel WORK_GROUP(BLOCK)
@@ -14,21 +14,14 @@ void logistic_two_kernels_local(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u3
     __local value_t partial[BLOCK];
     const int tid = get_local_id(0);
     const i64 worker = get_group_id(0) * (i64)BLOCK + tid, workers = get_num_groups(0) * (i64)BLOCK;
-    GLOBAL value_t *residuals = (GLOBAL value_t *)partials, *losses = residuals + n;
 
     if (step == 0) {
         /* 1. Compute a row's score, loss and residual each. */
-        for (i64 row = worker; row < n; row += workers) {
-            value_t score = INITIAL_SCORE, lost, residual;
-            for (int feature = 0; feature < FEATURES; feature++) score += SAMPLES(row)[feature] * WEIGHT(feature);
-            LOSS_AND_RESIDUAL(score, LABEL(row), SAMPLE_WEIGHT(row), &lost, &residual);
-            residuals[row] = residual;
-            losses[row] = lost;
-        }
+        gp_grad1(INPUT_NAMES, GRAD_ARGUMENTS);
     } else {
         for (i64 sum = get_group_id(0); sum < SUMS; sum += get_num_groups(0)) {
             /* 2. Add every BLOCK-th row. */
-            GLOBAL const value_t *factors = sum == LOSS ? losses : residuals;
+            GLOBAL const value_t *factors = sum == LOSS ? LOSSES : RESIDUALS;
             value_t whole = 0;
             for (i64 row = tid; row < n; row += BLOCK)
                 whole += sum < FEATURES ? SAMPLES(row)[sum] * factors[row] : factors[row];
