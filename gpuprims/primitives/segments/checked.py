@@ -17,7 +17,7 @@ from gpuprims.core.driver import Launch
 from gpuprims.core.faults import KnownArrays
 from gpuprims.core.kernel_spec import value_bytes
 from gpuprims.core.launch_plan import LaunchPlan, asks_for, find_plan, nothing
-from gpuprims.core.layout import is_contiguous
+from gpuprims.core.layout import Form, is_contiguous
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out
 from gpuprims.core.program_cache import keeps_calls
@@ -26,7 +26,7 @@ from gpuprims.core.taking import Step
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.errors import ArgumentError, EmptyReductionError
-from gpuprims.expressions import as_portable, trace, typed
+from gpuprims.expressions import TypedExpr, as_portable, trace, typed
 from gpuprims.operators import Folding, Op
 from gpuprims.operators.exact_windows import Window
 from gpuprims.operators.portable import is_portable, rounds
@@ -113,13 +113,6 @@ class CheckedCall(NamedTuple):
         return start
 
 
-def taking_offsets(folding: Folding, arrays: tuple[np.dtype[Any], ...], offsets: np.dtype[Any]) -> Any:
-    """Return the map of a folding for kernels whose last input has the offsets."""
-    n = len(arrays)  # the map takes an offset too, and ignores it
-    map_ = typed(trace(lambda *given: folding.map(*given[:n], given[-1]), n + 2), (*arrays, offsets, _INT64))
-    return as_portable(map_, settled=False) if asks_for_device() else map_
-
-
 class SegmentsCall(Protocol):
     """The request of a call on segments; hashable."""
 
@@ -149,6 +142,31 @@ def described(request: SegmentsCall, dtypes: tuple[np.dtype[Any], ...], size: in
     own, nbytes = settled_here(folding), value_bytes(folding.values)
     facts: dict[str, Any] = {"rounds": rounds(own), "portable": is_portable(own)}
     return folding, CallTraits(own.computed_in, size, request.segments, request.op.commutative, nbytes, **facts)
+
+
+class OffsetsCall(NamedTuple):
+    """A call on arrays and the offsets of segments.
+
+    ``map`` takes an offset too, which kernels read as their last input, and ignores it.
+    """
+
+    own: list[Form]
+    offsets: Form
+    size: int  # elements
+    folding: Folding
+    traits: CallTraits
+    map: TypedExpr
+
+
+def by_offsets(request: SegmentsCall, forms: Sequence[Form]) -> OffsetsCall:
+    """Describe a call whose last array has the offsets."""
+    *own, offsets = forms
+    arrays, n = tuple(form.dtype for form in own), len(own)
+    size = max(form.shape[0] for form in own if form.shape)
+    folding, traits = described(request, arrays, size)
+    taken = typed(trace(lambda *given: folding.map(*given[:n], given[-1]), n + 2), (*arrays, offsets.dtype, _INT64))
+    map_ = as_portable(taken, settled=False) if asks_for_device() else taken
+    return OffsetsCall(own, offsets, size, settled_here(folding), traits, map_)
 
 
 @keeps_calls()

@@ -23,10 +23,10 @@ from gpuprims.operators import Folding, Op, as_map, find_op, make_folding
 from gpuprims.operators.exact_windows import Window
 from gpuprims.primitives.fold import plan_scan
 from gpuprims.primitives.fold_variants import FoldVariant
-from gpuprims.primitives.levels import at_level, settled_here
+from gpuprims.primitives.levels import at_level
 from gpuprims.primitives.near import groups_near
 from gpuprims.primitives.segments.by_numpy import segments_by_numpy
-from gpuprims.primitives.segments.checked import CheckingVariant, described, taking_offsets
+from gpuprims.primitives.segments.checked import CheckingVariant, by_offsets
 from gpuprims.primitives.segments.fixed_tiles import FixedTilesVariant, launch_fixed_tiles
 from gpuprims.primitives.segments.offsets import along_one_axis, end_dtype
 from gpuprims.primitives.segments.operator import placed, segmented
@@ -68,12 +68,8 @@ def plan_by_offsets(
     generation: int,
 ) -> LaunchPlan:
     """Decide everything but the memory; the last array has the offsets."""
-    *own, offsets = forms
-    arrays, count = tuple(form.dtype for form in own), request.segments
-    size = max(form.shape[0] for form in own if form.shape)
-    folding, traits = described(request, arrays, size)
-    map_ = taking_offsets(folding, arrays, offsets.dtype)
-    folding = settled_here(folding)
+    own, offsets, size, folding, traits, map_ = by_offsets(request, forms)
+    count = request.segments
     results = [contiguous(output, (count,), alignment) for output in folding.outputs]
     targets = result_forms("reduce", results, written)
 
@@ -107,7 +103,8 @@ def plan_by_offsets(
     what = device, "segments", traits, results, compiling
     plan = LaunchPlan(*what, asked=variant, inputs=inputs, by_numpy=by_numpy)
     how = forms, written, alignment, device, variant, generation
-    return in_window(plan, request.plain(arrays), own, plan_by_offsets, request, *how)
+    plain = request.plain(tuple(form.dtype for form in own))
+    return in_window(plan, plain, own, plan_by_offsets, request, *how)
 
 
 @keeps_calls()

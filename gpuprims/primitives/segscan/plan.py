@@ -19,9 +19,8 @@ from gpuprims.core.variant import Variant
 from gpuprims.expressions import Expr
 from gpuprims.operators import Folding, Op, as_map, counting, find_op, make_folding
 from gpuprims.operators.exact_windows import Window
-from gpuprims.primitives.levels import settled_here
 from gpuprims.primitives.segments.by_numpy import segment_sums_by_numpy
-from gpuprims.primitives.segments.checked import described, taking_offsets
+from gpuprims.primitives.segments.checked import by_offsets
 from gpuprims.primitives.segments.shares import SharesVariant, launch_tails
 from gpuprims.primitives.segments.spec import RunsScanSpec
 from gpuprims.primitives.windowed import in_window
@@ -61,12 +60,8 @@ def plan_segscan(
     generation: int,
 ) -> LaunchPlan:
     """Decide everything but the memory; the last array has the offsets."""
-    *own, offsets = forms
-    arrays, count = tuple(form.dtype for form in own), request.segments
-    size = max(form.shape[0] for form in own if form.shape)
-    folding, traits = described(request, arrays, size)
-    map_ = taking_offsets(folding, arrays, offsets.dtype)
-    folding = settled_here(folding)
+    own, offsets, size, folding, traits, map_ = by_offsets(request, forms)
+    count = request.segments
     results = [contiguous(output, (size,), alignment) for output in folding.outputs]
     targets = result_forms("scan", results, written)
 
@@ -94,7 +89,8 @@ def plan_segscan(
     what = device, "segscan", traits, results, compiling
     plan = LaunchPlan(*what, asked=variant, inputs=range(len(forms)), by_numpy=by_numpy)
     how = forms, written, alignment, device, variant, generation
-    return in_window(plan, request.plain(arrays), own, plan_segscan, request, *how)
+    plain = request.plain(tuple(form.dtype for form in own))
+    return in_window(plan, plain, own, plan_segscan, request, *how)
 
 
 def sample(call: Sample) -> LaunchPlan:
