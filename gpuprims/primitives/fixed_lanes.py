@@ -7,12 +7,13 @@ with zero is never the zero with a sign, so lanes without a product may be left 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from gpuprims.core.codegen.operands import return_value
 from gpuprims.core.geometry import power_of_two
+from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.expressions import TypedExpr, as_portable, c_type, emit_function, trace, typed
 
 # Most lanes that add the products of a score.
@@ -24,14 +25,30 @@ def lanes_of(features: int) -> int:
     return min(power_of_two(features), _MOST_LANES)
 
 
-def lane_macros(dtype: np.dtype[Any], lanes: int) -> dict[str, int | str]:
-    """Return the macros of kernels that add products of a dtype by lanes."""
-    return {"TREE_LANES": lanes, "PRODUCT_OF(a, b)": f"gp_times_{c_type(dtype)}(a, b)"}
+class FixedLanesSpec(KernelSpec):
+    """Macros of kernels that add products by such lanes, without contraction."""
 
+    contracted: ClassVar[bool] = False
 
-def settled_text(dtype: np.dtype[Any]) -> str:
-    """Write ``gp_settled``, which gives all NaN the same bits."""
-    return emit_function("DEVICE value_t gp_settled(const value_t value)", settled(dtype), ["value"], return_value)
+    @property
+    def functions(self) -> tuple[TypedExpr | None, ...]:
+        """See :class:`KernelSpec`."""
+        return *super().functions, settled(self.values[0])
+
+    @property
+    def tree_lanes(self) -> int:
+        """The number of lanes."""
+        raise NotImplementedError
+
+    def macros(self) -> dict[str, int | str]:
+        """Define the lanes, and products that are rounded by themselves."""
+        product = f"gp_times_{c_type(self.values[0])}(a, b)"
+        return super().macros() | {"TREE_LANES": self.tree_lanes, "PRODUCT_OF(a, b)": product}
+
+    def text(self) -> list[str]:
+        """Write ``gp_settled``, which gives all NaN the same bits."""
+        head = "DEVICE value_t gp_settled(const value_t value)"
+        return [*super().text(), emit_function(head, settled(self.values[0]), ["value"], return_value)]
 
 
 @lru_cache(maxsize=2)

@@ -11,7 +11,7 @@ import numpy as np
 
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.expressions import TypedExpr, c_type, trace, typed
-from gpuprims.primitives.fixed_lanes import lane_macros, settled, settled_text
+from gpuprims.primitives.fixed_lanes import FixedLanesSpec
 
 # Sums of a row that the fixed tree folds.
 TREE_LANES = 32
@@ -45,23 +45,13 @@ class CsrSpec(KernelSpec):
         return (Path(__file__).parent / "kernels" / "sparse.h",)
 
 
-class FixedCsrSpec(CsrSpec):
-    """Macros for products that a fixed tree adds, without contraction."""
-
-    contracted: ClassVar[bool] = False
+class FixedCsrSpec(FixedLanesSpec, CsrSpec):
+    """Macros for products that a fixed tree adds."""
 
     @property
-    def functions(self) -> tuple[TypedExpr | None, ...]:
-        """See :class:`KernelSpec`."""
-        return *super().functions, settled(self.values[0])
-
-    def macros(self) -> dict[str, int | str]:
-        """See :class:`KernelSpec`."""
-        return super().macros() | lane_macros(self.values[0], TREE_LANES)
-
-    def text(self) -> list[str]:
-        """Write the type of sums, and what settles NaN."""
-        return [*super().text(), settled_text(self.values[0])]
+    def tree_lanes(self) -> int:
+        """See :class:`FixedLanesSpec`."""
+        return TREE_LANES
 
 
 @lru_cache(maxsize=2)

@@ -9,11 +9,10 @@ halves. In the end every ``TREE_BLOCK``-th part is added in order, and these sum
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from gpuprims.core.geometry import power_of_two
-from gpuprims.expressions import TypedExpr
-from gpuprims.primitives.fixed_lanes import lane_macros, settled, settled_text
+from gpuprims.primitives.fixed_lanes import FixedLanesSpec
 from gpuprims.primitives.logistic.spec import LogisticSpec
 
 # Work-items of a group, which are lanes of slots; most lanes of a row; most parts of the rows.
@@ -44,23 +43,17 @@ def tree_of(n: int, features: int, item: int) -> Tree:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FixedLogisticSpec(LogisticSpec):
-    """Macros for the gradient by a fixed tree, without contraction."""
+class FixedLogisticSpec(FixedLanesSpec, LogisticSpec):
+    """Macros for the gradient by a fixed tree."""
 
     tree: Tree
 
-    contracted: ClassVar[bool] = False
-
     @property
-    def functions(self) -> tuple[TypedExpr | None, ...]:
-        """See :class:`KernelSpec`."""
-        return *super().functions, settled(self.values[0])
+    def tree_lanes(self) -> int:
+        """See :class:`FixedLanesSpec`."""
+        return self.tree.lanes
 
     def macros(self) -> dict[str, int | str]:
         """See :class:`KernelSpec`."""
         own = {"CHUNKS": self.tree.chunks, "TREE_VECTOR": self.tree.vector, "TREE_BLOCK": TREE_BLOCK}
-        return super().macros() | lane_macros(self.values[0], self.tree.lanes) | own
-
-    def text(self) -> list[str]:
-        """Write the loss function, and what settles NaN."""
-        return [*super().text(), settled_text(self.values[0])]
+        return super().macros() | own
