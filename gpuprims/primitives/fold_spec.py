@@ -145,7 +145,7 @@ class FoldSpec(KernelSpec):
 # Bytes of numbers of which a vector register of 32 bytes holds four, and components of which lanes are halved again.
 _WIDE, _PAIR = 8, 2
 # Bytes of narrow elements: one alone in a load leaves memory idle (rows: warp-peeled).
-_NARROW = 2
+_NARROW = 4
 # True if kept elements are written side by side; "places" if their places are.
 Packed = Literal[False, True, "places"]
 

@@ -47,7 +47,7 @@ def test_order_is_kept(rows: gpuprims.Device, rng: np.random.Generator, n: int) 
 
 # Rows that begin anywhere, on either side of a vector, of a step, and of the shortest that each kernel peels.
 @pytest.mark.parametrize("shape", [(3, 5), (5, 31), (4, 514), (3, 5001), (1030, 511), (1025, 517)])
-@pytest.mark.parametrize("dtype", [np.uint8, np.int16])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.int32])
 def test_narrow_rows_that_begin_anywhere(
     rows: gpuprims.Device, rng: np.random.Generator, shape: tuple[int, int], dtype: type
 ) -> None:
