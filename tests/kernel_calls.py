@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import place_calls
 import selection_calls
 import sort_calls
 from axes_calls import FEW_OF_MANY, FIXED_COLUMNS, FIXED_ROWS, MANY_OUTPUTS, ROWS, TOGETHER, TREE_COLUMNS
@@ -13,7 +14,6 @@ from histogram_calls import BYTES, HISTOGRAMS, LOCAL, MANY_BINS, PACKED
 from idle_arrays import ones, resident
 from kernel_cases import AFFINE, DTYPES, STORED
 from masked_calls import BACKWARD, LONG, MASKED, QUEUED_BACKWARD
-from place_calls import PLACES
 from stencil_calls import (
     COLUMNS_OF_STENCILS,
     LONG_ROWS_OF_STENCILS,
@@ -351,12 +351,15 @@ _ALL_ALIKE: dict[str, dict[str, Callable[..., Any]]] = {
     "sgd": WALKS,
     "sort": sort_calls.SORTS,
     "top_k": selection_calls.TOP_K,
-    **PLACES,
+    **place_calls.PLACES,
 }
 
 
 def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
     """Return calls that a variant does not refuse."""
+    alone: dict[str, dict[str, Callable[..., Any]]] = selection_calls.ALONE | sort_calls.ALONE | place_calls.ALONE
+    if variant.entry in alone:
+        return alone[variant.entry]
     if variant.primitive == "map":
         return TRANSPOSED if variant.name in ("tile", "cpu_blocks") else MAPS
     if variant.primitive == "scan":
@@ -377,9 +380,6 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
         return {
             name: call for name, call in LOGISTICS.items() if variant.name == "fused" or not name.startswith("every")
         }
-    alone: dict[str, dict[str, Callable[..., Any]]] = selection_calls.ALONE | sort_calls.ALONE
-    if variant.entry in alone:
-        return alone[variant.entry]
     if variant.primitive in _ALL_ALIKE:
         return _ALL_ALIKE[variant.primitive]
     if variant.primitive == "stencil":

@@ -80,4 +80,11 @@ ENCODINGS: dict[str, Callable[..., Any]] = {
     ],
     "few elements, which begin anywhere": lambda **where: encode_runs(resident(100)[1:], lengths=True, **where),
 }
+SHIFTED: dict[str, Callable[..., Any]] = {
+    "rows of every width that begin anywhere": lambda **where: [
+        gpuprims.map("(x + y, x)", resident(300, 401, dtype=dtype)[:, 3:387], resident(384, dtype=other), **where)
+        for dtype, other in (("?", "?"), ("i1", "i1"), ("f2", "f2"), ("i2", "i1"), ("f4", "f4"), ("i4", "u1"))
+    ],
+}
+ALONE = {"map_shifted": SHIFTED}
 PLACES = {"take": TAKES, "searchsorted": SEARCHES, "merge": MERGES, "rle": ENCODINGS, "philox": NUMBERS}

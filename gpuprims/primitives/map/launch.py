@@ -1,4 +1,4 @@
-"""The launches of a map: by tiles, by blocks, by rows or by index."""
+"""The launches of a map: by tiles, by blocks, by shifted vectors, by rows or by index."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from gpuprims.expressions import TypedExpr
 from gpuprims.primitives.by_rows import by_rows
 from gpuprims.primitives.map.blocks import Blocks
 from gpuprims.primitives.map.rows import joined
+from gpuprims.primitives.map.shifts import Shifting
 from gpuprims.primitives.map.spec import MapSpec
 from gpuprims.primitives.map.tiles import MapVariant, Tiling
 from gpuprims.primitives.near import groups_near
@@ -22,7 +23,7 @@ from gpuprims.primitives.near import groups_near
 class MapWork(NamedTuple):
     """A map of ``size`` elements of ``read`` arrays, without the variant that does it.
 
-    ``tiling`` and ``blocks`` are None for arrays that need neither.
+    ``tiling``, ``blocks`` and ``shifting`` are None for arrays that need none of them.
     """
 
     device: Device
@@ -32,6 +33,7 @@ class MapWork(NamedTuple):
     size: int
     tiling: Tiling | None
     blocks: Blocks | None
+    shifting: Shifting | None
     indexed: bool
     in_place: bool
 
@@ -45,6 +47,9 @@ class MapWork(NamedTuple):
             return tiling.prepare(device, chosen, self._spec(tiling.layout, tiling.vector, tiling.across))
         if chosen.blocks and self.blocks is not None:
             return self.blocks.prepare(device, chosen, self._spec(self.blocks.layout, 1), self.function)
+        if chosen.shifts and self.shifting is not None:
+            shifting = self.shifting
+            return shifting.prepare(device, chosen, self._spec(shifting.layout, shifting.vector), self.size)
         return self._launch_elements(chosen)
 
     def _launch_elements(self, chosen: MapVariant) -> Launch:

@@ -40,6 +40,7 @@ from gpuprims.primitives.map.blocks import Blocks
 from gpuprims.primitives.map.by_numpy import maps_by_numpy
 from gpuprims.primitives.map.lanes import split_lanes
 from gpuprims.primitives.map.launch import MapWork
+from gpuprims.primitives.map.shifts import Shifting
 from gpuprims.primitives.map.tiles import MapTraits, Tiling
 
 Dtypes = tuple[np.dtype[Any], ...]
@@ -223,9 +224,11 @@ def plan_call(
     indexed, by = request.indices is not None, range(read, len(operands))
     layout = plan_layout(operands, shape, range(len(shape)), reduced_by=by, indexed=indexed)
     # These put axes in other orders, in which an element's index is not found.
-    tiling, blocks = (None, None) if indexed else (Tiling.of(layout, read), Blocks.of(layout, read))
-    traits = _traits(request, function, arguments, size, tiling, blocks)
-    work = MapWork(device, function, layout, read, size, tiling, blocks, indexed, request.in_place)
+    cuts: tuple[Tiling | None, Blocks | None, Shifting | None] = (None, None, None)
+    if not indexed:
+        cuts = Tiling.of(layout, read), Blocks.of(layout, read), Shifting.of(layout, read)
+    traits = _traits(request, function, arguments, size, *cuts)
+    work = MapWork(device, function, layout, read, size, *cuts, indexed, request.in_place)
     plan = LaunchPlan(
         device,
         "map",
@@ -243,7 +246,13 @@ def plan_call(
 
 
 def _traits(
-    request: MapRequest, function: TypedExpr, arguments: Dtypes, size: int, tiling: Tiling | None, blocks: Blocks | None
+    request: MapRequest,
+    function: TypedExpr,
+    arguments: Dtypes,
+    size: int,
+    tiling: Tiling | None,
+    blocks: Blocks | None,
+    shifting: Shifting | None,
 ) -> MapTraits:
     return MapTraits(
         arguments + function.computed_in,
@@ -252,6 +261,7 @@ def _traits(
         value_bytes=4 * value_words(function.dtypes),
         tile_bytes=0 if tiling is None else tiling.tile_bytes,
         in_blocks=blocks is not None,
+        shifted=shifting is not None,
         rounds=False,  # each result is computed from one element of each array
         portable=request.portable or computes_integers(function),
     )

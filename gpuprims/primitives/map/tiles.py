@@ -39,19 +39,22 @@ _BYTES_ALONE = 32
 class MapTraits(CallTraits):
     """Facts about a map that variants are asked with.
 
-    ``tile_bytes`` is 0 if no input lies along another axis. ``in_blocks`` says that ``blocks.Blocks`` cuts the call.
+    ``tile_bytes`` is 0 if no input lies along another axis. ``in_blocks`` says that ``blocks.Blocks`` cuts the call,
+    ``shifted`` that ``shifts.Shifting`` reads it.
     """
 
     tile_bytes: int = 0
     in_blocks: bool = False
+    shifted: bool = False
 
 
 @dataclass(frozen=True)
 class MapVariant(Variant):
-    """A variant of a map; its kernel may work by tiles, or by blocks."""
+    """A variant of a map; its kernel may work by tiles, by blocks, or by vectors that it shifts."""
 
     tiles: bool = False
     blocks: bool = False
+    shifts: bool = False
 
     def fitted(self, spec: KernelSpec) -> Self:
         """Return the variant with a vector a work-item or more, and without vectors with as many bytes in flight."""

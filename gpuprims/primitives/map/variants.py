@@ -15,6 +15,7 @@ from gpuprims.core.refusals import (
 )
 from gpuprims.primitives.map.blocks import in_blocks
 from gpuprims.primitives.map.reference import map_numpy
+from gpuprims.primitives.map.shifts import between_vectors
 from gpuprims.primitives.map.tiles import MapVariant, across
 
 _MAP = Catalogue(MapVariant, "map", Path(__file__).parent)
@@ -42,6 +43,13 @@ VARIANTS = (
         geometry=Geometry(256, 4),  # rows: tile
         tiles=True,
         refuse=lambda at: first_refusal(across, double_precision, group_fits(at.block)),
+    ),
+    *_MAP.gpu(
+        "shifted",
+        rank=12,
+        geometry=Geometry(256, 4),  # rows: shifted
+        shifts=True,
+        refuse=lambda at: first_refusal(between_vectors, double_precision, group_fits(at.block)),
     ),
     *_MAP.gpu(
         "grid",

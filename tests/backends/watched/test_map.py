@@ -11,7 +11,8 @@ pytestmark = pytest.mark.oclgrind
 
 TILES = [variant for variant in of("map") if variant.name == "tile"]
 BLOCKS = [variant for variant in of("map") if variant.name == "cpu_blocks"]
-MAPS = [variant for variant in of("map") if variant not in (*TILES, *BLOCKS)]
+SHIFTED = [variant for variant in of("map") if variant.name == "shifted"]
+MAPS = [variant for variant in of("map") if variant not in (*TILES, *BLOCKS, *SHIFTED)]
 
 
 @each(MAPS)
@@ -40,6 +41,20 @@ def test_map_on_the_device(kernel: Kernel, rng: np.random.Generator) -> None:
     x = random_values(rng, np.int64, 3001)
     resident = on_device(kernel.device, x)
     assert_equal(on_host(kernel.device, kernel.map("x + y", resident[1:], resident[:-1])), x[1:] + x[:-1])
+
+
+@each(SHIFTED)
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32"])
+def test_arrays_that_begin_between_vectors(kernel: Kernel, rng: np.random.Generator, dtype: str) -> None:
+    for size in (3, 40, 1027, kernel.variant.tile * 4 + 1):
+        x, y = (random_values(rng, dtype, size + 3) for _ in range(2))
+        a, b = (on_device(kernel.device, one) for one in (x, y))
+        kernel.map("x + y", a[3:], b[1:-2], out=b[1:-2])
+        y[1:-2] += x[3:]
+        assert_equal(on_host(kernel.device, b), y)
+    rows = random_values(rng, dtype, (20, 51))
+    got = kernel.map("x + x", on_device(kernel.device, rows)[:, 3:])
+    assert_equal(on_host(kernel.device, got), rows[:, 3:] + rows[:, 3:])
 
 
 @each(MAPS)
