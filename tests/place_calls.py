@@ -48,6 +48,17 @@ SEARCHES: dict[str, Callable[..., Any]] = {
         resident(LONG + 1)[1:], resident(2000, 3000)[:, ::2], **where
     ),
 }  # fmt: skip
+WORDS: dict[str, Callable[..., Any]] = {
+    "real numbers of every width, on both sides": lambda **where: [
+        gpuprims.searchsorted(resident(100_000, dtype=dtype), resident(LONG, dtype=key), side, **where)
+        for dtype, key in (("f8", "f8"), ("f4", "f4"), ("?", "i1"), ("f2", "f2"), ("u8", "i8"), ("i8", "i8"))
+        for side in ("left", "right")
+    ],
+    "whether keys are elements": lambda **where: [
+        gpuprims.isin(resident(LONG, dtype=dtype), np.arange(count) / 2, kind="sort", **where)
+        for dtype, count in (("f4", 9), ("f8", 100_000))
+    ],
+}  # fmt: skip
 MERGES: dict[str, Callable[..., Any]] = {
     "float32, in both orders": lambda **where: [
         gpuprims.merge(resident(LONG), resident(LONG), descending=descending, **where) for descending in (False, True)
@@ -86,5 +97,5 @@ SHIFTED: dict[str, Callable[..., Any]] = {
         for dtype, other in (("?", "?"), ("i1", "i1"), ("f2", "f2"), ("i2", "i1"), ("f4", "f4"), ("i4", "u1"))
     ],
 }
-ALONE = {"map_shifted": SHIFTED}
+ALONE = {"map_shifted": SHIFTED, "searchsorted_words": WORDS}
 PLACES = {"take": TAKES, "searchsorted": SEARCHES, "merge": MERGES, "rle": ENCODINGS, "philox": NUMBERS}

@@ -102,8 +102,9 @@ def searchsorted(
     Notes
     -----
     Elements and keys are compared in the dtype that :func:`numpy.result_type` gives. All NaN are equal, and -0.0 is
-    equal to 0.0. On GPUs the search goes down a tree, whose nodes are read at once; its highest level is in local
-    memory, and its lowest one is the array.
+    equal to 0.0. On GPUs, many keys are first sought among words of 32 bits of the elements, or of every few of them,
+    in local memory. In longer arrays the search goes down a tree, whose nodes are read at once; its highest level is in
+    local memory, and its lowest one is the array.
 
     Examples
     --------

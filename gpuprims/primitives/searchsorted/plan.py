@@ -26,12 +26,11 @@ from gpuprims.errors import ArgumentError, ShapeError, did_you_mean, quoted
 from gpuprims.primitives.chain import Chain
 from gpuprims.primitives.searchsorted.by_numpy import members_by_numpy, searches_by_numpy
 from gpuprims.primitives.searchsorted.spec import SearchSpec, TreeSpec
-from gpuprims.primitives.searchsorted.variants import TABLE_BYTES, SearchTraits, SearchVariant
+from gpuprims.primitives.searchsorted.variants import MANY, TABLE_BYTES, SearchTraits, SearchVariant
+from gpuprims.primitives.searchsorted.words import prepare_words
 
 Side = Literal["left", "right"]
 _INT64 = np.dtype(np.int64)
-# Elements that 32 bits do not count, with those of a node beyond.
-_MANY = 2**31 - 64
 # Bytes of a node: what a GPU reads at once. Fewest and most entries.
 _NODE_BYTES, _FEWEST, _MOST = 32, 4, 16
 
@@ -117,11 +116,15 @@ def plan_call(
             (elements._replace(shape=(), strides=()), keys, target), keys.shape, range(len(keys.shape))
         )
         own = layout.accesses[:2], layout.accesses[2:], (common,), unchanged((common,))
-        asked: dict[str, Any] = {"right": request.side == "right", "member": request.member, "many": size >= _MANY}
-        if SearchVariant.of(chosen).tree:
+        asked: dict[str, Any] = {"right": request.side == "right", "member": request.member, "many": size >= MANY}
+        search = SearchVariant.of(chosen)
+        if search.tree:
             return _by_tree(device, chosen, layout, size, own, n, asked)
+        spec = SearchSpec(*own, **asked)
+        if search.words:
+            return prepare_words(device, search, layout, spec, n, size)
         groups = chosen.groups(-(-n // chosen.tile), device.capabilities)
-        kernel = device.kernel(chosen, SearchSpec(*own, **asked))
+        kernel = device.kernel(chosen, spec)
         return kernel.prepare(groups, layout.pack(0), n, size)
 
     inputs = range(2) if size else (1, 1)  # empty arrays have no memory, and kernels read no elements

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from gpuprims.core.codegen.operands import stored
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.expressions import c_type
 from gpuprims.primitives.order import compared_text, order_text
+from gpuprims.primitives.ordering import KERNELS, order_macros
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -77,3 +78,23 @@ class TreeSpec(SearchSpec):
         alone = [f"    node[{k}] = from[{k}];" for k in range(self.fan)]
         head = "DEVICE void gp_load_node(GLOBAL const element_t *from, element_t *node)"
         return [*super().text(), head, "{", *(loads if self.loaded > 1 else alone), "}"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WordsSpec(SearchSpec):
+    """The macros of a search among words."""
+
+    fan: int  # elements of a word
+
+    @classmethod
+    def of(cls, spec: SearchSpec, fan: int) -> Self:
+        """Return the spec of a search with words of ``fan`` elements."""
+        return cls(**{one.name: getattr(spec, one.name) for one in fields(SearchSpec)}, fan=fan)
+
+    def macros(self) -> dict[str, int | str]:
+        """Define the words."""
+        return super().macros() | order_macros(self.values[0]) | {"FAN": self.fan}
+
+    def headers(self) -> tuple[Path, ...]:
+        """See :class:`KernelSpec`."""
+        return (KERNELS / "order.h", *super().headers())

@@ -12,8 +12,14 @@ from gpuprims.core.refusals import SPARE_LOCAL, double_precision, for_cpus, grou
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.searchsorted.reference import search_numpy
+from gpuprims.primitives.searchsorted.words import LEAST_LOCAL, Words
 
 TABLE_BYTES = 16384  # rows: tree
+# Elements that 32 bits do not count, with those of a node beyond.
+MANY = 2**31 - 64
+# Fewest elements of which words are kept, and fewest keys for which it pays; most elements for each word, of wide ones
+# (8 bytes) and of others, whose trees have more entries a node; rows: words
+_LEAST_WORDS, _LEAST_KEYS, _MOST_WIDE, _MOST_OTHERS = 2**9, 2**21, 32, 2
 # Elements for each key up to which a tree is written for one call.
 _MOST_EACH = 32
 
@@ -33,9 +39,15 @@ class SearchTraits(CallTraits):
 
 @dataclass(frozen=True)
 class SearchVariant(Variant):
-    """A search; ``tree`` says that it goes down a tree."""
+    """A search; ``tree`` says that it goes down a tree, ``words`` that it keeps words of elements in local memory."""
 
     tree: bool = False
+    words: bool = False
+
+    @property
+    def asks_local_memory(self) -> bool:
+        """True if the launch decides the size of local memory."""
+        return self.words
 
 
 def many_keys(capabilities: Capabilities, call: CallTraits) -> str | None:
@@ -48,7 +60,35 @@ def many_keys(capabilities: Capabilities, call: CallTraits) -> str | None:
 
 def table_fits(capabilities: Capabilities, call: CallTraits) -> str | None:
     """Refuse devices whose local memory has no room for the highest level."""
-    return lacks_local(TABLE_BYTES + SPARE_LOCAL, capabilities)
+    return lacks_local(TABLE_BYTES + TABLE_BYTES // 32 + SPARE_LOCAL, capabilities)
+
+
+def real_numbers(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse numbers that no integer orders, more of them than 32 bits count, and none."""
+    if call.dtypes[0].kind == "c":
+        return "is for real numbers, which have an order by one integer; this call's are complex"
+    if isinstance(call, SearchTraits) and not 0 < call.elements < MANY:
+        return f"counts elements in 32 bits, from 1 on; this call has {call.elements}"
+    return None
+
+
+def words_fit(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse devices whose local memory has no room for a guide and a word."""
+    return lacks_local(LEAST_LOCAL, capabilities)
+
+
+def few_keys(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Leave calls to others in which each group writes its words for few keys, or searches long among elements."""
+    if not isinstance(call, SearchTraits):
+        return None
+    if call.elements < _LEAST_WORDS:
+        return f"keeps words of {_LEAST_WORDS} elements or more; this call has {call.elements}"
+    if call.size < _LEAST_KEYS:
+        return f"each group writes the words, for {_LEAST_KEYS} keys or more; this call has {call.size}"
+    fan, most = Words.of(call.elements, capabilities).fan, _MOST_WIDE if call.element_bytes == 8 else _MOST_OTHERS
+    if fan > most:
+        return f"local memory has room for a word of every {fan} elements; a tree is faster from more than {most} on"
+    return None
 
 
 _SEARCH = Catalogue(SearchVariant, "searchsorted", Path(__file__).parent)
@@ -59,6 +99,14 @@ VARIANTS = (
         rank=30,
         geometry=Geometry(1, 4096),
         refuse=lambda at: first_refusal(for_cpus, double_precision),
+    ),
+    *_SEARCH.gpu(
+        "words",
+        rank=25,
+        geometry=Geometry(512, 4, 4),  # rows: words
+        words=True,
+        refuse=lambda at: first_refusal(double_precision, group_fits(at.block), real_numbers, words_fit),
+        yields=few_keys,
     ),
     *_SEARCH.gpu(
         "tree",

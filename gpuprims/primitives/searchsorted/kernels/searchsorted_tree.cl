@@ -73,7 +73,7 @@ __kernel WORK_GROUP(BLOCK)
 void searchsorted_tree(INPUTS, OUTPUTS, GLOBAL element_t *tree, const layout_t layout, const i64 n, const i64 size,
                        const i64 step)
 {
-    __local element_t table[TOP];
+    __local element_t table[PLACE_OF(TOP) + 1]; /* rows: tree-places */
     const int tid = get_local_id(0);
     place_t counts[LEVELS + 1], starts[LEVELS + 1];
     const place_t rest = find_levels(size, counts, starts);
@@ -88,7 +88,7 @@ void searchsorted_tree(INPUTS, OUTPUTS, GLOBAL element_t *tree, const layout_t l
 
     /* 1. Copy the highest level to local memory. */
     const int entries = (int)counts[LEVELS];
-    for (int i = tid; i < entries; i += BLOCK) table[i] = LEVELS ? tree[starts[LEVELS] + i] : ELEMENT(i);
+    for (int i = tid; i < entries; i += BLOCK) table[PLACE_OF(i)] = LEVELS ? tree[starts[LEVELS] + i] : ELEMENT(i);
     barrier(CLK_LOCAL_MEM_FENCE);
 
     for (i64 base = (i64)get_group_id(0) * TILE; base < n; base += (i64)get_num_groups(0) * TILE) {
@@ -108,12 +108,12 @@ void searchsorted_tree(INPUTS, OUTPUTS, GLOBAL element_t *tree, const layout_t l
             const int half_left = left / 2;
 #pragma unroll
             for (int item = 0; item < ITEMS; item++)
-                places[item] += gp_is_before(table[places[item] + half_left - 1], keys[item]) ? half_left : 0;
+                places[item] += gp_is_before(table[PLACE_OF(places[item] + half_left - 1)], keys[item]) ? half_left : 0;
             left -= half_left;
         }
 #pragma unroll
         for (int item = 0; item < ITEMS; item++)
-            found[item] = entries > 0 ? places[item] + gp_is_before(table[places[item]], keys[item]) : 0;
+            found[item] = entries > 0 ? places[item] + gp_is_before(table[PLACE_OF(places[item])], keys[item]) : 0;
 
         /* 4. Go down: read a node of each key, ITEMS of them in flight, and count its entries before the key. */
 #pragma unroll
