@@ -97,6 +97,19 @@ def test_elements_that_are_hard(searchsorted_kernel: Kernel, rng: np.random.Gene
                 np.testing.assert_array_equal(got, np.searchsorted(a, sought, side), err_msg=name)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+def test_arrays_that_are_not_sorted_do_no_harm(
+    searchsorted_kernel: Kernel, rng: np.random.Generator, dtype: str
+) -> None:
+    searchsorted_kernel.need(dtype)
+    for size in (5, 3000, 40_001):
+        a, keys = rng.permutation(np.arange(size)).astype(dtype), rng.integers(-9, size + 9, 5001).astype(dtype)
+        for given in (a, np.sort(a)[::-1].copy()):
+            got = np.asarray(search(searchsorted_kernel, given, keys))
+            assert got.min() >= 0
+            assert got.max() <= size
+
+
 @pytest.mark.parametrize("dtype", ["float64", "int64", "uint64"])
 @pytest.mark.parametrize("count", [1, 2, 40, 30_001])
 def test_wide_elements_that_differ_in_low_bits_alone(

@@ -142,6 +142,8 @@ void searchsorted_words(INPUTS, OUTPUTS, const layout_t layout, const i64 n, con
 
     /* 1. Write the words and the guide. */
     const scales_t scales = find_scales(INPUT_NAMES, layout, size);
+    for (int cell = tid; cell <= CELLS; cell += BLOCK) guide[cell] = 0; /* arrays that are not sorted leave out cells */
+    barrier(CLK_LOCAL_MEM_FENCE);
     write_words(INPUT_NAMES, layout, scales, size, count, tid, words, guide);
     barrier(CLK_LOCAL_MEM_FENCE);
 
