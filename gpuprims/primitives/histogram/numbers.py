@@ -29,6 +29,7 @@ from gpuprims.primitives.histogram import in_place
 from gpuprims.primitives.histogram.binning import MOST_BINS, check_bins, direct
 from gpuprims.primitives.histogram.bins import find_largest, launch_of_largest, start_largest
 from gpuprims.primitives.histogram.plan import HistogramPlan, plan_sums
+from gpuprims.primitives.histogram.reading import MOST_IN_TURN
 from gpuprims.primitives.histogram.readings import Counted
 from gpuprims.primitives.histogram.request import HistogramRequest, Weighing
 from gpuprims.primitives.histogram.warm import run_to_length, starting
@@ -41,15 +42,14 @@ _TRIED = 1024
 _LEAST_TRIED = 16
 # It tries up to this many counts for any number of elements.
 _ALWAYS_TRIED = 2**16
-# On a device of its own memory, it tries up to this many: with more, the search for the largest number runs first, and
-# the host waits for that alone. On a GPU so it does for arrays of up to so many bytes too: once it knows a likely
-# length, the host launches the count while the search runs.
+# On a device of its own memory, it tries up to so many: with more, the search for the largest number runs first, and
+# the host waits for that alone. So it does on a GPU for few bytes: the host then launches a likely count meanwhile.
 _MOST_TRIED, _SHORT = 2**13, 2**26
 _INT64, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
 _MOST_KEPT = 1024
-_FEW, _NONE = Few(near=2**14, woken=2**16), Few(0, 0)  # rows: by_numpy
-# With weights, NumPy adds as a kernel does fewer than the 2^14 elements of a part (row by_numpy-weights).
-_FEW_WEIGHTS, _EXACT = Few(near=2**14 - 1, woken=2**14 - 1), 4  # bytes of integers whose sums are exact in any order
+# With weights, NumPy adds in the order of a kernel (rows: by_numpy, by_numpy-weights, by_numpy-weights-in-turn).
+_FEW, _FEW_WEIGHTS, _NONE = Few(near=2**14, woken=2**16), Few(MOST_IN_TURN, MOST_IN_TURN), Few(0, 0)
+_EXACT = 4  # bytes of integers whose sums are exact in any order
 
 
 def _few_of(forms: tuple[Form, ...]) -> Few:

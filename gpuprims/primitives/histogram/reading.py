@@ -33,6 +33,8 @@ _PER_DIGIT = {"exact": 1 / 8, "relative": 1 / 12, "integers": 1 / 4}
 # Up to this many totals, the last group stores the results; else each part's sums go to memory, for another launch. It
 # passes many counts slowly, all alone (rows: merged).
 _MOST_MERGED, _MOST_MERGED_COUNTS = 2**16, 2**14
+# CPUs add up to so many float weights of bincount one after the other, as NumPy does (row by_numpy-weights-in-turn).
+MOST_IN_TURN = 2**16
 # Results that kernels store; a fold converts to others.
 STORED = frozenset(map(np.dtype, ("i4", "i8", "u4", "u8", "f4", "f8")))
 
@@ -194,13 +196,14 @@ class Reader(NamedTuple):
         weight = values[-1] if len(values) > self.keys.arrays else None
         dtype = sum_dtype(sums, outputs * size if chosen.shares_histograms else 0)
         digits = digits_of(sums, weight) if histograms in ("cached", "local", "split", "digits") else 1
-        room = group.room(digits, dtype, self.guide)
+        in_turn = (histograms, sums, self.kind, outputs) == ("private", "floats", "direct", 1) and size <= MOST_IN_TURN
+        room = Room(1) if in_turn else group.room(digits, dtype, self.guide)
         ranges = -(-width // room.copies) if histograms in ("split", "packed") else 1
         here = histograms in ("private", "digits")  # work-items are threads
         least = chosen.tile if here else chosen.block * vector * (_LEAST_VECTORS if sums == "counts" else 1)
         if not chosen.shares_histograms:
             least = max(least, int(digits * width * _PER_DIGIT.get(sums, 1)))
-        parts = group.parts(outputs * ranges, least, room.local)
+        parts = 1 if in_turn else group.parts(outputs * ranges, least, room.local)
         most = _MOST_CARRIED if sums == "relative" else MOST_COUNTED
         if histograms == "packed":
             most = min(MOST_PACKED, chosen.block * FULL)

@@ -13,6 +13,7 @@ from gpuprims.core.program_cache import forget_calls
 from gpuprims.errors import ArgumentError
 from gpuprims.primitives.histogram.calls import as_weighing, weighed
 from gpuprims.primitives.histogram.numbers import numbers_of
+from gpuprims.primitives.histogram.reading import MOST_IN_TURN
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -145,12 +146,15 @@ def test_what_warm_calls_of_a_gpu_run(histogram_kernel: Kernel, rng: np.random.G
 
 
 @pytest.mark.usefixtures("numpy_computes")
-@pytest.mark.parametrize("n", [2**14 - 1, 2**14, 2**14 + 1])
+@pytest.mark.parametrize("n", [2**14, 2**14 + 1, MOST_IN_TURN - 1, MOST_IN_TURN, MOST_IN_TURN + 1])
+@pytest.mark.parametrize("numbers", [9, 3000])
 def test_few_weights_have_the_bits_of_many(
-    device: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, n: int
+    device: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, n: int, numbers: int
 ) -> None:
-    x, weights = rng.integers(0, 9, n), rng.standard_normal(n) * 10.0 ** rng.integers(-9, 9, n)
+    x, weights = rng.integers(0, numbers, n), rng.standard_normal(n) * 10.0 ** rng.integers(-9, 9, n)
     found = gpuprims.bincount(x, weights, device=device)
+    if device.capabilities.kind == "cpu" and n <= MOST_IN_TURN:
+        assert found.tobytes() == np.bincount(x, weights).tobytes()
     monkeypatch.setattr(Switch, "on", False)
     forget_calls()
     assert found.tobytes() == gpuprims.bincount(x, weights, device=device).tobytes()
