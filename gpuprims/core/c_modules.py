@@ -31,7 +31,7 @@ from gpuprims.core.program_cache import prepare_anew
 
 FAILURES: dict[Path, str] = {}  # why a module is not used, by C file
 COMPILING = "gpuprims: compiling C"  # the name of threads that wait for the compiler
-_OPTIONS = ("-O2", "-shared", "-fPIC")
+_OPTIONS = ("-O2", "-fno-math-errno", "-shared", "-fPIC")  # roots in vectors
 _HEADER = Path(sysconfig.get_path("include")) / "Python.h"
 
 

@@ -1,4 +1,5 @@
-/* Folds, scans and maps of few floats of the host, with the bits of kernels for CPUs, and a search for NaN.
+/* Folds, scans and maps of few floats of the host, and maps of complex numbers, with the bits of kernels for CPUs, and a
+ * search for NaN.
  *
  * Python does the same where this module is not there: floats_by_numpy.py, which says how elements are joined, and
  * expressions/exact.py.
@@ -6,9 +7,8 @@
 #pragma GCC optimize("O3") /* vectors, as Clang makes at -O2 */
 #include "../core/c_modules.h"
 
-#include <math.h>
-
 #include "folds.h"
+#include "maps.h"
 
 /* As in scan_cpu_chunks.cl: elements of a run, and of the runs that are scanned at a time. */
 #define SCANNED 8
@@ -34,70 +34,6 @@
 
 DEFINE_SCAN(scan_of_floats, float)
 DEFINE_SCAN(scan_of_doubles, double)
-
-#define DEFINE_SEARCH(name, type)                                                                                      \
-    static int name(const type *x, npy_intp n) {                                                                       \
-        enum { L = LANES(type) };                                                                                      \
-        int nan = 0, nans[L] = {0}; /* lanes, so that compilers compare several at once */                             \
-        for (; n >= L; n -= L, x += L) EACH(lane, L) nans[lane] |= x[lane] != x[lane];                                 \
-        EACH(lane, (int)n) nan |= x[lane] != x[lane];                                                                  \
-        EACH(lane, L) nan |= nans[lane];                                                                               \
-        return nan;                                                                                                    \
-    }
-
-DEFINE_SEARCH(nan_in_floats, float)
-DEFINE_SEARCH(nan_in_doubles, double)
-
-/* Maps: a program has three bytes for each step, the operation and the numbers of two values. Values are the arrays,
- * then constants, then what the steps give; the last step gives the result. Constants, and arrays whose bit of `alone`
- * is set, have one number. Steps take turns on blocks of elements that stay in the cache, so nothing is contracted. */
-#define BLOCK 256
-#define MOST_VALUES 24
-enum { ADDED, SUBTRACTED, MULTIPLIED, DIVIDED, ROOT, NEGATED, SIZE, COPY, LARGER, SMALLER, OPERATIONS };
-
-#define EACH_OF_BLOCK for (int k = 0; k < size; k++)
-#define DEFINE_MAP(name, type, ROOT_OF, SIZE_OF)                                                                       \
-    static void name##_step(const int operation, const type *a, const type *b, type *restrict to, const int size) {    \
-        switch (operation) {                                                                                           \
-        case ADDED: EACH_OF_BLOCK to[k] = a[k] + b[k]; break;                                                          \
-        case SUBTRACTED: EACH_OF_BLOCK to[k] = a[k] - b[k]; break;                                                     \
-        case MULTIPLIED: EACH_OF_BLOCK to[k] = a[k] * b[k]; break;                                                     \
-        case DIVIDED: EACH_OF_BLOCK to[k] = a[k] / b[k]; break;                                                        \
-        case ROOT: EACH_OF_BLOCK to[k] = ROOT_OF(a[k]); break;                                                         \
-        case NEGATED: EACH_OF_BLOCK to[k] = -a[k]; break;                                                              \
-        case SIZE: EACH_OF_BLOCK to[k] = SIZE_OF(a[k]); break;                                                         \
-        case LARGER: EACH_OF_BLOCK to[k] = a[k] != a[k] || a[k] > b[k] ? a[k] : b[k]; break;                           \
-        case SMALLER: EACH_OF_BLOCK to[k] = a[k] != a[k] || a[k] < b[k] ? a[k] : b[k]; break;                          \
-        default: EACH_OF_BLOCK to[k] = a[k];                                                                           \
-        }                                                                                                              \
-    }                                                                                                                  \
-                                                                                                                       \
-    static void name(const unsigned char *program, const int steps, const double *constants, const int fixed,          \
-                     char *const *arrays, const int given, const unsigned alone, const npy_intp n, type *result) {     \
-        const int first = n < BLOCK ? (int)n : BLOCK;                                                                  \
-        type room[MOST_VALUES][BLOCK];                                                                                 \
-        const type *values[MOST_VALUES];                                                                               \
-        for (int k = 0; k < given + fixed; k++) {                                                                      \
-            if (k < given && !(alone >> k & 1)) continue;                                                              \
-            const type number = k < given ? *(const type *)arrays[k] : (type)constants[k - given];                     \
-            for (int j = 0; j < first; j++) room[k][j] = number;                                                       \
-            values[k] = room[k];                                                                                       \
-        }                                                                                                              \
-        for (npy_intp begin = 0; begin < n; begin += BLOCK) {                                                          \
-            const int size = n - begin < BLOCK ? (int)(n - begin) : BLOCK;                                             \
-            for (int k = 0; k < given; k++)                                                                            \
-                if (!(alone >> k & 1)) values[k] = (const type *)arrays[k] + begin;                                    \
-            for (int step = 0; step < steps; step++) {                                                                 \
-                const unsigned char *own = program + 3 * step;                                                         \
-                type *to = step == steps - 1 ? result + begin : room[given + fixed + step];                            \
-                name##_step(own[0], values[own[1]], values[own[2]], to, size);                                         \
-                values[given + fixed + step] = to;                                                                     \
-            }                                                                                                          \
-        }                                                                                                              \
-    }
-
-DEFINE_MAP(map_floats, float, sqrtf, fabsf)
-DEFINE_MAP(map_doubles, double, sqrt, fabs)
 
 /* Return an array whose elements lie one after the other, in C order; NULL with an exception for others. */
 static PyArrayObject *floats_of(PyObject *given) {
@@ -171,70 +107,81 @@ static PyObject *scan(PyObject *module, PyObject *given) {
     return (PyObject *)sums;
 }
 
-PyDoc_STRVAR(has_nan_doc, "has_nan(x): True if one of some floats is NaN.");
+/* Return an array of floats or complex numbers that lie one after the other; NULL with an exception for others. */
+static PyArrayObject *numbers_of(PyObject *given) {
+    PyArrayObject *array = (PyArrayObject *)given;
+    if (PyArray_Check(given) && PyArray_ISCARRAY_RO(array) && map_of(PyArray_TYPE(array))) return array;
+    PyErr_SetString(PyExc_TypeError, "floats: a contiguous array of float32, float64, complex64 or complex128");
+    return NULL;
+}
+
+PyDoc_STRVAR(has_nan_doc, "has_nan(x): True if one of some floats, or a part of one of some complex numbers, is NaN.");
 
 static PyObject *has_nan(PyObject *module, PyObject *given) {
-    PyArrayObject *x = floats_of(given);
+    PyArrayObject *x = numbers_of(given);
     if (!x) return NULL;
-    const npy_intp n = PyArray_SIZE(x);
-    return PyBool_FromLong(PyArray_TYPE(x) == NPY_FLOAT32 ? nan_in_floats(PyArray_DATA(x), n)
-                                                          : nan_in_doubles(PyArray_DATA(x), n));
+    const int of_complex = PyArray_ISCOMPLEX(x), is_double = PyArray_ITEMSIZE(x) >> of_complex == sizeof(double);
+    return PyBool_FromLong(some_nan(PyArray_DATA(x), PyArray_SIZE(x) << of_complex, is_double));
 }
 
 PyDoc_STRVAR(apply_doc,
              "apply(program, constants, *arrays): a function of arrays of one dtype and shape, and of arrays without axes;\n"
              "NotImplemented with NaN.\n"
-             "A program has three bytes a step; constants are bytes of float64.");
+             "A program has three bytes a step; constants are bytes of float64, or of complex128 for complex arrays.");
 
-/* Return 1 if each step of a program takes values that are there. */
-static int is_program(const unsigned char *program, const Py_ssize_t steps, const Py_ssize_t others) {
-    int fits = 1;
-    for (Py_ssize_t k = 0; k < steps; k++, program += 3)
-        fits &= program[0] < OPERATIONS && program[1] < others + k && program[2] < others + k;
-    return fits;
-}
-
-static PyObject *apply(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
-    char *arrays[MOST_VALUES];
-    if (count < 3 || !PyBytes_Check(arguments[0]) || !PyBytes_Check(arguments[1])) {
-        PyErr_SetString(PyExc_TypeError, "apply: a program, constants and arrays");
-        return NULL;
-    }
-    const unsigned char *program = (const unsigned char *)PyBytes_AS_STRING(arguments[0]);
-    const Py_ssize_t steps = PyBytes_GET_SIZE(arguments[0]) / 3, given = count - 2;
-    const Py_ssize_t fixed = PyBytes_GET_SIZE(arguments[1]) / (Py_ssize_t)sizeof(double), others = given + fixed;
-    if (!steps || others + steps > MOST_VALUES || !is_program(program, steps, others)) {
-        PyErr_SetString(PyExc_ValueError, "apply: a program with few steps, each on values before it");
-        return NULL;
-    }
-    PyArrayObject *whole = NULL; /* an array with axes, if there is one */
-    for (Py_ssize_t k = 0; k < given; k++) {
-        PyArrayObject *array = floats_of(arguments[2 + k]);
+/* Fill in arrays of one dtype; return the first with axes, or NULL with an exception, and which have none. */
+static PyArrayObject *arrays_of(PyObject *const *given, const Py_ssize_t count, char **arrays, unsigned *alone) {
+    PyArrayObject *whole = NULL;
+    for (Py_ssize_t k = 0; k < count; k++) {
+        PyArrayObject *array = numbers_of(given[k]);
         if (!array) return NULL;
         if (!whole || !PyArray_NDIM(whole)) whole = array;
     }
-    unsigned alone = 0;
-    for (Py_ssize_t k = 0; k < given; k++) {
-        PyArrayObject *array = (PyArrayObject *)arguments[2 + k];
-        if (!PyArray_NDIM(array)) alone |= 1u << k;
+    for (Py_ssize_t k = 0; k < count; k++) {
+        PyArrayObject *array = (PyArrayObject *)given[k];
+        if (!PyArray_NDIM(array)) *alone |= 1u << k;
         if (PyArray_TYPE(array) != PyArray_TYPE(whole) || (PyArray_NDIM(array) && !PyArray_SAMESHAPE(array, whole))) {
             PyErr_SetString(PyExc_TypeError, "apply: numbers, and arrays of one shape, of one dtype");
             return NULL;
         }
         arrays[k] = PyArray_BYTES(array);
     }
-    const int type = PyArray_TYPE(whole), own_steps = (int)steps, own_fixed = (int)fixed, own_given = (int)given;
-    const double *constants = (const double *)PyBytes_AS_STRING(arguments[1]);
+    return whole;
+}
+
+static PyObject *apply(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    char *arrays[MOST_VALUES];
+    unsigned alone = 0;
+    if (count < 3 || count - 2 > MOST_VALUES || !PyBytes_Check(arguments[0]) || !PyBytes_Check(arguments[1])) {
+        PyErr_SetString(PyExc_TypeError, "apply: a program, constants and arrays");
+        return NULL;
+    }
+    PyArrayObject *whole = arrays_of(arguments + 2, count - 2, arrays, &alone);
+    if (!whole) return NULL;
+    const int of_complex = PyArray_ISCOMPLEX(whole);
+    const program_t program = {
+        .code = (const unsigned char *)PyBytes_AS_STRING(arguments[0]),
+        .constants = (const double *)PyBytes_AS_STRING(arguments[1]),
+        .steps = (int)(PyBytes_GET_SIZE(arguments[0]) / 3),
+        .fixed = (int)(PyBytes_GET_SIZE(arguments[1]) / (Py_ssize_t)sizeof(double)) >> of_complex,
+        .given = (int)count - 2,
+    };
+    if (!is_program(&program, of_complex)) {
+        PyErr_SetString(PyExc_ValueError, "apply: a program with few steps, each on values before it");
+        return NULL;
+    }
+    map_t *const map = map_of(PyArray_TYPE(whole));
     const npy_intp n = PyArray_SIZE(whole);
-    PyArrayObject *result = (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(whole), PyArray_DIMS(whole), type);
+    PyArrayObject *result =
+        (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(whole), PyArray_DIMS(whole), PyArray_TYPE(whole));
     if (!result) return NULL;
     int nan;
-    if (type == NPY_FLOAT32) {
-        map_floats(program, own_steps, constants, own_fixed, arrays, own_given, alone, n, PyArray_DATA(result));
-        nan = nan_in_floats(PyArray_DATA(result), n);
+    if (PyArray_NBYTES(result) > RELEASED) {
+        Py_BEGIN_ALLOW_THREADS
+        nan = map(&program, arrays, alone, n, PyArray_DATA(result));
+        Py_END_ALLOW_THREADS
     } else {
-        map_doubles(program, own_steps, constants, own_fixed, arrays, own_given, alone, n, PyArray_DATA(result));
-        nan = nan_in_doubles(PyArray_DATA(result), n);
+        nan = map(&program, arrays, alone, n, PyArray_DATA(result));
     }
     if (!nan) return (PyObject *)result;
     Py_DECREF(result);

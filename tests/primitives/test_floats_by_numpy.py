@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from c_cases import functions_of, use
+from c_cases import PLAIN, functions_of, use
 from kernel_cases import need
 from tricky_data import tricky
 
@@ -41,6 +41,12 @@ CALLS = [
 def module() -> Any:
     """The module in C."""
     return functions_of(FLOATS)
+
+
+@pytest.fixture(scope="module", params=[(), (PLAIN,)], ids=["vectors", "plain"])
+def maps(request: pytest.FixtureRequest) -> Any:
+    """The module in C, with AVX2 and without."""
+    return functions_of(FLOATS, *request.param)
 
 
 @pytest.fixture
@@ -137,36 +143,37 @@ def test_folds_and_scans_in_c_have_the_bits_of_those_by_numpy(
             same(module.scan(x), scanned_by_numpy(x))
 
 
+BLOCKS = (1, 7, 511, 512, 513, 1100)  # sizes on both sides of a block of maps.h
 MAPS = ("2*x + 1", "x/4 - x*x", "-x", "sqrt(abs(x)) + x**2", "x - y/3", "y", "x + y*0.1 - (x - 3)/(y + 2)", "+x")
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_maps_in_c_have_the_bits_of_those_by_numpy(module: Any, rng: np.random.Generator, dtype: str) -> None:
+def test_maps_in_c_have_the_bits_of_those_by_numpy(maps: Any, rng: np.random.Generator, dtype: str) -> None:
     for text in MAPS:
         function = typed(expression(text), (np.dtype(dtype),) * (1 + ("y" in text)))
         program = _program(function, 1 + ("y" in text))
         assert (program is None) == (text == "y")  # a copy has no steps
-        for size in (1, 255, 256, 257, 1000):
+        for size in BLOCKS:
             arrays = [one.reshape(1, -1) for one in floats_of(rng, size, dtype)[::2]][: 1 + ("y" in text)]
             if program is not None:
-                same(module.apply(*program, *arrays), prepared(function)(*arrays)[0])
+                same(maps.apply(*program, *arrays), prepared(function)(*arrays)[0])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("text", ["x + y", "x - y/3", "maximum(x, y)", "minimum(x, y)", "minimum(maximum(x, y), 2)"])
-def test_numbers_beside_arrays(module: Any, rng: np.random.Generator, text: str, dtype: str) -> None:
+def test_numbers_beside_arrays(maps: Any, rng: np.random.Generator, text: str, dtype: str) -> None:
     """Selections keep the second of two equal operands, as kernels do, so also the sign of its zero."""
     program = _program(typed(expression(text), (np.dtype(dtype),) * 2), 2)
     assert program is not None
     select = {"maximum": lambda a, b: np.where(a > b, a, b), "minimum": lambda a, b: np.where(a < b, a, b)}
-    for size in (1, 255, 256, 257, 1000):
+    for size in BLOCKS:
         x = rng.integers(-2, 3, (1, size)).astype(dtype)
         x[x == 0] *= rng.choice([-1, 1], np.count_nonzero(x == 0))
         for number in (-0.0, 0.0, 1.0):
             y = np.array(number, dtype)
             expected = eval(text, {}, {"x": x, "y": y, **select})  # noqa: S307 - a text from above
-            same(module.apply(*program, x, y), expected.astype(dtype))
-    assert module.apply(*program, y, y).shape == ()
+            same(maps.apply(*program, x, y), expected.astype(dtype))
+    assert maps.apply(*program, y, y).shape == ()
 
 
 @pytest.mark.parametrize("text", ["x*x + y", "x < y", "exp(x)", "x + 1" + "*x + 1" * 30])
@@ -177,25 +184,25 @@ def test_maps_that_need_more_have_no_program(text: str) -> None:
     assert _program(function, 2) is None
 
 
-def test_nan_and_arrays_that_do_not_fit_are_declined(module: Any, rng: np.random.Generator) -> None:
+def test_nan_and_arrays_that_do_not_fit_are_declined(maps: Any, rng: np.random.Generator) -> None:
     program = _program(typed(expression("2*x + 1"), (np.dtype(np.float32),)), 1)
     assert program is not None
     for size in (1, 31, 32, 33, 1000):
         x = rng.standard_normal(size).astype(np.float32)
-        assert not module.has_nan(x)
+        assert not maps.has_nan(x)
         x[-1] = np.nan
-        assert module.has_nan(x)
-        assert module.apply(*program, x) is NotImplemented
+        assert maps.has_nan(x)
+        assert maps.apply(*program, x) is NotImplemented
     for wrong in (np.zeros(4, np.int32), np.zeros((4, 4), np.float32).T, np.zeros(8, np.float64)[::2], 1.0):
         with pytest.raises(TypeError, match="a contiguous array of float32 or float64"):
-            module.fold(wrong, False)
+            maps.fold(wrong, False)
     for other in (np.zeros(4, np.float32), np.zeros(3)):
         with pytest.raises(TypeError, match="of one dtype and of as many elements"):
-            module.dot(np.zeros(3, np.float32), other)
+            maps.dot(np.zeros(3, np.float32), other)
     with pytest.raises(TypeError, match="of one shape, of one dtype"):
-        module.apply(*program, np.zeros(3, np.float32), np.zeros(4, np.float32))
+        maps.apply(*program, np.zeros(3, np.float32), np.zeros(4, np.float32))
     with pytest.raises(ValueError, match="on values before it"):
-        module.apply(bytes([0, 9, 9]), b"", np.zeros(3, np.float32))
+        maps.apply(bytes([0, 9, 9]), b"", np.zeros(3, np.float32))
 
 
 def test_calls_in_the_calling_thread_have_the_bits_of_the_kernel(

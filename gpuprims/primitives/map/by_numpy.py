@@ -18,6 +18,8 @@ from gpuprims.primitives.floats_by_numpy import FLOATS, has_nan, in_c
 # NumPy reads and writes an array for each operation, and looks for NaN among floats.
 _FEW, _FEW_OF_MANY, _MOST = Few(near=2**15, woken=2**16), Few(near=0, woken=2**16), 2  # rows: by_numpy
 _FEW_IN_C = Few(near=2**13, woken=2**16)  # rows: by_numpy-floats, by_numpy-numbers
+_FEW_BY_ONE_STEP = {"float32": Few(near=2**14, woken=2**16), "float64": _FEW_IN_C}  # row by_numpy-wide
+_FEW_PAIRS_IN_C = {"complex64": Few(2**20, 2**20), "complex128": Few(2**17, 2**17)}  # row by_numpy-complex
 _FEW_CHOSEN = Few(near=2**12, woken=2**16)  # rows: by_numpy-chosen
 # Bytes of the widest array up to which NumPy is faster: for one operation without floats, and for a copy.
 _BYTES, _COPIED_BYTES = 2**20, 2**22  # rows: by_numpy-one
@@ -25,12 +27,14 @@ _BYTES, _COPIED_BYTES = 2**20, 2**22  # rows: by_numpy-one
 # integers of 4 bytes (rows: by_numpy-one, by_numpy-casts).
 _ALL, _CAST = Few(near=ANY_SIZE, woken=ANY_SIZE), 4
 _FEW_CAST, _FEW_FLOATS_CAST = Few(near=2**14, woken=2**16), Few(near=2**11, woken=2**16)  # rows: by_numpy-casts
-# The operations of floats.c, by number; more values than _MOST_VALUES have no room there.
+# The operations of floats.c, by number, and bytes of a step; more values than _MOST_VALUES have no room there.
 _OPERATIONS = {
     "add": 0, "subtract": 1, "multiply": 2, "square": 2, "divide": 3, "sqrt": 4, "negative": 5, "absolute": 6,
     "fabs": 6, "positive": 7, "maximum": 8, "minimum": 9,
 }  # fmt: skip
-_MOST_VALUES = 24
+_OF_COMPLEX = {name: _OPERATIONS[name] for name in ("add", "subtract", "multiply", "square", "negative", "positive")}
+_OF_COMPLEX |= {"conjugate": 10}
+_STEP, _MOST_VALUES, _IN_C = 3, 24, ("float32", "float64", "complex64", "complex128")
 
 
 def maps_by_numpy(
@@ -45,9 +49,9 @@ def maps_by_numpy(
     computed = all(function.nodes[k].name not in ("argument", "constant") for k in function.results)
     shapes = {form.shape for form in forms} - {results[0].shape}
     if computed and shapes <= {()} and in_c(device) and (program := _program(function, len(forms))) is not None:
-        return ByNumPy(partial(FLOATS.calls.apply, *program), _FEW_IN_C)
+        return ByNumPy(partial(FLOATS.calls.apply, *program), _few_in_c(program[0], results[0].dtype))
     if not is_exact(function):
-        return None
+        return _cast_to_complex(function, forms, results)
     whole = not shapes
     shape = None if computed and whole else results[0].shape
     operations = [node for node in function.nodes if node.name not in ("argument", "constant")]
@@ -82,6 +86,13 @@ def _of_bytes(most: int, *forms: Form) -> Few:
     return Few(elements, elements)
 
 
+def _few_in_c(program: bytes, dtype: np.dtype[Any]) -> Few:
+    """Return up to how many numbers floats.c computes a map in less time than a kernel."""
+    if dtype.kind == "c":
+        return _FEW_PAIRS_IN_C[dtype.name]
+    return _FEW_IN_C if len(program) > _STEP else _FEW_BY_ONE_STEP[dtype.name]
+
+
 def _copied_or_cast(function: TypedExpr, form: Form, result: Form) -> ByNumPy | None:
     """Return how NumPy copies an array, or casts numbers to a dtype; None for other functions."""
     nodes, given = function.nodes, form.dtype
@@ -97,6 +108,20 @@ def _copied_or_cast(function: TypedExpr, form: Form, result: Form) -> ByNumPy | 
         return ByNumPy(cast if given == np.int64 else partial(_cast_words, cast), _ALL)
     wide = result.dtype.kind == "f" and given.itemsize != _CAST
     return ByNumPy(cast, _FEW_CAST if wide else _of_bytes(_BYTES, form, result))
+
+
+def _cast_to_complex(function: TypedExpr, forms: Sequence[Form], results: Sequence[Form]) -> ByNumPy | None:
+    """Return how NumPy makes complex numbers of an array of real ones; None for other functions."""
+    nodes, result, given = function.nodes, results[0], forms[0]
+    node = nodes[function.results[0]]
+    if not len(forms) == len(results) == 1 or given.shape != result.shape:
+        return None
+    if given.dtype.kind not in "biuf" or given.dtype == np.float16:
+        return None
+    if node.name != "cast" or node.dtype.kind != "c" or nodes[node.operands[0]].name != "argument":
+        return None
+    cast = partial(np.ndarray.astype, dtype=result.dtype)
+    return ByNumPy(partial(_cast_floats, cast) if given.dtype.kind == "f" else cast, _of_bytes(_COPIED_BYTES, result))
 
 
 def _cast_floats(cast: Compute, x: np.ndarray) -> Any:
@@ -137,24 +162,25 @@ def _clipped(places: tuple[int, int, int], shape: tuple[int, ...], *arrays: np.n
 
 
 def _program(function: TypedExpr, arrays: int) -> tuple[bytes, bytes] | None:
-    """Return the steps of a function and its constants for floats.c; None if it does more than add floats and the like.
+    """Return the steps of a function and its constants for floats.c; None if it does more than add and the like.
 
     Values there are the arrays, then constants, then what the steps give.
     """
     nodes, dtype = function.nodes, function.nodes[function.results[0]].dtype
     used = sorted({k for node in nodes for k in node.operands} | {*function.results})  # not the index of an element
     constants = [k for k in used if nodes[k].name == "constant"]
-    steps = [k for k in used if nodes[k].name in _OPERATIONS]
+    operations = _OF_COMPLEX if dtype.kind == "c" else _OPERATIONS
+    steps = [k for k in used if nodes[k].name in operations]
     places = {k: int(nodes[k].value) for k in used if nodes[k].name == "argument"}
-    if dtype not in (np.float32, np.float64) or any(nodes[k].dtype != dtype for k in used):
+    if dtype.name not in _IN_C or any(nodes[k].dtype != dtype for k in used):
         return None
     if len(constants) + len(steps) + len(places) < len(used) or max(places.values(), default=0) >= arrays:
         return None
     if not steps or function.results != (steps[-1],) or arrays + len(constants) + len(steps) > _MOST_VALUES:
         return None
     places |= {k: arrays + place for place, k in enumerate([*constants, *steps])}
-    program = [(_OPERATIONS[nodes[k].name], *(places[nodes[k].operands[at]] for at in (0, -1))) for k in steps]
-    values = np.array([nodes[k].scalar for k in constants], np.float64)
+    program = [(operations[nodes[k].name], *(places[nodes[k].operands[at]] for at in (0, -1))) for k in steps]
+    values = np.array([nodes[k].scalar for k in constants], np.complex128 if dtype.kind == "c" else np.float64)
     return bytes(np.array(program, np.uint8)), values.tobytes()
 
 
