@@ -19,8 +19,8 @@ _INSTEAD = {
     "vulkan": "opencl:gpu", "xpu": "opencl:gpu", "cl": "opencl", "pyopencl": "opencl",
 }  # fmt: skip
 # Drivers of this library's own backends, which find their devices once, by spec: a search takes 5 us of each call.
-_FOUND: dict[str, Driver] = {}
-after_fork(_FOUND.clear)
+FOUND: dict[str, Driver] = {}
+after_fork(FOUND.clear)
 
 
 def find_driver(
@@ -39,7 +39,7 @@ def find_driver(
     best_first : callable
         Returns the drivers of all backends.
     """
-    if type(spec) is str and (known := _FOUND.get(spec)) is not None and not sys.is_finalizing():
+    if type(spec) is str and (known := FOUND.get(spec)) is not None and not sys.is_finalizing():
         return known
     if not isinstance(spec, str):
         hint = f" (write 'cuda:{spec}' or 'opencl:{spec}')" if type(spec) is int and 0 <= spec < 100 else ""
@@ -48,7 +48,7 @@ def find_driver(
         )
     driver = _search(spec, label, find, best_first)
     if driver.backend in OWN_BACKENDS and len(REGISTRY.backend_names) == len(OWN_BACKENDS):
-        _FOUND[spec] = driver
+        FOUND[spec] = driver
     return driver
 
 

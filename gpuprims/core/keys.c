@@ -10,8 +10,15 @@
 #define MOST_REACHED (64 << 20) /* of one with gaps: operands.py, _ALWAYS_ROOM */
 #define NUMBER_KINDS 32
 
-/* Functions that tell facts, by class of arrays; what makes all other keys; what chooses devices. */
-static PyObject *facts_by_class, *otherwise, *pick_device, *choices;
+#if PY_VERSION_HEX >= 0x030D0000
+#define ENDS Py_IsFinalizing()
+#else
+#define ENDS _Py_IsFinalizing()
+#endif
+
+/* Functions that tell facts, by class of arrays; what makes all other keys; what chooses devices; drivers by their specs;
+ * the class of devices, and these by the addresses of their drivers. */
+static PyObject *facts_by_class, *otherwise, *pick_device, *choices, *drivers, *device_class, *devices;
 static PyObject *name_chosen, *name_found;
 static char computable[NUMBER_KINDS]; /* by NumPy's number of a dtype */
 
@@ -51,16 +58,33 @@ static PyObject *host_facts(PyArrayObject *array) {
     return facts;
 }
 
+/* The device of a spec that was found before; NULL without an exception if Python must look for it. */
+static PyObject *known_device(PyObject *spec) {
+    PyObject *driver = PyUnicode_CheckExact(spec) && !ENDS ? PyDict_GetItemWithError(drivers, spec) : NULL;
+    PyObject *address = driver ? PyLong_FromVoidPtr(driver) : NULL;
+    PyObject *device = address ? Py_XNewRef(PyDict_GetItemWithError(devices, address)) : NULL;
+    Py_XDECREF(address);
+    PyErr_Clear(); /* out of memory: Python says so, if it must look */
+    return device;
+}
+
 /* The device of a call on arrays of the host. */
 static PyObject *device_of(PyObject *device) {
+    PyObject *known = NULL;
     if (device == Py_None) {
         PyObject *chosen = PyObject_GetAttr(choices, name_chosen);
         if (chosen != Py_None) return chosen;
         Py_DECREF(chosen);
         const char *asked = getenv("GPUPRIMS_DEVICE");
         if (!asked || !*asked) return PyObject_GetAttr(choices, name_found);
+        PyObject *spec = PyUnicode_DecodeFSDefault(asked);
+        if (!spec) return NULL;
+        known = known_device(spec);
+        Py_DECREF(spec);
+    } else {
+        known = (PyObject *)Py_TYPE(device) == device_class ? Py_NewRef(device) : known_device(device);
     }
-    return PyObject_CallFunctionObjArgs(pick_device, Py_None, device, NULL);
+    return known ? known : PyObject_CallFunctionObjArgs(pick_device, Py_None, device, NULL);
 }
 
 /* The facts of a number: its class, or its dtype if it is NumPy's; NULL without an exception for others. */
@@ -149,12 +173,14 @@ static PyObject *look_up(PyObject *module, PyObject *const *arguments, Py_ssize_
 }
 
 PyDoc_STRVAR(use_keys_doc,
-             "use_keys(facts_by_class, otherwise, pick_device, choices, dtypes): functions by class of arrays; what makes\n"
-             "other keys; what finds a device that is asked for, and the choices of others; dtypes that kernels compute.");
+             "use_keys(facts_by_class, otherwise, pick_device, choices, dtypes, drivers, device_class, devices): functions by\n"
+             "class of arrays; what makes other keys; what finds a device that is asked for, and the choices of others;\n"
+             "dtypes that kernels compute; drivers by spec, the class of devices, and devices by driver, of earlier calls.");
 
 static PyObject *use_keys(PyObject *module, PyObject *arguments) {
-    PyObject *facts, *others, *pick, *chosen, *dtypes;
-    if (!PyArg_ParseTuple(arguments, "O!OOOO!", &PyDict_Type, &facts, &others, &pick, &chosen, &PyTuple_Type, &dtypes))
+    PyObject *facts, *others, *pick, *chosen, *dtypes, *found, *class, *known;
+    if (!PyArg_ParseTuple(arguments, "O!OOOO!O!OO!", &PyDict_Type, &facts, &others, &pick, &chosen, &PyTuple_Type, &dtypes,
+                          &PyDict_Type, &found, &class, &PyDict_Type, &known))
         return NULL;
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(dtypes); k++) {
         PyObject *dtype = PyTuple_GET_ITEM(dtypes, k);
@@ -165,6 +191,9 @@ static PyObject *use_keys(PyObject *module, PyObject *arguments) {
     Py_XSETREF(otherwise, Py_NewRef(others));
     Py_XSETREF(pick_device, Py_NewRef(pick));
     Py_XSETREF(choices, Py_NewRef(chosen));
+    Py_XSETREF(drivers, Py_NewRef(found));
+    Py_XSETREF(device_class, Py_NewRef(class));
+    Py_XSETREF(devices, Py_NewRef(known));
     Py_RETURN_NONE;
 }
 

@@ -11,10 +11,14 @@ import pytest
 
 from gpuprims.core import c_modules, quick_keys
 from gpuprims.core.call_keys import key_of, key_of_any
-from gpuprims.core.device import DEFAULT, pick_device
+from gpuprims.core.device import DEFAULT, Device, pick_device
+from gpuprims.core.device_specs import FOUND
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.warm_calls import WarmCalls, _look_up
+from gpuprims.errors import UnknownDeviceError
 from gpuprims.expressions.expr import COMPUTABLE
+
+REST = tuple(COMPUTABLE), FOUND, Device, Device._known
 
 
 class Array:
@@ -37,7 +41,7 @@ def keys(binary: bytes, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(WarmCalls, "key_of", staticmethod(key_of))
     monkeypatch.setattr(REGISTRY, "facts_by_class", facts := {Array: facts_of})
     module: Any = c_modules.loaded("keys", binary)
-    module.use_keys(facts, key_of_any, pick_device, DEFAULT, tuple(COMPUTABLE))
+    module.use_keys(facts, key_of_any, pick_device, DEFAULT, *REST)
     return module
 
 
@@ -96,6 +100,33 @@ def test_the_device_of_now_decides(keys: Any, monkeypatch: pytest.MonkeyPatch) -
     assert keys.key_of("keywords", x)[1] is found
 
 
+def test_devices_of_earlier_calls_are_found_without_python(keys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[Any]()
+
+    def pick(on: Device | None, device: Any) -> Device:
+        asked.append(device)
+        return pick_device(on, device)
+
+    keys.use_keys({}, key_of_any, pick, DEFAULT, *REST)
+    x, device = (np.zeros(3),), Device("reference")
+    for spec in ("reference", device):
+        assert keys.key_of("keywords", x, spec)[1] is device
+    monkeypatch.setenv("GPUPRIMS_DEVICE", "reference")
+    assert keys.key_of("keywords", x)[1] is device
+    assert not asked
+    monkeypatch.setenv("GPUPRIMS_DEVICE", "no such device")
+    with pytest.raises(UnknownDeviceError, match="GPUPRIMS_DEVICE"):
+        keys.key_of("keywords", x)
+    FOUND.pop("reference:0", None)
+    assert keys.key_of("keywords", x, "reference:0")[1] is device
+    assert asked == [None, "reference:0"]
+    with pytest.raises(UnknownDeviceError):
+        keys.key_of("keywords", x, 3)
+    monkeypatch.delitem(FOUND, "reference")  # as after a fork
+    assert keys.key_of("keywords", x, "reference")[1] is device
+    assert asked[2:] == [3, "reference"]
+
+
 def test_calls_are_looked_up_as_by_python(keys: Any) -> None:
     arrays: Any = (np.zeros(4), np.zeros(4))
     run: Any = object()
@@ -111,11 +142,11 @@ def test_errors_are_raised(keys: Any) -> None:
     def fail(array: Any) -> Any:
         raise RuntimeError("gone")
 
-    keys.use_keys({Array: fail}, key_of_any, pick_device, DEFAULT, tuple(COMPUTABLE))
+    keys.use_keys({Array: fail}, key_of_any, pick_device, DEFAULT, *REST)
     with pytest.raises(RuntimeError, match="gone"):
         keys.key_of("keywords", (Array(),))
     broken = SimpleNamespace()
-    keys.use_keys({}, key_of_any, pick_device, broken, tuple(COMPUTABLE))
+    keys.use_keys({}, key_of_any, pick_device, broken, *REST)
     with pytest.raises(AttributeError, match="chosen"):
         keys.key_of("keywords", (np.zeros(3),))
 
