@@ -102,6 +102,11 @@ class Capabilities:
         return self.progress.together
 
     @property
+    def is_pocl(self) -> bool:
+        """True for devices of PoCL."""
+        return "portable computing" in self.vendor.lower()
+
+    @property
     def warp(self) -> int:
         """Work-items whose registers shuffles reach; 0 where there are no shuffles."""
         return self.subgroup_size if self.shuffles else 0
@@ -109,6 +114,6 @@ class Capabilities:
 
 def remedy(able: Capabilities) -> str:
     """Return advice on a device that is listed but does not work."""
-    if "portable computing" in able.vendor.lower():
+    if able.is_pocl:
         return "to fix it: pip uninstall -y pocl-binary-distribution && pip install 'gpuprims[cpu]'"
     return "to fix it: update its driver"

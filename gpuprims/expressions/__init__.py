@@ -13,13 +13,14 @@ from gpuprims.expressions.expr import Expr, computable, part
 from gpuprims.expressions.indices import INDEX, along_axes, with_last
 from gpuprims.expressions.lifting import bind, lift, member
 from gpuprims.expressions.parse import parse, parse_vectors
-from gpuprims.expressions.same_bits import as_portable
+from gpuprims.expressions.same_bits import as_portable, in_vectors
 from gpuprims.expressions.trace import trace
 from gpuprims.expressions.typing import TypedExpr, typed
 
 __all__ = [
     "INDEX", "Expr", "TypedExpr", "along_axes", "as_portable", "bind", "c_type", "computable", "constant", "converted",
-    "emit_function", "expression", "lift", "member", "parse", "parse_vectors", "part", "trace", "typed", "with_last",
+    "emit_function", "expression", "in_vectors", "lift", "member", "parse", "parse_vectors", "part", "trace", "typed",
+    "with_last",
 ]  # fmt: skip
 
 

@@ -43,6 +43,10 @@ OF_COMPLEX = frozenset(
     )
 )
 
+# What PoCL computes for one element at a time, in more time than portable functions (row pocl-functions of maps).
+_SCALAR = frozenset(DEFINITIONS).difference((*CHOICES, "exp", "hypot", "cube", "fourth"))
+_SCALAR_SINGLE, _SINGLE = _SCALAR - {"tanh"}, 4  # of at most 4 bytes
+
 
 def as_portable(
     function: TypedExpr, *, settled: bool = True, settles_copies: bool = False, chooses: bool = True
@@ -63,6 +67,18 @@ def as_portable(
         nodes.append(replace(node, name=PORTABLE + node.name) if named else node)
     results = [_settled(nodes, k, copies=settles_copies) if settled else k for k in function.results]
     return replace(function, nodes=tuple(nodes), results=tuple(results))
+
+
+def in_vectors(function: TypedExpr) -> TypedExpr:
+    """Return a function by portable functions, where a library's take one element at a time.
+
+    Compilers for CPUs make vectors of portable functions. Those that choose, and products, are vectors already.
+    """
+    nodes = list[Node]()
+    for node in function.nodes:
+        scalar = node.dtype.kind == "f" and node.name in (_SCALAR if node.dtype.itemsize > _SINGLE else _SCALAR_SINGLE)
+        nodes.append(replace(node, name=PORTABLE + node.name) if scalar else node)
+    return replace(function, nodes=tuple(nodes))
 
 
 def _settled(nodes: list[Node], k: int, *, copies: bool) -> int:

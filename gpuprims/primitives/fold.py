@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from gpuprims.core.device import Device
@@ -12,7 +13,7 @@ from gpuprims.core.launch_plan import LaunchPlan, Sample
 from gpuprims.core.layout import VECTOR_BYTES, Form, contiguous, plan_layout, turned
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
-from gpuprims.expressions import TypedExpr
+from gpuprims.expressions import TypedExpr, in_vectors
 from gpuprims.operators import Folding
 from gpuprims.operators.portable import adds, is_portable, is_portable_function, rounds
 from gpuprims.primitives.fold_launch import FoldWork
@@ -80,6 +81,8 @@ def plan_fold(
         adds=adds(folding),
     )
     finished = count if counted is None else counted
+    if device.capabilities.is_pocl:  # row pocl-functions of maps
+        folding = replace(folding, map=in_vectors(folding.map))
     work = FoldWork(device, folding, traits, layout, plan_axes, flat, len(forms), finished, indexed, limbs_left)
     results = [_in_new_memory(form) for form in targets]
     return LaunchPlan(device, "reduce", traits, results, work.launch, asked=asked, inputs=range(len(forms)))

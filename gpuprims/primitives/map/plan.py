@@ -29,6 +29,7 @@ from gpuprims.expressions import (
     along_axes,
     as_portable,
     expression,
+    in_vectors,
     parse_vectors,
     trace,
     typed,
@@ -215,6 +216,8 @@ def plan_call(
     shape = broadcast_shapes("map", [form.shape for form in inputs])
     arguments = tuple(form.dtype for form in inputs for _ in range(form.lanes))
     function = _function(request, arguments, shape)
+    if device.capabilities.is_pocl:
+        function = in_vectors(function)  # rows: pocl-functions
     results = request.results(function.dtypes, shape, alignment)
     if not request.in_c_order and request.vector_axis is None and in_fortran_order(forms, shape):
         results = tuple([turned(result) for result in results])

@@ -45,7 +45,7 @@ def _shared(capabilities: Capabilities, call: CallTraits) -> int:
 
 def _compiled(capabilities: Capabilities, call: CallTraits) -> str | None:
     """Refuse PoCL, whose optimiser makes kernels of groups that write beyond their memory."""
-    if "portable computing" not in capabilities.vendor.lower():  # rows: pocl
+    if not capabilities.is_pocl:  # rows: pocl
         return None
     return f"is not for PoCL, whose optimiser compiles it wrongly; {capabilities.name} is one of PoCL's devices"
 
