@@ -31,7 +31,8 @@ from gpuprims.core.program_cache import prepare_anew
 
 FAILURES: dict[Path, str] = {}  # why a module is not used, by C file
 COMPILING = "gpuprims: compiling C"  # the name of threads that wait for the compiler
-_OPTIONS = ("-O2", "-fno-math-errno", "-shared", "-fPIC")  # roots in vectors
+# Without errno and traps, roots, floors and choices are computed in vectors.
+_OPTIONS = ("-O2", "-fno-math-errno", "-fno-trapping-math", "-shared", "-fPIC")
 _HEADER = Path(sysconfig.get_path("include")) / "Python.h"
 
 

@@ -124,6 +124,33 @@ static PyObject *has_nan(PyObject *module, PyObject *given) {
     return PyBool_FromLong(some_nan(PyArray_DATA(x), PyArray_SIZE(x) << of_complex, is_double));
 }
 
+PyDoc_STRVAR(cast_doc, "cast(number, x): floats in the dtype of a number; NotImplemented with NaN.");
+
+static PyObject *cast(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    PyArrayObject *x = count == 2 ? floats_of(arguments[1]) : NULL;
+    const long number = x ? PyLong_AsLong(arguments[0]) : -1;
+    if (PyErr_Occurred()) return NULL;
+    cast_t *const work = x ? cast_of(PyArray_TYPE(x), (int)number) : NULL;
+    if (!work) {
+        PyErr_SetString(PyExc_TypeError, "cast: another dtype of floats or complex numbers, and an array");
+        return NULL;
+    }
+    PyArrayObject *result = (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(x), PyArray_DIMS(x), (int)number);
+    if (!result) return NULL;
+    const npy_intp n = PyArray_SIZE(x);
+    int nan;
+    if (PyArray_NBYTES(result) > RELEASED) {
+        Py_BEGIN_ALLOW_THREADS
+        nan = work(PyArray_DATA(x), n, PyArray_DATA(result));
+        Py_END_ALLOW_THREADS
+    } else {
+        nan = work(PyArray_DATA(x), n, PyArray_DATA(result));
+    }
+    if (!nan) return (PyObject *)result;
+    Py_DECREF(result);
+    Py_RETURN_NOTIMPLEMENTED;
+}
+
 PyDoc_STRVAR(apply_doc,
              "apply(program, constants, *arrays): a function of arrays of one dtype and shape, and of arrays without axes;\n"
              "NotImplemented with NaN.\n"
@@ -188,5 +215,5 @@ static PyObject *apply(PyObject *module, PyObject *const *arguments, Py_ssize_t 
     Py_RETURN_NOTIMPLEMENTED;
 }
 
-DEFINE_MODULE(floats, "Calls on few floats.", 1, FUNCTION(apply), FUNCTION(fold), FUNCTION(dot), FUNCTION_OF_ONE(scan),
-              FUNCTION_OF_ONE(has_nan))
+DEFINE_MODULE(floats, "Calls on few floats.", 1, FUNCTION(apply), FUNCTION(cast), FUNCTION(fold), FUNCTION(dot),
+              FUNCTION_OF_ONE(scan), FUNCTION_OF_ONE(has_nan))

@@ -1,4 +1,4 @@
-/* Maps of floats and complex numbers, and the search for NaN; floats.c has their calls.
+/* Maps and casts of floats and complex numbers, and the search for NaN; floats.c has their calls.
  *
  * A program has three bytes for each step, the operation and the numbers of two values. Values are the arrays, then
  * constants, then what the steps give; the last step gives the result. Constants, and arrays whose bit of `alone` is set,
@@ -17,7 +17,8 @@
 
 #define BLOCK 512 /* parts of numbers */
 #define MOST_VALUES 24
-enum { ADDED, SUBTRACTED, MULTIPLIED, DIVIDED, ROOT, NEGATED, SIZE, COPY, LARGER, SMALLER, CONJUGATED, OPERATIONS };
+enum { ADDED, SUBTRACTED, MULTIPLIED, DIVIDED, ROOT, NEGATED, SIZE, COPY, LARGER, SMALLER, CONJUGATED, DOWN, UP, CUT, NEAR,
+       SIGN, OPERATIONS };
 /* The operations of complex numbers, a bit for each. */
 #define OF_COMPLEX (1 << ADDED | 1 << SUBTRACTED | 1 << MULTIPLIED | 1 << NEGATED | 1 << COPY | 1 << CONJUGATED)
 
@@ -45,8 +46,9 @@ enum { ADDED, SUBTRACTED, MULTIPLIED, DIVIDED, ROOT, NEGATED, SIZE, COPY, LARGER
         }                                                                                                              \
     }
 
-/* Define a map of numbers that have PARTS parts of a type. It returns 1 if it found NaN among the results. */
-#define DEFINE_MAP(name, type, PARTS, ROOT_OF, SIZE_OF, PRODUCTS, SEARCH, ATTRIBUTE)                                   \
+/* Define a map of numbers that have PARTS parts of a type, for which names of C's functions end in F. It returns 1 if it
+ * found NaN among the results. */
+#define DEFINE_MAP(name, type, PARTS, F, PRODUCTS, SEARCH, ATTRIBUTE)                                                  \
     ATTRIBUTE static void name##_step(const int operation, const type *a, const type *b, type *restrict to,            \
                                       const int numbers) {                                                             \
         const int size = PARTS * numbers;                                                                              \
@@ -55,12 +57,17 @@ enum { ADDED, SUBTRACTED, MULTIPLIED, DIVIDED, ROOT, NEGATED, SIZE, COPY, LARGER
         case SUBTRACTED: EACH_OF_BLOCK to[k] = a[k] - b[k]; break;                                                     \
         case MULTIPLIED: PRODUCTS; break;                                                                              \
         case DIVIDED: EACH_OF_BLOCK to[k] = a[k] / b[k]; break;                                                        \
-        case ROOT: EACH_OF_BLOCK to[k] = ROOT_OF(a[k]); break;                                                         \
+        case ROOT: EACH_OF_BLOCK to[k] = sqrt##F(a[k]); break;                                                         \
         case NEGATED: EACH_OF_BLOCK to[k] = -a[k]; break;                                                              \
-        case SIZE: EACH_OF_BLOCK to[k] = SIZE_OF(a[k]); break;                                                         \
+        case SIZE: EACH_OF_BLOCK to[k] = fabs##F(a[k]); break;                                                         \
         case LARGER: EACH_OF_BLOCK to[k] = a[k] != a[k] || a[k] > b[k] ? a[k] : b[k]; break;                           \
         case SMALLER: EACH_OF_BLOCK to[k] = a[k] != a[k] || a[k] < b[k] ? a[k] : b[k]; break;                          \
         case CONJUGATED: EACH_OF_BLOCK to[k] = k % PARTS ? -a[k] : a[k]; break;                                        \
+        case DOWN: EACH_OF_BLOCK to[k] = floor##F(a[k]); break;                                                        \
+        case UP: EACH_OF_BLOCK to[k] = ceil##F(a[k]); break;                                                           \
+        case CUT: EACH_OF_BLOCK to[k] = trunc##F(a[k]); break;                                                         \
+        case NEAR: EACH_OF_BLOCK to[k] = rint##F(a[k]); break;                                                         \
+        case SIGN: EACH_OF_BLOCK to[k] = a[k] != a[k] ? a[k] : (type)((a[k] > 0) - (a[k] < 0)); break;                 \
         default: EACH_OF_BLOCK to[k] = a[k];                                                                           \
         }                                                                                                              \
     }                                                                                                                  \
@@ -107,10 +114,10 @@ DEFINE_SEARCH(nan_in_floats, float, npy_int32, )
 DEFINE_SEARCH(nan_in_doubles, double, npy_int64, )
 DEFINE_PRODUCTS(products_of_floats, float, fmaf, , )
 DEFINE_PRODUCTS(products_of_doubles, double, fma, , )
-DEFINE_MAP(map_floats, float, 1, sqrtf, fabsf, REAL_PRODUCTS, nan_in_floats, )
-DEFINE_MAP(map_doubles, double, 1, sqrt, fabs, REAL_PRODUCTS, nan_in_doubles, )
-DEFINE_MAP(map_pairs, float, 2, , , products_of_floats(a, b, to, numbers), nan_in_floats, )
-DEFINE_MAP(map_wide_pairs, double, 2, , , products_of_doubles(a, b, to, numbers), nan_in_doubles, )
+DEFINE_MAP(map_floats, float, 1, f, REAL_PRODUCTS, nan_in_floats, )
+DEFINE_MAP(map_doubles, double, 1, , REAL_PRODUCTS, nan_in_doubles, )
+DEFINE_MAP(map_pairs, float, 2, f, products_of_floats(a, b, to, numbers), nan_in_floats, )
+DEFINE_MAP(map_wide_pairs, double, 2, , products_of_doubles(a, b, to, numbers), nan_in_doubles, )
 
 #if BUILDS_WIDE
 #define VECTORS_OF_FLOATS                                                                                              \
@@ -130,10 +137,10 @@ DEFINE_SEARCH(nan_in_floats_wide, float, npy_int32, WIDE)
 DEFINE_SEARCH(nan_in_doubles_wide, double, npy_int64, WIDE)
 DEFINE_PRODUCTS(products_of_floats_wide, float, fmaf, VECTORS_OF_FLOATS, WIDE_PRODUCTS)
 DEFINE_PRODUCTS(products_of_doubles_wide, double, fma, VECTORS_OF_DOUBLES, WIDE_PRODUCTS)
-DEFINE_MAP(map_floats_wide, float, 1, sqrtf, fabsf, REAL_PRODUCTS, nan_in_floats_wide, WIDE)
-DEFINE_MAP(map_doubles_wide, double, 1, sqrt, fabs, REAL_PRODUCTS, nan_in_doubles_wide, WIDE)
-DEFINE_MAP(map_pairs_wide, float, 2, , , products_of_floats_wide(a, b, to, numbers), nan_in_floats_wide, WIDE)
-DEFINE_MAP(map_wide_pairs_wide, double, 2, , , products_of_doubles_wide(a, b, to, numbers), nan_in_doubles_wide, WIDE)
+DEFINE_MAP(map_floats_wide, float, 1, f, REAL_PRODUCTS, nan_in_floats_wide, WIDE)
+DEFINE_MAP(map_doubles_wide, double, 1, , REAL_PRODUCTS, nan_in_doubles_wide, WIDE)
+DEFINE_MAP(map_pairs_wide, float, 2, f, products_of_floats_wide(a, b, to, numbers), nan_in_floats_wide, WIDE)
+DEFINE_MAP(map_wide_pairs_wide, double, 2, , products_of_doubles_wide(a, b, to, numbers), nan_in_doubles_wide, WIDE)
 #define WIDE_OR(name) (HAS_PRODUCTS ? name##_wide : name)
 #else
 #define WIDE_OR(name) name
@@ -150,6 +157,41 @@ static map_t *map_of(const int type) {
 /* Return 1 if one of some floats is NaN. */
 static int some_nan(const void *x, const npy_intp n, const int is_double) {
     return is_double ? WIDE_OR(nan_in_doubles)(x, n) : WIDE_OR(nan_in_floats)(x, n);
+}
+
+/* Define casts of floats to numbers with PARTS parts of a type, which return 1 if they found NaN. */
+#define DEFINE_CAST(name, from, type, PARTS)                                                                           \
+    static int name(const void *given, const npy_intp n, void *result) {                                               \
+        for (npy_intp begin = 0; begin < n; begin += BLOCK) {                                                          \
+            const int size = n - begin < BLOCK ? (int)(n - begin) : BLOCK;                                             \
+            const from *x = (const from *)given + begin;                                                               \
+            type *restrict to = (type *)result + PARTS * begin;                                                        \
+            for (int k = 0; k < size; k++) {                                                                           \
+                to[PARTS * k] = (type)x[k];                                                                            \
+                if (PARTS > 1) to[PARTS * k + PARTS - 1] = 0;                                                          \
+            }                                                                                                          \
+            if (some_nan(to, PARTS * size, sizeof(type) == sizeof(double))) return 1;                                  \
+        }                                                                                                              \
+        return 0;                                                                                                      \
+    }
+
+DEFINE_CAST(double_of_float, float, double, 1)
+DEFINE_CAST(float_of_double, double, float, 1)
+DEFINE_CAST(pair_of_float, float, float, 2)
+DEFINE_CAST(pair_of_double, double, float, 2)
+DEFINE_CAST(wide_pair_of_float, float, double, 2)
+DEFINE_CAST(wide_pair_of_double, double, double, 2)
+
+typedef int cast_t(const void *, npy_intp, void *);
+
+/* The cast from a dtype of floats to another dtype; NULL for others. */
+static cast_t *cast_of(const int from, const int to) {
+    const int wide = from == NPY_FLOAT64;
+    if (!wide && from != NPY_FLOAT32) return NULL;
+    if (to == NPY_COMPLEX64) return wide ? pair_of_double : pair_of_float;
+    if (to == NPY_COMPLEX128) return wide ? wide_pair_of_double : wide_pair_of_float;
+    if (to == (wide ? NPY_FLOAT32 : NPY_FLOAT64)) return wide ? float_of_double : double_of_float;
+    return NULL;
 }
 
 /* Return 1 if each step of a program takes values that are there, by an operation of its numbers. */

@@ -18,8 +18,8 @@ from gpuprims.primitives.floats_by_numpy import FLOATS, has_nan, in_c
 # NumPy reads and writes an array for each operation, and looks for NaN among floats.
 _FEW, _FEW_OF_MANY, _MOST = Few(near=2**15, woken=2**16), Few(near=0, woken=2**16), 2  # rows: by_numpy
 _FEW_IN_C = Few(near=2**13, woken=2**16)  # rows: by_numpy-floats, by_numpy-numbers
-_FEW_BY_ONE_STEP = {"float32": Few(near=2**14, woken=2**16), "float64": _FEW_IN_C}  # row by_numpy-wide
-_FEW_PAIRS_IN_C = {"complex64": Few(2**20, 2**20), "complex128": Few(2**17, 2**17)}  # row by_numpy-complex
+_FEW_BY_ONE_STEP = {"float32": Few(near=2**14, woken=2**16), "float64": _FEW_IN_C}  # rows: by_numpy-wide
+_FEW_PAIRS_IN_C = {"complex64": Few(2**20, 2**20), "complex128": Few(2**17, 2**17)}  # rows: by_numpy-complex
 _FEW_CHOSEN = Few(near=2**12, woken=2**16)  # rows: by_numpy-chosen
 # Bytes of the widest array up to which NumPy is faster: for one operation without floats, and for a copy.
 _BYTES, _COPIED_BYTES = 2**20, 2**22  # rows: by_numpy-one
@@ -27,10 +27,13 @@ _BYTES, _COPIED_BYTES = 2**20, 2**22  # rows: by_numpy-one
 # integers of 4 bytes (rows: by_numpy-one, by_numpy-casts).
 _ALL, _CAST = Few(near=ANY_SIZE, woken=ANY_SIZE), 4
 _FEW_CAST, _FEW_FLOATS_CAST = Few(near=2**14, woken=2**16), Few(near=2**11, woken=2**16)  # rows: by_numpy-casts
+_FEW_CAST_IN_C = Few(near=2**15, woken=2**17)  # rows: by_numpy-casts-in-c
+# Of real numbers that become complex; rows: by_numpy-casts-in-c.
+_FEW_MADE = {"complex64": Few(2**18, 2**18), "complex128": Few(near=2**12, woken=2**16)}
 # The operations of floats.c, by number, and bytes of a step; more values than _MOST_VALUES have no room there.
 _OPERATIONS = {
     "add": 0, "subtract": 1, "multiply": 2, "square": 2, "divide": 3, "sqrt": 4, "negative": 5, "absolute": 6,
-    "fabs": 6, "positive": 7, "maximum": 8, "minimum": 9,
+    "fabs": 6, "positive": 7, "maximum": 8, "minimum": 9, "floor": 11, "ceil": 12, "trunc": 13, "rint": 14, "sign": 15,
 }  # fmt: skip
 _OF_COMPLEX = {name: _OPERATIONS[name] for name in ("add", "subtract", "multiply", "square", "negative", "positive")}
 _OF_COMPLEX |= {"conjugate": 10}
@@ -51,11 +54,14 @@ def maps_by_numpy(
     if computed and shapes <= {()} and in_c(device) and (program := _program(function, len(forms))) is not None:
         return ByNumPy(partial(FLOATS.calls.apply, *program), _few_in_c(program[0], results[0].dtype))
     if not is_exact(function):
-        return _cast_to_complex(function, forms, results)
+        return _cast_to_complex(device, function, forms, results)
     whole = not shapes
     shape = None if computed and whole else results[0].shape
     operations = [node for node in function.nodes if node.name not in ("argument", "constant")]
-    if len(forms) == len(results) == whole and (alone := _copied_or_cast(function, forms[0], results[0])) is not None:
+    if (
+        len(forms) == len(results) == whole
+        and (alone := _copied_or_cast(device, function, forms[0], results[0])) is not None
+    ):
         return alone
     floats = any(node.dtype.kind == "f" for node in operations)
     few = _FEW_OF_MANY if floats or len(operations) > _MOST else _FEW
@@ -93,7 +99,7 @@ def _few_in_c(program: bytes, dtype: np.dtype[Any]) -> Few:
     return _FEW_IN_C if len(program) > _STEP else _FEW_BY_ONE_STEP[dtype.name]
 
 
-def _copied_or_cast(function: TypedExpr, form: Form, result: Form) -> ByNumPy | None:
+def _copied_or_cast(device: Device, function: TypedExpr, form: Form, result: Form) -> ByNumPy | None:
     """Return how NumPy copies an array, or casts numbers to a dtype; None for other functions."""
     nodes, given = function.nodes, form.dtype
     node = nodes[function.results[0]]
@@ -103,14 +109,17 @@ def _copied_or_cast(function: TypedExpr, form: Form, result: Form) -> ByNumPy | 
         return None
     cast = partial(np.ndarray.astype, dtype=result.dtype)
     if given.kind == result.dtype.kind == "f":
-        return ByNumPy(partial(_cast_floats, cast), _FEW_FLOATS_CAST)
+        in_numpy = ByNumPy(partial(_cast_floats, cast), _FEW_FLOATS_CAST)
+        return ByNumPy(partial(FLOATS.calls.cast, result.dtype.num), _FEW_CAST_IN_C) if in_c(device) else in_numpy
     if result.dtype == np.float32 and given in (np.int64, np.uint64):
         return ByNumPy(cast if given == np.int64 else partial(_cast_words, cast), _ALL)
     wide = result.dtype.kind == "f" and given.itemsize != _CAST
     return ByNumPy(cast, _FEW_CAST if wide else _of_bytes(_BYTES, form, result))
 
 
-def _cast_to_complex(function: TypedExpr, forms: Sequence[Form], results: Sequence[Form]) -> ByNumPy | None:
+def _cast_to_complex(
+    device: Device, function: TypedExpr, forms: Sequence[Form], results: Sequence[Form]
+) -> ByNumPy | None:
     """Return how NumPy makes complex numbers of an array of real ones; None for other functions."""
     nodes, result, given = function.nodes, results[0], forms[0]
     node = nodes[function.results[0]]
@@ -120,8 +129,10 @@ def _cast_to_complex(function: TypedExpr, forms: Sequence[Form], results: Sequen
         return None
     if node.name != "cast" or node.dtype.kind != "c" or nodes[node.operands[0]].name != "argument":
         return None
-    cast = partial(np.ndarray.astype, dtype=result.dtype)
-    return ByNumPy(partial(_cast_floats, cast) if given.dtype.kind == "f" else cast, _of_bytes(_COPIED_BYTES, result))
+    cast: Compute = partial(np.ndarray.astype, dtype=result.dtype)
+    if given.dtype.kind == "f":
+        cast = partial(FLOATS.calls.cast, result.dtype.num) if in_c(device) else partial(_cast_floats, cast)
+    return ByNumPy(cast, _FEW_MADE[result.dtype.name])
 
 
 def _cast_floats(cast: Compute, x: np.ndarray) -> Any:

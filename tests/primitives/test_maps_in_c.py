@@ -1,4 +1,4 @@
-"""Maps of complex numbers in C, and by NumPy, have the bits of the kernels."""
+"""Maps of complex numbers in C and by NumPy, and of floats that are rounded in C, have the bits of the kernels."""
 
 from __future__ import annotations
 
@@ -87,6 +87,27 @@ def test_maps_have_the_bits_of_kernels(
                 assert one.tobytes("A") == expected.tobytes("A")
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "function", ["floor(x)", "ceil(x)", "trunc(x)", "rint(x)", "sign(x)", "sign(x - floor(x / 2))"]
+)
+def test_floats_are_rounded_as_by_kernels(
+    host: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, function: str, dtype: str
+) -> None:
+    special = [0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -2.5, 0.49999997, 2.0**23 + 1, 2.0**52 + 1, -1e300, np.inf, -np.inf]
+    for size in (3, 512, 1100):
+        with np.errstate(over="ignore"):
+            x = np.append(rng.standard_normal(size) * 10.0 ** rng.integers(-3, 18, size), special).astype(dtype)
+        x = x[np.isfinite(x)] if "/" in function else x
+        expected = by_kernel(host, function, [x], monkeypatch)
+        with monkeypatch.context() as patch:
+            patch.setattr(LaunchPlan, "compiled", lambda self: pytest.fail("a kernel was compiled"))
+            found = gpuprims.map(function, x, device=host)
+        assert found.tobytes() == expected.tobytes()
+        if "/" not in function:
+            np.testing.assert_array_equal(found, getattr(np, function[:-3])(x))
+
+
 @pytest.mark.parametrize("function", ["x * y", "x + y"])
 def test_kernels_compute_what_is_not_a_number(
     host: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, function: str
@@ -118,10 +139,54 @@ def test_real_numbers_become_complex(
                 assert one.tobytes() == expected.tobytes()
 
 
+@pytest.mark.parametrize(("given", "dtype"), [("float32", "float64"), ("float64", "float32")])
+def test_floats_are_cast_as_by_kernels(
+    host: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, given: str, dtype: str
+) -> None:
+    for shape in ((1,), (512,), (513,), (31, 50)):
+        x = (rng.standard_normal(shape) * 10.0 ** rng.integers(-38, 38, shape)).astype(given)
+        x.ravel()[-1:] = -0.0
+        expected = by_kernel(host, f"{dtype}(x)", [x], monkeypatch)
+        with monkeypatch.context() as patch:
+            patch.setattr(LaunchPlan, "compiled", lambda self: pytest.fail("a kernel was compiled"))
+            found = gpuprims.map(f"{dtype}(x)", x, device=host)
+        np.testing.assert_array_equal(found, x.astype(dtype))
+        assert found.tobytes() == expected.tobytes()
+        x.ravel()[0] = -np.nan
+        expected = by_kernel(host, f"{dtype}(x)", [x], monkeypatch)
+        assert gpuprims.map(f"{dtype}(x)", x, device=host).tobytes() == expected.tobytes()
+
+
+def test_other_casts_are_refused(module: Any) -> None:
+    number, x = np.dtype(np.float64).num, np.float32([1, 1e-45, np.inf])
+    np.testing.assert_array_equal(module.cast(number, x), x.astype(np.float64))
+    with np.errstate(over="ignore"):
+        large = np.array([1e300, -1e-300, 1 + 2.0**-25])
+        found = module.cast(np.dtype(np.float32).num, large)
+        assert found.tobytes() == large.astype(np.float32).tobytes()
+    assert module.cast(number, np.float32([0, np.nan])) is NotImplemented
+    for wrong in (
+        (np.dtype(np.int64).num, x),
+        (np.dtype(np.float32).num, x),
+        (number, x[::2]),
+        (number, 1.0),
+        (number,),
+    ):
+        with pytest.raises(TypeError, match=r"cast: another|contiguous"):
+            module.cast(*wrong)
+
+
 def test_a_program_of_other_operations_is_refused(module: Any) -> None:
     x = np.ones(3, np.complex64)
     np.testing.assert_array_equal(module.apply(bytes([2, 0, 1]), np.array([3j]).tobytes(), x), 3j * x)
-    for operation in (3, 4, 6, 8, 9, 11):  # quotients, roots, sizes and selections are those of real numbers
+    for operation in (
+        3,
+        4,
+        6,
+        8,
+        9,
+        *range(11, 17),
+    ):  # quotients, roots, sizes and selections are those of real numbers
         with pytest.raises(ValueError, match="a program with few steps"):
             module.apply(bytes([operation, 0, 0]), b"", x)
     assert not module.has_nan(x)
