@@ -107,6 +107,11 @@ class Capabilities:
         return "portable computing" in self.vendor.lower()
 
     @property
+    def calls_by_element(self) -> bool:
+        """True if functions such as ``log`` are called for one element at a time, as PoCL's are on CPUs."""
+        return self.is_pocl and self.kind == "cpu"
+
+    @property
     def warp(self) -> int:
         """Work-items whose registers shuffles reach; 0 where there are no shuffles."""
         return self.subgroup_size if self.shuffles else 0

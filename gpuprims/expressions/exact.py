@@ -23,7 +23,7 @@ _OF_FLOATS = frozenset(
 _OF_INTEGERS = frozenset(
     (
         *("add", "subtract", "multiply", "square", "floor_divide", "remainder", "negative", "positive", "absolute"),
-        *("invert", "left_shift", "right_shift", "minimum", "maximum", *BITWISE),
+        *("invert", "left_shift", "right_shift", "minimum", "maximum", "sign", *BITWISE),
     )
 )
 _OF_ANY = frozenset(

@@ -81,7 +81,7 @@ def plan_fold(
         adds=adds(folding),
     )
     finished = count if counted is None else counted
-    if device.capabilities.is_pocl:  # row pocl-functions of maps
+    if device.capabilities.calls_by_element:  # row pocl-functions of maps
         folding = replace(folding, map=in_vectors(folding.map))
     work = FoldWork(device, folding, traits, layout, plan_axes, flat, len(forms), finished, indexed, limbs_left)
     results = [_in_new_memory(form) for form in targets]

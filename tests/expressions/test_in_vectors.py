@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from kernel_cases import need
@@ -19,7 +21,7 @@ SPECIAL = (0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e-45, 3e38, -3e38)
 @pytest.fixture
 def pocl(device: gpuprims.Device) -> gpuprims.Device:
     """A device of PoCL."""
-    if not device.capabilities.is_pocl:
+    if not device.capabilities.calls_by_element:
         pytest.skip("for PoCL's library")
     need(device, "float64")
     return device
@@ -60,7 +62,17 @@ def test_results_are_numpys_within_two_units(pocl: gpuprims.Device, rng: np.rand
         assert (np.abs(found[finite] - expected[finite]) <= near[finite]).all(), name
 
 
-def test_functions_that_have_vectors_stay(rng: np.random.Generator) -> None:
+def test_only_cpus_of_pocl_call_by_element(device: gpuprims.Device) -> None:
+    able = device.capabilities
+    for vendor, kind, expected in (
+        ("Portable Computing Language", "cpu", True),
+        ("Portable Computing Language", "gpu", False),
+    ):
+        assert replace(able, vendor=vendor, kind=kind).calls_by_element is expected
+    assert not replace(able, vendor="Intel(R) OpenCL", kind="cpu").calls_by_element
+
+
+def test_functions_that_have_vectors_stay() -> None:
     single, double = np.dtype(np.float32), np.dtype(np.float64)
     for source, dtype, names in (
         ("exp(x) + log(x)", single, ["argument", "exp", "portable_log", "add"]),

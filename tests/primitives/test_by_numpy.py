@@ -87,6 +87,7 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "map to int16": (lambda x, **at: G.map(lambda e: e.astype(np.int16), x, **at), INTEGERS),
     "map to bool": (lambda x, **at: G.map(lambda e: e.astype(np.bool_), x, **at), REAL),
     "left shift": (lambda x, **at: G.map("x << y", x, x[..., ::-1].copy(), **at), INTEGERS[1:]),
+    "signs": (lambda x, **at: G.map("sign(x)", x, **at), INTEGERS[1:]),
     "argmax of rows": (lambda x, **at: G.reduce(x, op="argmax", axis=-1, **at), REAL),
     "argmin of rows": (lambda x, **at: G.reduce(x, op="argmin", axis=-1, keepdims=True, **at), REAL),
     "argmax of all": (lambda x, **at: G.reduce(x, op="argmax", **at), REAL),

@@ -216,7 +216,7 @@ def plan_call(
     shape = broadcast_shapes("map", [form.shape for form in inputs])
     arguments = tuple(form.dtype for form in inputs for _ in range(form.lanes))
     function = _function(request, arguments, shape)
-    if device.capabilities.is_pocl:
+    if device.capabilities.calls_by_element:
         function = in_vectors(function)  # rows: pocl-functions
     results = request.results(function.dtypes, shape, alignment)
     if not request.in_c_order and request.vector_axis is None and in_fortran_order(forms, shape):
