@@ -56,7 +56,7 @@ def refuse_keywords(label: str, known: Iterable[str], unknown: Mapping[str, obje
 def check_flags(label: str, **flags: object) -> None:
     """Raise for a flag that is not a bool: a string or a number would count as True."""
     for name, flag in flags.items():
-        if not isinstance(flag, bool | np.bool_):
+        if flag is not True and flag is not False and not isinstance(flag, np.bool_):
             raise ArgumentError(f"{label}: {name}= True or False; got {quoted(flag)}")
 
 

@@ -18,6 +18,7 @@ from gpuprims.expressions.functions import ALIASES, COMPARE
 from gpuprims.expressions.masks import plain_array
 from gpuprims.primitives.map import map as map_elements
 
+_DTYPES = np.dtype, type
 Unary = Callable[[Any], Any]
 Binary = Callable[[Any, Any], Any]
 
@@ -199,7 +200,7 @@ def astype(x: Any, dtype: Any, /, *, copy: builtins.bool = True, device: Any = N
         raise ArgumentError(f"astype: device=None, the array's own; got {quoted(device)} (move x by its library)")
     if not copy and getattr(x, "dtype", None) == dtype:
         return x
-    return map_elements(_cast(dtype) if isinstance(dtype, np.dtype | type) else lambda e: e.astype(dtype), x)
+    return map_elements(_cast(dtype) if isinstance(dtype, _DTYPES) else lambda e: e.astype(dtype), x)
 
 
 @lru_cache(maxsize=256)

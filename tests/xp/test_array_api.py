@@ -241,6 +241,10 @@ def test_astype() -> None:
         assert xp.astype(x, np.int8).tolist() == [1, -2]
         assert xp.astype(x, np.float32, copy=False) is x
         assert xp.astype(x, np.float32) is not x
+        wrong: list[Any] = ["no", 1, None]
+        for flag in wrong:
+            with pytest.raises(ArgumentError, match="copy= True or False"):
+                xp.astype(x, np.int8, copy=flag)
 
 
 @pytest.mark.parametrize(
