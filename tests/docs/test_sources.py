@@ -13,6 +13,8 @@ from docs.pages import ROOT
 import gpuprims
 import gpuprims.models
 import gpuprims.testing
+from gpuprims.core.registry import REGISTRY
+from gpuprims.primitives import ROOMS
 
 DOCS = ROOT / "docs"
 DRAWN: dict[str, Any] = runpy.run_path(str(DOCS / "tools" / "drawings.py"))
@@ -43,6 +45,14 @@ def test_the_reference_has_every_public_name() -> None:
     public = {*gpuprims.__all__, *(name for room in rooms for name in room.__all__)}
     public -= {"datasets", "distributed", "errors", "models", "ndimage", "xp"}
     assert public - listed == set()
+
+
+def test_the_page_of_kernels_lists_every_kernel() -> None:
+    listed = []
+    for first, more in re.findall(r"^\| `(\w+/\w+)`((?:, `\w+`)*) \|", (DOCS / "kernels.md").read_text(), re.MULTILINE):
+        listed += [first, *(f"{first.partition('/')[0]}/{name}" for name in re.findall(r"\w+", more))]
+    variants = [one for room in ROOMS for backend in ("cuda", "opencl") for one in REGISTRY.variants(room, backend)]
+    assert sorted(listed) == sorted({f"{variant.primitive}/{variant.name}" for variant in variants})
 
 
 def test_pages_name_no_file_that_is_absent() -> None:
