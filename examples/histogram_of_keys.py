@@ -1,4 +1,4 @@
-"""A histogram of keys that are no bin numbers: readings of sensors, by the sensors' serial numbers.
+"""A histogram of keys that are not bin numbers: readings of sensors, by the sensors' serial numbers.
 
 GPUPRIMS_DEVICE=opencl:cpu python examples/histogram_of_keys.py    chooses a device.
 gpuprims profile examples/histogram_of_keys.py    shows the device time of each launch.

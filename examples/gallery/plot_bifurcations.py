@@ -2,8 +2,8 @@
 The logistic map
 ================
 
-Where x ← r x (1 - x) goes, for 1,200 values of r: to one value, to two, to four, then to chaos. ``map`` follows 2,000
-starts for each r, ``histogram`` with ``axis=`` counts where they are, one histogram for each r.
+The values that x ← r x (1 - x) settles on, for 1,200 values of r: one, two, four, then chaos. ``map`` follows 2,000
+starting points for each r, and ``histogram`` with ``axis=`` counts where they end, in one histogram for each r.
 """
 
 import matplotlib.pyplot as plt

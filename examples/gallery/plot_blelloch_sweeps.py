@@ -4,7 +4,7 @@ A scan in two sweeps
 
 Blelloch's exclusive scan of 16 numbers. The up sweep adds pairs, as in a reduction tree. Then the last place becomes
 zero. In the down sweep each right place passes its value to the left one, and adds the sum that was there. Coloured
-numbers have just changed. The last row is that of ``scan(inclusive=False)``.
+numbers have just changed. The last row equals ``scan(inclusive=False)``.
 """
 
 import matplotlib.pyplot as plt

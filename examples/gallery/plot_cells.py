@@ -2,10 +2,10 @@
 Segmentation by a threshold
 ===========================
 
-Cells under a microscope, drawn by chance with a background that falls off to the sides, and with dead and hot pixels of
-the camera. A median of 3 x 3 removes the pixels, a wide Gaussian filter finds the background, and what is brighter than
-it is a cell. ``binary_opening`` drops specks, ``binary_closing`` fills gaps, and what an erosion takes away is the
-outline.
+Cells under a microscope, drawn at random, on a background that is darker at the sides, with dead and hot pixels of the
+camera. A median of 3 x 3 removes these pixels, a wide Gaussian filter estimates the background, and pixels that are
+brighter belong to cells. ``binary_opening`` drops specks, ``binary_closing`` fills gaps, and ``binary_erosion`` gives
+the outline: the pixels that it removes.
 """
 
 import matplotlib.pyplot as plt

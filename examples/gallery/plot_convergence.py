@@ -3,8 +3,8 @@ A regression converges
 ======================
 
 Gradient ascent finds the boundary between points of two normal distributions: the first article's pictures. Shades are
-the probability of a point being blue; the log-likelihood, on the right, rises toward 0 with each iteration.
-``callback=`` of ``LogReg`` sees the weights and the loss of each.
+the probability of a point being blue; the log-likelihood, on the right, rises toward 0 with each iteration. ``LogReg``
+passes the weights and the loss of each iteration to ``callback=``.
 """
 
 import warnings

@@ -2,9 +2,9 @@
 Two ways down a loss
 ====================
 
-Gradient descent, on the left, steps along the gradient of all samples. Stochastic gradient descent, on the right,
-steps along the gradient of one sample, so a step costs little and goes astray. Both start at zero. Shades are the
-loss of 2,000 points of two normal distributions; the cross is its minimum, by L-BFGS.
+Gradient descent, on the left, steps along the gradient of all samples. Stochastic gradient descent, on the right, steps
+along the gradient of one sample, so its steps are cheap, and its path wanders. Both start at zero. Shades are the loss
+of 2,000 points of two normal distributions; the cross is its minimum, by L-BFGS.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 Digits from a few examples
 ==========================
 
-Digits 5 to 9, told apart after 1 to 10 examples of each. ``PCA`` made the embeddings from digits 0 to 4 alone.
-``Prototypes`` compares with the mean of each class, ``MatchingNet`` lets the examples vote, and ``LogReg`` is the
-last layer. On the right, both by each similarity. Bars are 95 % confidence intervals of the mean over 12 draws.
+Digits 5 to 9, classified after 1 to 10 examples of each. ``PCA`` made the embeddings from digits 0 to 4 alone.
+``Prototypes`` compares with the mean of each class, ``MatchingNet`` lets the examples vote, and ``LogReg`` is the last
+layer. On the right, the first two with each similarity. Bars are 95 % confidence intervals of the mean over 12 draws.
 """
 
 import matplotlib.pyplot as plt

@@ -2,7 +2,7 @@
 The game of life
 ================
 
-A corner of a million cells, which chance has strewn, after 0, 10 and 300 generations, and how long cells have not
+A corner of a million cells, which start at random, after 0, 10 and 300 generations, and for how long each cell has not
 changed. A ``stencil`` with a function of the neighbourhood is one generation; ``iterations=`` runs many of them.
 """
 

@@ -2,8 +2,9 @@
 k-means by segments
 ===================
 
-Seven centres wander to the middles of 20,000 points; lines show their ways. ``map`` finds the nearest centre of every
-point. Points in the order of their centres are segments, and a ``reduce`` with ``segments=`` gives all means at once.
+Seven centres move to the middles of clusters of 20,000 points; lines show their paths. ``map`` finds the nearest centre
+of every point. Points in the order of their centres are segments, and a ``reduce`` with ``segments=`` gives all means
+at once.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,9 @@
 A median filter against dead pixels
 ===================================
 
-A photograph with a tenth of its pixels black or white, by chance. A Gaussian filter spreads them; a median of 3 x 3 or
-5 x 5 drops them and keeps edges, since it returns one of the pixels around. The numbers are mean errors, of 255.
+A photograph with a tenth of its pixels, at random, black or white. A Gaussian filter spreads them; a median of 3 x 3 or
+5 x 5 drops them and keeps edges, since it returns one of the neighbouring pixels. The numbers are mean errors, out of
+255.
 """
 
 import matplotlib.pyplot as plt

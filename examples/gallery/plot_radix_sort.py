@@ -3,7 +3,7 @@ A radix sort, pass by pass
 ==========================
 
 256 numbers of eight bits, sorted by two bits at a time, as a film. Each pass is a stable ``argsort`` by a digit of the
-numbers, which ``map`` cuts out, and a ``take``. Within a digit the earlier order remains: that is why four passes sort.
+numbers, which ``map`` extracts, and a ``take``. Equal digits keep their earlier order, so four passes sort the numbers.
 """
 
 import matplotlib.pyplot as plt

@@ -3,7 +3,7 @@ Run-length decoding
 ===================
 
 A drawing stored as runs of equal pixels, and how a scan unpacks it. The running sum of the lengths tells where each run
-begins. There each run puts its number, zeros elsewhere; a running maximum carries the number to the run's end.
+begins. Each run writes its number there, other places are zero, and a running maximum carries the number to its end.
 """
 
 import matplotlib.pyplot as plt

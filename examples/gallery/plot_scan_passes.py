@@ -3,7 +3,7 @@ A scan, pass by pass
 ====================
 
 Hillis and Steele's scan of 32 numbers, as a film. Each pass adds the element one, two, four, eight and sixteen places
-to the left, so that five passes make all running sums. A ``map`` is a pass. The dots are the sums of ``scan``.
+to the left, so that five passes make all running sums. Each pass is a ``map``. The dots are the sums of ``scan``.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 A summed-area table
 ===================
 
-A photograph like one of a model: sharp in the middle, and the softer the further away. Two scans, down the columns and
-along the rows, give a table of sums. Four of its entries give the sum of any box, so that a wide blur costs as much as
-a narrow one, and each row can have its own.
+A photograph that looks like one of a scale model: sharp in the middle, and softer with the distance from it. Two scans,
+down the columns and along the rows, give a table of sums. Four of its entries give the sum of any box, so that a wide
+blur costs as much as a narrow one, and each row can have its own.
 """
 
 import matplotlib.pyplot as plt

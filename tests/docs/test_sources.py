@@ -64,6 +64,14 @@ def test_pages_name_no_file_that_is_absent() -> None:
     assert absent == []
 
 
+def test_pages_name_no_command_that_is_absent() -> None:
+    pages = [*ROOT.glob("*.md"), *(page for page in DOCS.rglob("*.md") if "_build" not in page.parts)]
+    named = {name for page in pages for name in re.findall(r"python -m ((?:bench|tests)[\w.]*\w)", page.read_text())}
+    files = {name: ROOT.joinpath(*name.split(".")) for name in named}
+    assert len(named) > 10
+    assert [name for name, file in files.items() if not (file.with_suffix(".py").exists() or file.is_dir())] == []
+
+
 def _exists(page: Path, link: str) -> bool:
     """Return True for a file, or for a chart that the build draws."""
     return (page.parent / link).exists() or bool(re.fullmatch(r"(?:\.\./)?pictures/chart-[\w-]+\.svg", link))
