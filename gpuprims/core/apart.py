@@ -1,4 +1,4 @@
-"""Arrays of ``out=`` that share no bytes with the other arrays of a call, by the addresses alone."""
+"""Check by addresses alone that arrays of ``out=`` share no bytes with the other arrays of a call."""
 
 from __future__ import annotations
 

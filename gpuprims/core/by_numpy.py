@@ -47,12 +47,12 @@ def alone_or(most: int) -> Few:
 
 
 class ByNumPy(NamedTuple):
-    """How NumPy computes a call, with the same bits as its kernels, and up to how many elements it is faster.
+    """A function by which NumPy computes a call, and the number of elements up to which it is faster than a kernel.
 
-    ``compute`` takes the arrays of the call. It returns a new result, or NotImplemented if the bits may differ; then a
-    kernel runs. Elements are those of the largest array or result. Where the bits depend on the order of a kernel,
-    ``variant`` names the one whose order NumPy follows, in a tile. With ``picks``, the first array
-    does not count: few of its elements are read.
+    ``compute`` takes the arrays of the call. It returns a new result, which has the kernels' bits, or NotImplemented if
+    the bits may differ; then a kernel runs. Elements are those of the largest array or result. Where the bits depend on
+    the order of a kernel, ``variant`` names the one whose order NumPy follows, in a tile. With ``picks``, the first
+    array does not count: few of its elements are read.
     """
 
     compute: Compute

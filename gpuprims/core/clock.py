@@ -12,7 +12,7 @@ from gpuprims.core.driver import Driver, Kernel
 
 
 class Span(NamedTuple):
-    """When something began and ended, in seconds of :func:`time.perf_counter`."""
+    """The begin and the end of a launch, in seconds of :func:`time.perf_counter`."""
 
     start: float
     end: float

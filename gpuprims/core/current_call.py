@@ -37,7 +37,7 @@ def current_call() -> Call:
 
 
 def in_current_call(function: Callable[[], Any]) -> Callable[[], Any]:
-    """Return a function that works for this call in another thread."""
+    """Return a function that does its work in another thread as a part of this call."""
     call = current_call()
 
     def run() -> Any:
@@ -51,9 +51,9 @@ def in_current_call(function: Callable[[], Any]) -> Callable[[], Any]:
 
 
 def _outermost(frame: FrameType) -> FrameType:
-    """Return the last frame outwards of this package, but for its command line, which may run the program.
+    """Return the outermost frame of this package. Its command line does not count, because it may run the program.
 
-    The trial of a device is a call of its own, though the first call of a program may bring it about.
+    The trial of a device is a call of its own, although the first call of a program may cause it.
     """
     outer = frame.f_back
     while outer is not None and frame.f_code.co_qualname != _TRIAL:

@@ -29,7 +29,7 @@ class Asked:
 
 
 def asked_level() -> Level | None:
-    """Return the level that calls are asked for here; None by default, which is "run" but for variants by name."""
+    """Return the level that calls must reach here; None is the default: "run", or less for a variant that is named."""
     if not Asked.ever:
         return None
     level: Level | None = CHOSEN.chosen
@@ -37,7 +37,7 @@ def asked_level() -> Level | None:
 
 
 def asks_for_device() -> bool:
-    """Return True if calls here are asked for the same bits on every device."""
+    """Return True if calls must have the same bits on every device here."""
     return asked_level() in ("device", "order")
 
 
@@ -68,7 +68,7 @@ def without_level(call: Callable[[], T]) -> T:
 
 
 def cached_by_level(most: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Decorate a cached function whose results differ where calls must have the same bits on every device."""
+    """Cache a function, separately where calls must have the same bits on every device."""
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         @lru_cache(most)
@@ -85,7 +85,7 @@ def cached_by_level(most: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
 
 def refuse_levels(label: str, what: str, reached: Level = "run", instead: str = "") -> None:
-    """Raise if a level was asked for that a way of computing, ``what``, does not reach; say what does ``instead``."""
+    """Raise if calls must reach a higher level than ``reached``, that of ``what``; ``instead`` is further advice."""
     level = asked_level()
     if level is not None and not reaches(reached, level):
         advice = f"determinism={reached!r}{instead and f', or {instead}'}"

@@ -162,7 +162,7 @@ class Device:
         if not isinstance(asked, Variant) or asked.name not in known:
             names = ", ".join(map(repr, known)) or "none at all"
             hint = did_you_mean(name, known, {f"{primitive}/{one}": one for one in known})
-            raise UnknownVariantError(f"{primitive} on {self}: a variant among {names}; got {quoted(name)}{hint}")
+            raise UnknownVariantError(f"{primitive} on {self.spec}: a variant among {names}; got {quoted(name)}{hint}")
         if (reason := asked.refuses(self.capabilities, call)) is not None:
             raise NoVariantError(f"{primitive}: variant {asked.name!r} able to run the call; got a refusal: {reason}")
         return asked

@@ -43,13 +43,13 @@ class Report(Protocol):
         """Mark the end of the launches that write the number; not needed if :meth:`read` follows at once."""
 
     def leave(self) -> None:
-        """Mark it for those who do not wait soon, in less time: :meth:`read` may wait for later work too."""
+        """Mark it in less time, if nobody reads the number soon: :meth:`read` may then wait for later work too."""
 
     def read(self) -> int:
         """Wait for the work before the mark, or for all, and return the number. The memory may serve another call."""
 
     def peek(self) -> int | None:
-        """Return the number as :meth:`read` does, but None, without a wait, if the work before the mark is not done."""
+        """Return the number as :meth:`read` does; None, without a wait, if the work before the mark is not done."""
 
 
 class HostReport:
@@ -217,7 +217,7 @@ class Driver(Protocol):
 
 
 class OwnMemory:
-    """What a driver answers whose kernels do not work in the host's memory."""
+    """Methods of drivers whose kernels do not work in the host's memory: each refuses."""
 
     shares_host_memory = False
 

@@ -1,4 +1,4 @@
-"""Plan: a call that is decided but for its memory, for a loop of such calls."""
+"""Plan: a call prepared except for its memory, for a loop of such calls."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gpuprims.errors import ArgumentError, CaptureError, UnknownKeywordError
 
 
 class Planned(NamedTuple):
-    """A call that is described: its operands, ``out=``, and its launch plan.
+    """A call that was described: its operands, ``out=``, and its launch plan.
 
     The last ``beside`` operands are the plan's own; calls of the plan do not name them. With ``in_place``, an array of
     ``out=`` may have the elements of an input.
@@ -38,7 +38,7 @@ class Planned(NamedTuple):
 
 
 class Plan(OfThisProcess):
-    """A call that is decided, for arrays like those of :func:`gpuprims.plan`, which makes it.
+    """A prepared call, for arrays like those that :func:`gpuprims.plan` got.
 
     Its kernel is compiled, unless NumPy computes such a call.
 
@@ -64,7 +64,7 @@ class Plan(OfThisProcess):
         self._needs_out = not _alike(new, self._written)
         self._scalars = scalars_on(self.device, tuple(result.dtype for result in new))
         self._calls = WarmCalls(owned=True)
-        # Keys of host arrays have the device of calls that name none, or the one named, which takes longer to find.
+        # Keys of host arrays contain the default device, or the device that is named, which takes longer to find.
         self._named = self.device if operands.on_host and DEFAULT.known is not self.device else None
         self._level = asked_level()  # calls look up and compile plans of their own at it
         self._captured: list[Any] = []  # launches and memory that graphs use
@@ -91,7 +91,7 @@ class Plan(OfThisProcess):
         """
         if unknown:
             self._refuse_keywords(unknown)
-        # Spelled out, as in warm_calls.py.
+        # Inlined, as in warm_calls.py.
         leveled = Asked.ever and (self._level or CHOSEN.here.get() or CHOSEN.choices)
         if leveled and asked_level() != self._level:
             return CHOSEN.during(self._level, self, *arrays, out=out)
@@ -102,7 +102,7 @@ class Plan(OfThisProcess):
         return self._checked(arrays, out, key) if run is None else run(given)
 
     def _checked(self, arrays: tuple[Any, ...], out: Any, key: Key | None) -> Any:
-        """Run on arrays that no earlier call was like, and keep how."""
+        """Run on arrays unlike those of earlier calls, and keep the way for later ones."""
         operands, given = self._bound(arrays, out)
         if given is not None and self._launch_plan.checks_out:
             if (run := self._launch_plan.writer_of(operands, given)) is not None:

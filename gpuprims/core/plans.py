@@ -1,4 +1,4 @@
-"""plan: decide everything about a call but its memory once, for a loop of such calls."""
+"""plan: decide once everything about a call except its memory, for a loop of such calls."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ T = TypeVar("T")
 _LIMIT = 256  # kernels, of up to 3 MiB on Intel's CPU runtime
 _CALLS = 1024
 
-_forgets: list[Callable[[], None]] = []  # of those who keep launch plans
+_forgets: list[Callable[[], None]] = []  # each drops the launch plans of one cache
 
 
 def keeps_calls() -> Callable[[Callable[..., T]], Callable[..., T]]:
@@ -34,7 +34,7 @@ def keeps_calls() -> Callable[[Callable[..., T]], Callable[..., T]]:
 
         @wraps(prepare)
         def find(*given: Any, **named: Any) -> T:
-            # Spelled out, as in warm_calls.py.
+            # Inlined, as in warm_calls.py.
             level = asked_level() if Asked.ever and (CHOSEN.here.get() or CHOSEN.choices) else None
             return kept(level, *given, **named)
 
@@ -46,13 +46,13 @@ def keeps_calls() -> Callable[[Callable[..., T]], Callable[..., T]]:
 
 
 def forgets_calls(forget: Callable[[], None]) -> Callable[[], None]:
-    """Let kernels be released: ``forget`` drops launch plans that somebody keeps."""
+    """Register a function that drops the launch plans of a cache, so that their kernels can be released."""
     _forgets.append(forget)
     return forget
 
 
 def forget_calls() -> None:
-    """Drop all launch plans that somebody keeps."""
+    """Drop the launch plans of all caches."""
     for forget in _forgets:
         forget()
 

@@ -24,7 +24,7 @@ def not_for_cpus(capabilities: Capabilities, call: CallTraits) -> str | None:
     """Refuse CPUs."""
     if capabilities.kind != "cpu":
         return None
-    return f"is for GPUs, which run all groups at the same time whatever else they do; {capabilities.name} is a CPU"
+    return f"is for GPUs; {capabilities.name} is a CPU"
 
 
 def double_precision(capabilities: Capabilities, call: CallTraits) -> str | None:

@@ -82,7 +82,7 @@ class StreamMemory:
         return memory
 
     def forget(self, stream: Hashable) -> None:
-        """Leave the memory of a stream to those who keep it themselves."""
+        """Drop the memory of a stream; a captured call keeps its own."""
         self._counters.pop(stream, None)
         self._statuses.pop(stream, None)
         for key in [key for key in self._beside if key[0] is stream]:

@@ -1,4 +1,4 @@
-"""What warm calls put in place of a call's arrays: arrays of its numbers, and the memory of arrays with gaps."""
+"""Replace arguments of warm calls: numbers by arrays, and host arrays with gaps by their memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpuprims.core.operands import Operands
 
 # From the arrays of a call to arrays in their place.
 Step = Callable[[Sequence[Any]], Sequence[Any]]
-# Python's numbers that are the same if they are equal, but for zeros; and how many of them a call keeps.
+# Classes of numbers that a cache may compare by value (zeros excepted: 0.0 == -0.0), and copies that a call keeps.
 _SIMPLE, _FEW_NUMBERS = frozenset({bool, int, float}), 64
 
 

@@ -70,9 +70,9 @@ def together(device: Device, *functions: Callable[[], Any]) -> list[Any]:
 
 
 def ahead(device: Device, compile_later: Callable[[], Any]) -> None:
-    """Compile in a thread, if the driver can, what a call needs once it has compiled and run something else.
+    """Compile a kernel of a call ahead, in a thread, if the driver can; the call launches something else first.
 
-    The call waits for a kernel that is being built. An error is left to the call, which meets it again.
+    The call waits for a kernel that is being built. It meets any error again, so this function raises none.
     """
     if captured_now() is None and can_compile_together(device):
         alongside: Callable[..., Callable[[], Any]] = device.driver.alongside  # type: ignore[attr-defined]

@@ -131,7 +131,7 @@ def _check_name(device: Device, variant: str | None) -> None:
     known = [one.name for primitive in ("descent", "logistic") for one in REGISTRY.variants(primitive, device.backend)]
     if variant not in known:
         got = f"{quoted(variant)}{did_you_mean(variant, known)}"
-        raise UnknownVariantError(f"LogReg on {device}: a variant among {', '.join(map(repr, known))}; got {got}")
+        raise UnknownVariantError(f"LogReg on {device.spec}: a variant among {', '.join(map(repr, known))}; got {got}")
 
 
 def _steps(objective: Objective, rate: float, decay: float, variant: str | None) -> Callable[[Any, int], Any]:

@@ -146,7 +146,7 @@ def bincount_here(
     arrays, key = (x,) if weights is None else (x, weights), None
     if variant is None and type(minlength) is int and type(axis) in AS_GIVEN and type(deterministic) is bool:
         key = WarmCalls.key_of((minlength, axis, deterministic), arrays, device)
-        # Spelled out, as in warm_calls.py.
+        # Inlined, as in warm_calls.py.
         leveled = Asked.ever and (CHOSEN.here.get() or CHOSEN.choices)
         if (warm := find_warm((asked_level() if leveled else None, key))) is not None:
             numbers, on_host = warm
