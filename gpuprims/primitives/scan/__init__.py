@@ -164,7 +164,7 @@ def scan(
     if determinism is not None:
         call = lambda: scan(  # noqa: E731 - without a dict, which a call of few elements would notice
             *arrays, op=op,  # type: ignore[arg-type]  # any name, which this call checks
-            map=map, inclusive=inclusive, axis=axis, dtype=dtype, out=out, initial=initial,
+            map=map, inclusive=inclusive, axis=axis, dtype=dtype, out=out, where=where, initial=initial,
             reverse=reverse, segments=segments, by=by, device=device, variant=variant
         )  # fmt: skip
         return at_level("scan", determinism, call)
