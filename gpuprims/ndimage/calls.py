@@ -55,7 +55,7 @@ class Call(NamedTuple):
 
     @property
     def double(self) -> bool:
-        """True if the device computes in float64, or may not decide."""
+        """True if sums are float64: the device computes in it, or all devices must give the same bits."""
         return self.operands.driver.capabilities.fp64 or asks_for_device()
 
     def along(
@@ -162,7 +162,7 @@ _UNKNOWN = object()
 
 
 def _told(given: Any) -> Any:
-    """Return a key that distinguishes an argument from others."""
+    """Return a key that distinguishes an argument from others; ``_UNKNOWN`` if there is none."""
     kind = type(given)
     if kind in (int, str, type(None), bool) or isinstance(given, type | np.dtype):
         return kind, given

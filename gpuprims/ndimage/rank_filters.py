@@ -54,8 +54,8 @@ def rank_filter(
 
     Notes
     -----
-    Up to 128 neighbours are compared in registers by a sorting network, of which only the comparisons remain that the
-    rank needs. More neighbours are gathered in memory, for some rows at a time, and selected from.
+    Up to 128 neighbours are compared in registers, by a sorting network reduced to the comparisons that the rank needs.
+    More neighbours are gathered in memory, for some rows at a time, and the element is selected from them.
 
     Examples
     --------

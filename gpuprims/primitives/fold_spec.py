@@ -142,7 +142,7 @@ class FoldSpec(KernelSpec):
         return (_ROOMS / "reduce" / "kernels" / "folding.h",)
 
 
-# Bytes of numbers of which a vector register of 32 bytes holds four, and components of which lanes are halved again.
+# Bytes of a number if a vector register of 32 bytes holds four; with this many components of them, lanes halve twice.
 _WIDE, _PAIR = 8, 2
 # Bytes of narrow elements: one alone in a load leaves memory idle (rows: warp-peeled).
 _NARROW = 4

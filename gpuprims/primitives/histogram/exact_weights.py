@@ -155,7 +155,7 @@ def _least_field(form: Format) -> Expr:
 
 @cache
 def _plane(form: Format, place: int, many: int, name: str) -> Expr:
-    """So many bits of a finite weight from a place on, with its sign."""
+    """Return the function that gives ``many`` bits of a finite weight from bit ``place`` on, with its sign."""
 
     def plane(x: Any) -> Any:
         bits = bits_of(x).astype(np.uint64)
@@ -172,7 +172,7 @@ def _plane(form: Format, place: int, many: int, name: str) -> Expr:
 
 @cache
 def _infinite(sign: int, name: str) -> Expr:
-    """1 for infinity of a sign, and for NaN, which counts as both."""
+    """Return the function that gives 1 for infinity of a sign, and for NaN, which counts as both signs."""
     return trace(lambda x: np.where((x - x != 0) & ~(x * sign < 0), 1, 0).astype(name), 1)
 
 

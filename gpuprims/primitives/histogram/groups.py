@@ -1,4 +1,4 @@
-"""What a group of a histogram holds in local memory, and how many elements it takes."""
+"""The local memory of a histogram's groups, and the number of elements that each takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a histogram's plan compiles to, and what a count returns."""
+"""The launches that a histogram's plan compiles to, and the results of a count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How to count: all that a launch plan of histogram depends on, except the arrays."""
+"""Requests of histograms: all that a launch plan depends on, except the arrays."""
 
 from __future__ import annotations
 

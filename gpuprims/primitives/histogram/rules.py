@@ -34,7 +34,7 @@ _AS_BYTE = trace(lambda x: x.astype(np.uint8), 1)
 
 
 class Elements:
-    """What rules ask about the elements of a call; each fact is computed once."""
+    """The facts about the elements of a call by which rules choose bins; each is computed once."""
 
     def __init__(self, operands: Operands, array: Any, ends: tuple[Any, Any]) -> None:
         self._operands, self._array, self._ends = operands, array, ends

@@ -154,7 +154,7 @@ def _indexed(expr: Expr, names: tuple[str, ...]) -> Expr:
 
 
 def _bound(expr: Expr, arrays: tuple[Any, ...], named: dict[str, Any], indices: int) -> tuple[Any, ...]:
-    """Put positional and named arrays in the order of the function's parameters, of which the last are indices."""
+    """Put positional and named arrays in the order of the function's parameters; the last parameters are indices."""
     parameters = expr.parameters[: len(expr.parameters) - indices]
     if not named and len(arrays) == len(parameters):
         return arrays

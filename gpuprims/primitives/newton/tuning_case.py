@@ -16,7 +16,7 @@ def _counts(x: Any) -> int:
 
 
 def _arguments(x: Any) -> tuple[Any, ...]:
-    """Return samples of one feature, 0 and 1, of which known shares are of class 1."""
+    """Return samples of one feature, 0 and 1, with known shares of class 1 at each."""
     group = 8 * _counts(x)
     feature = np.repeat([0, 1], group)[:, None]
     high, low = (np.arange(group) < share * group for share in (0.75, 0.25))

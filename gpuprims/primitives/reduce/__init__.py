@@ -97,8 +97,9 @@ def reduce(
     dtype : dtype, optional
         Convert elements to this dtype before the fold.
     out : array or tuple of arrays, optional
-        Write results to these, one for each: of its shape and dtype, in any layout, on the arrays' device, and apart
-        from them in memory. With ``by``, an array may be longer, and its beginning is returned. By default new arrays.
+        Write results to these, one for each: of the result's shape and dtype, in any layout, on the arrays' device, and
+        without memory in common. With ``by``, an array may be longer, and its beginning is returned. By default new
+        arrays.
     ddof : int or float, default 0
         For var, std, nanvar and nanstd: divide by the number of elements minus this, as in NumPy.
     compensated : bool, default False
@@ -106,11 +107,11 @@ def reduce(
         its last bit or two, unless terms cancel to almost nothing. Sums of integers and bools are always exact.
     where : array_like of bool, optional
         Fold the elements where this is True. It broadcasts to the arrays' shape, and the same kernel reads it. mean,
-        var and std count these elements. Operators without a value of nothing, such as max, need ``initial`` too. In a
-        plan, the mask is one more array, after the others.
+        var and std count these elements. As in NumPy, operators without an identity, such as max, need ``initial`` too.
+        In a plan, the mask is one more array, after the others.
     initial : number, optional
-        What the fold begins with, also if there are no elements; for several components a tuple. For operators whose
-        results are the folded values: not for mean, norm, argmax and the like.
+        The value that the fold begins with, and the result of no elements; for several components a tuple. Only for
+        operators whose results are the folded values: not for mean, norm, argmax and the like.
     segments : array_like of int, optional
         Row offsets as in CSR: the first is 0, the last the number of elements, and they never decrease. Arrays have one
         dimension; with ``axis``, arrays of one shape have these segments in each row along it. Offsets may lie on
@@ -149,8 +150,8 @@ def reduce(
         Arguments that do not fit.
     EmptyReductionError
         min, max, argmin, argmax, minmax or ptp of no elements, or nanargmin or nanargmax of host arrays where all
-        elements are NaN. For arrays of a device, and in plans, their index is then -1, because raising would take a
-        wait.
+        elements are NaN. For arrays of a device, and in plans, their index is then -1, because to raise would require
+        a wait.
     NoVariantError
         No kernel, or not the one asked for, can run the call.
 

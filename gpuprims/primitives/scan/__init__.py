@@ -99,14 +99,14 @@ def scan(
     dtype : dtype, optional
         Convert elements to this dtype before the scan.
     out : array or tuple of arrays, optional
-        Write results to these, one for each: of its shape and dtype, in any layout, on the arrays' device, and apart
-        from them in memory or one of them. By default new arrays.
+        Write results to these, one for each: of the result's shape and dtype, in any layout, on the arrays' device.
+        Each is one of the arrays, or has no memory in common with them. By default new arrays.
     where : array_like of bool, optional
-        Fold the elements where this is True; another place has the result of the elements before it. It broadcasts to
-        the arrays' shape. Operators without a value of nothing, such as max, need ``initial`` beside it.
+        Fold the elements where this is True; other places have the result of the elements before them. It broadcasts to
+        the arrays' shape. Operators without an identity, such as max, need ``initial`` too.
     initial : number, optional
-        What the scan, or that of each row, segment or key, begins with; for several components a tuple. It is the first
-        result of an exclusive scan. For operators whose results are the folded values, such as sum, not mean.
+        What the scan of the array, or of each row, segment or key, begins with; for several components a tuple. It is
+        the first result of an exclusive scan. Only for operators whose results are the folded values: sum, not mean.
     reverse : bool, default False
         Fold, for each element, all elements from the last one back to it: ``scan(x[::-1])[::-1]`` along the axis.
         argmin and argmax give places in ``x``. Not with ``segments`` and ``by``.
@@ -137,8 +137,8 @@ def scan(
 
     Notes
     -----
-    Sums of floats are bracketed by tiles of elements, so they round less than one running sum does. Products are too,
-    so that of a tile may overflow behind a zero, and give NaN; at ``determinism="order"`` it does not.
+    Floats are added or multiplied within tiles first, so sums round less than one running sum does. The product of a
+    tile may overflow after a zero in an earlier tile, which gives NaN, except at ``determinism="order"``.
 
     Examples
     --------

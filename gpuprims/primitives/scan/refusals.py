@@ -21,7 +21,7 @@ _LEAST_MOVED = 16 << 10  # rows: queues-rows
 _LONGEST, _MANY_LONG, _NEIGHBOURS = 1 << 15, 2048, 8  # rows: rows-peeled
 # Elements of an output in the order of fixed_scans.py: as many tiles as a tile has runs, twice.
 MOST_IN_ORDER = TILE * TILE * TILE
-# Outputs of which a few lanes each fill a device.
+# Outputs that fill a device if each has a few lanes.
 _MANY = 1024  # rows: fixed_rows
 # Bytes of a value in that order: more take too many registers.
 MOST_BYTES = 8
@@ -30,7 +30,7 @@ MOST_BYTES = 8
 _LONG = 2**20
 # The most statuses that a group reads at once in that order.
 LOOKED_UP = 1024
-# Bytes of a value of which a work-item holds a run in registers, twice.
+# Largest value, in bytes, for which a work-item holds a run in registers twice.
 _MOST_TURNED = 16  # rows: fixed_rows
 
 # Outputs side by side from which on work-items alone scan them sooner than groups scan strips, as multiples of a warp's

@@ -37,7 +37,7 @@ _ZERO = np.float32(0)
 _MAGNITUDE, _INFINITY = np.int32(0x7FFFFFFF), 0x7F800000
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 # NumPy sorts keys of 4 and 8 bytes by vectors, those of 2 by digits; in short rows it takes narrow ones as int32. On
-# processors of which NumPy knows AVX512_ICL, it sorts keys of 2 bytes by vectors, too; no public name tells.
+# processors of which NumPy knows AVX512_ICL, it also sorts keys of 2 bytes by vectors; no public name tells.
 _WIDE, _SHORT, _SHORT_NARROW = np.dtype(np.int32), 2**14, {1: 2**8, 2: 2**10}  # rows: by_numpy-keys
 _KEYS_OF_SHORT, _KEYS = Few(near=2**24, woken=2**24), Few(near=2**20, woken=2**20)  # rows: by_numpy-keys
 _FEATURES: dict[str, bool] = getattr(

@@ -274,7 +274,7 @@ class _Weights(NamedTuple):
 
 def _kept(v: Any = None, mode: Ends = "full") -> _Weights:
     if v is None:
-        raise ArgumentError(f"plan of {_LABEL}: two arrays, the second of which the plan keeps; got one")
+        raise ArgumentError(f"plan of {_LABEL}: two arrays; got one (the plan keeps the second)")
     _check_mode(mode)
     operands = as_operands(_LABEL, (v,), None)
     _check(operands.natives[0].shape, operands.natives[0].dtype)

@@ -1,4 +1,4 @@
-/* descent/sequential: one work-item runs all iterations by three loops, the second of which reads the samples by
+/* descent/sequential: one work-item runs all iterations by three loops; the second loop reads the samples by
  * columns.
  *
  * in      INPUTS: x0 n rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 sample weights; last the

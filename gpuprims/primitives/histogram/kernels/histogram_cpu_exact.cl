@@ -11,7 +11,7 @@
  * order   none: sums are exact until they are rounded
  *
  * A word adds 32 bits of each weight, and has room for the carries of 2^31. So a weight takes two additions, or three. If the
- * exponents of a part's weights are near enough, each is cut in two numbers first, of which a float64 adds up all exactly:
+ * exponents of a part's weights are near enough, each weight is first cut in two numbers, and float64 sums of these are exact:
  *
  *     highest weight        unit          lowest bit
  *       |---- upper ---------|---- lower ------|       53 bits each, with `carries` bits for the carries of a sum
@@ -20,8 +20,8 @@
 #define OPEN (-1)
 #define EACH_LANE _Pragma("clang loop unroll(disable)") for (int lane = 0; lane < ROUND; lane++)
 
-/* Add a signed number, of which the words of a place have bits moved up by `up`: 32 bits to each, the highest with the sign. Of
- * finite weights' bits, a float32 has been moved up before. */
+/* Add a signed number, moved up by `up` bits, to the words of a place: 32 bits to each word, the highest with the sign. The bits
+ * of a finite float32 weight have been moved up before. */
 #define ADD_ANYWHERE(words, number, up)                                                                                \
     do {                                                                                                               \
         const i64 rest = (number) >> (32 - (up));                                                                      \
@@ -42,8 +42,8 @@
 #define ADD_NUMBER ADD_ANYWHERE
 #endif
 
-/* The biased exponent of a weight's last bit, EXPONENT_MASK of infinities and NaN; and its bits before, with the sign. Of a float32,
- * 32 bits: twice as many lie in a vector. */
+/* The biased exponent of a weight's last bit, EXPONENT_MASK for infinities and NaN; and its bits before, with the sign. A float32
+ * has 32 bits, so that a vector holds twice as many. */
 #if FRACTION_BITS < 32
 typedef u32 word_t;
 #else

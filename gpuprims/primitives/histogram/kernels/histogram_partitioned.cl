@@ -7,9 +7,9 @@
  *         a range; the places of sorted elements within their range, and their weights. `counters`: the elements of each range;
  *         how many groups are done, of all and of each share
  * local   PARTITIONS: a tile's sorted places and weights, and counts. Else DIGITS * (span + 1) sums, and BLOCK vectors
- * launch  any number of groups of BLOCK, in two launches. PARTITIONS: each takes one of `writers` parts, every so manieth
- *         tile, until none are left. Else each takes a share of a range until none are left; a range of many elements has
- *         several, of every so manieth tile
+ * launch  any number of groups of BLOCK, in two launches. PARTITIONS: each takes one of `writers` parts, every
+ *         `writers`-th tile, until none are left. Else each takes a share of a range until none are left; a range of many
+ *         elements has several shares, each with one of so many tiles in turn
  * host    gp_load_whole_tile (binning.h); gp_guess_place, gp_settle_item (places.h); gp_scaled, gp_plane, gp_carry (sums.h);
  *         gp_write_entry, gp_last_done, MAP
  * order   elements in any order: sums of integers are the same. Float sums are rounded once for each share of a range, and

@@ -1,4 +1,4 @@
-/* hogwild/racy: as lock_free, with plain additions, of which some are lost when workers change a weight at once.
+/* hogwild/racy: as lock_free, with plain additions; some are lost when workers change a weight at once.
  *
  * in      INPUTS: x0 rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 sample weights, then the order
  *         of rows and the rates of stretches (single.h)

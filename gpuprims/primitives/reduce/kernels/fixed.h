@@ -4,7 +4,7 @@
 #define FIXED_BLOCK ((i64)TREE_LANES * TREE_RUN)
 #define FIXED_LEVELS 48
 
-/* A lane folds its elements by fours. These are the folds of the first ones of four, of which E(k) is number k. */
+/* A lane folds its elements by fours. These fold the first one to four of them; E(k) is number k. */
 #define FIRST_1(E) E(0)
 #define FIRST_2(E) OP(E(0), E(1))
 #define FIRST_3(E) OP(OP(E(0), E(1)), E(2))

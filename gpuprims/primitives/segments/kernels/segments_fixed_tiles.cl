@@ -136,7 +136,7 @@ DEVICE void leave_tile(const level_t level, const i64 tile, const joint_t whole)
     gp_write_word(level.flags + tile, (u32)whole.whole);
 }
 
-/* Fold the segments of tiles `first` to before `last`, of which those from o to before `ended` end there. Return what is wrong. */
+/* Fold the segments of the tiles from `first` to before `last`. Those from o to before `ended` end there. Return what is wrong. */
 DEVICE int fold_elements(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout, const i64 segments, const i64 n,
                          const i64 first, const i64 last, i64 o, const i64 ended, LOCAL room_t *room, const int tid)
 {

@@ -1,6 +1,6 @@
 /* Buckets of a row of keys by a sample, and the moves of chunks to them: see sort_cpu_chunks.cl. */
 #define BUCKETS 256
-#define FINE 4096    /* equal parts of a row's range, neighbours of which make a bucket if keys are skewed */
+#define FINE 4096    /* equal parts of a row's range; if keys are skewed, a bucket joins neighbouring parts */
 #define SAMPLED 8192 /* rows: cpu_chunks */
 /* Elements whose buckets are found side by side: so many that a compiler keeps the loop, and makes vectors of it. */
 #define RUN 512

@@ -6,7 +6,7 @@
  * launch  any number of groups of BLOCK; each takes tiles of WIDE columns and PARTS rows until none are left
  * host    gp_within and gp_element_at (stencil.h), gp_result
  *
- * A work-item slides along its row. It holds 2 * ITEMS elements, of which the first ITEMS + t meet weight t:
+ * A work-item slides along its row. It holds 2 * ITEMS elements; ITEMS of these, from number t on, meet weight t:
  *
  *     held        e0 e1 e2 e3 | e4 e5 e6 e7      ITEMS is 4 here
  *     sum 0       w0 w1 w2 w3

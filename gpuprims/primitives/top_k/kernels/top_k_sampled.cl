@@ -125,7 +125,7 @@ void top_k_sampled(INPUTS, OUTPUTS, GLOBAL u64 *partials, GLOBAL u32 *counters, 
         GLOBAL u32 *counter = counters + o, *count = counters + outputs + o;
         GLOBAL u64 *own_bests = bests + o * BESTS * PICK_WORDS, *candidates = picks + o * room * PICK_WORDS;
 
-        /* 1. Find a threshold: together with other groups, the last of which writes it, or alone. */
+        /* 1. Find a threshold: alone, or together with other groups; then the last group writes it. */
         pick_t threshold = NO_PICK;
         for (int samples = step == SAMPLE || step == ALONE; samples; samples = 0) {
             const int together = step == SAMPLE, folded = together ? BESTS / (int)parts : BESTS;
