@@ -55,6 +55,7 @@ def test_c_has_the_bits_of_kernels(
                 found += [ndimage.uniform_filter1d(x, count, device=blocks, **how) for _ in range(2)]
             for one in found[1:]:
                 np.testing.assert_array_equal(one, found[0])
+                np.testing.assert_array_equal(np.signbit(one), np.signbit(found[0]))  # also of zeros and NaN
 
 
 def test_the_module_takes_nothing_else(module: Any) -> None:

@@ -75,7 +75,7 @@ def test_arrays_without_elements(device: gpuprims.Device) -> None:
         (lambda x: ndimage.correlate1d(x, [1, np.nan]), "finite weights; got nan"),
         (lambda x: ndimage.correlate1d(x, [1, 2, 3], origin=2), "origin= from -1 to 1 for 3 neighbours; got 2"),
         (lambda x: ndimage.correlate1d(x, [1, 2, 3], axis=2), r"axis from -2 to 1 for 2 dimension\(s\); got 2"),
-        (lambda x: ndimage.correlate1d(x, [1, 2, 3], mode="edge"), r'got \'edge\' \(did you mean "nearest"|nearest'),
+        (lambda x: ndimage.correlate1d(x, [1, 2, 3], mode="edge"), r"got 'edge' \(did you mean 'nearest'\?\)"),
         (lambda x: ndimage.gaussian_filter(x, (1, 2, 3)), "one for each of 2 axes"),
         (lambda x: ndimage.gaussian_filter(x, "wide"), "sigma= a number"),
         (lambda x: ndimage.gaussian_filter(x, 1, order=-1), "order= a whole number from 0 on; got -1"),
