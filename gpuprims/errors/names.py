@@ -18,7 +18,7 @@ NUMPY: Mapping[str, str] = {
     "cumulative_sum cumulative_prod": "write cumsum(x), cumprod(x), or those of gpuprims.xp",
     "average": "write reduce(x, w, map='x*w') / reduce(w)",
     "repeat": "write run_length_decode(x, lengths)",
-    "ediff1d": "write diff(x, prepend=..., append=...)",
+    "ediff1d": "write diff(x.reshape(-1))",
     "gradient": "write stencil(x, [-0.5, 0, 0.5]), where mode= decides the borders",
     "trapezoid": "write reduce(y[1:], y[:-1], diff(x), map='(a + b) * d / 2')",
     "interp": "find the indices by searchsorted, and take the values on both sides",
@@ -36,25 +36,27 @@ NUMPY: Mapping[str, str] = {
 # Names of scipy.ndimage's functions, and advice.
 NDIMAGE: Mapping[str, str] = {
     "label find_objects": "labelling is not a filter: use SciPy, on the host",
-    "sum_labels sum": "write gpuprims.bincount(labels, weights=x), or reduce(x, by=labels)",
+    "sum_labels sum": "write gpuprims.reduce(x, by=labels)",
     "mean maximum minimum variance standard_deviation extrema":
         "write gpuprims.group_by(labels, x, op='mean'), or op='max', 'min', 'var', 'std', 'minmax'",
     "maximum_position minimum_position": "write gpuprims.group_by(labels, x, op='argmax'), or op='argmin'",
-    "value_indices": "write gpuprims.argsort(labels), and split it by unique(labels, return_counts=True)",
+    "value_indices": "write gpuprims.argsort(labels, axis=None), and split it by unique(labels, return_counts=True)",
     "median labeled_comprehension": "no primitive folds labels by any function: use SciPy, on the host",
     "histogram": "write gpuprims.histogram(x, bins, (low, high))",
     "generic_filter1d vectorized_filter": "write generic_filter(x, function, size), which traces the function",
     "morphological_gradient morphological_laplace white_tophat black_tophat":
         "subtract: gpuprims.map('d - e', grey_dilation(x, size), grey_erosion(x, size))",
-    "binary_fill_holes binary_propagation": "write binary_dilation(x, iterations=-1, mask=mask)",
-    "binary_hit_or_miss": "write binary_erosion(x, s) & binary_erosion(~x, t)",
+    "binary_fill_holes": "write ~binary_dilation(zeros_like(x), iterations=-1, mask=~x, border_value=1)",
+    "binary_propagation": "write binary_dilation(x, iterations=-1, mask=mask)",
+    "binary_hit_or_miss": "write binary_erosion(x, s) & binary_erosion(~x, t, border_value=1)",
     "distance_transform_edt distance_transform_cdt distance_transform_bf watershed_ift":
         "no primitive follows paths through an array: use SciPy",
     "zoom rotate shift affine_transform geometric_transform map_coordinates spline_filter spline_filter1d":
         "interpolation is not a filter: use SciPy's or CuPy's",
     "fourier_gaussian fourier_uniform fourier_ellipsoid fourier_shift": "there is no FFT: use SciPy's or CuPy's",
     "generate_binary_structure iterate_structure": "use SciPy's; the filters here take their results",
-    "center_of_mass": "write gpuprims.reduce(gpuprims.map('x * i', x, index=('i', 'j'))) / gpuprims.reduce(x)",
+    "center_of_mass":
+        "write [reduce(a) / reduce(x) for a in map('(x * i, x * j)', x, index=('i', 'j'))], with gpuprims.reduce and map",
 }  # fmt: skip
 
 
