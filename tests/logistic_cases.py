@@ -1,10 +1,16 @@
-"""Oracles of logistic regression: gradients, descent, and descent by single samples."""
+"""Samples for logistic regression, and oracles: gradients, descent, and descent by single samples."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+
+
+def samples(rng: np.random.Generator, n: int, k: int, dtype: Any, *, intercept: bool = False) -> list[np.ndarray]:
+    """Return X, y and weights of margins around 1."""
+    X, weights = rng.standard_normal((n, k)), rng.standard_normal(k + intercept) / np.sqrt(k)
+    return [a.astype(dtype) for a in (X, rng.random(n) < 0.4, weights)]
 
 
 def logistic_oracle(X: Any, y: Any, weights: Any, shares: Any = None) -> tuple[Any, np.ndarray]:

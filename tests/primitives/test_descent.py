@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from kernel_cases import Kernel, on_device, on_host
-from logistic_cases import assert_descended
+from logistic_cases import assert_descended, samples
 
 import gpuprims
 from gpuprims.errors import ArgumentError, DtypeError, NoVariantError, ShapeError
@@ -15,12 +15,6 @@ from gpuprims.primitives.descent import logistic_descent
 
 FLOATS = ("float32", "float64")
 RUNGS = ("sequential", "merged_loops", "work_items", "tree", "vec4")
-
-
-def samples(rng: np.random.Generator, n: int, k: int, dtype: Any, *, intercept: bool = False) -> list[np.ndarray]:
-    """Return X, y and weights of margins around 1."""
-    X, weights = rng.standard_normal((n, k)), rng.standard_normal(k + intercept) / np.sqrt(k)
-    return [a.astype(dtype) for a in (X, rng.random(n) < 0.4, weights)]
 
 
 def compute(kernel: Kernel, *arrays: Any, **how: Any) -> Any:

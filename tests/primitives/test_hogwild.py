@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from kernel_cases import Kernel, on_device, on_host
-from logistic_cases import assert_descent, logistic_oracle
+from logistic_cases import assert_descent, logistic_oracle, samples
 from scipy import optimize
 
 import gpuprims
@@ -17,12 +17,6 @@ from gpuprims.primitives.hogwild import logistic_hogwild
 FLOATS = ("float32", "float64")
 # On both sides of a few work-items to a sample, and of a warp.
 FEATURES = (1, 3, 8, 31, 32, 33, 100, 300)
-
-
-def samples(rng: np.random.Generator, n: int, k: int, dtype: Any, *, intercept: bool = False) -> list[np.ndarray]:
-    """Return X, y and weights of margins around 1."""
-    X, weights = rng.standard_normal((n, k)), rng.standard_normal(k + intercept) / np.sqrt(k)
-    return [a.astype(dtype) for a in (X, rng.random(n) < 0.4, weights)]
 
 
 def compute(kernel: Kernel, *arrays: Any, **how: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from kernel_cases import Kernel, on_device, on_host
-from logistic_cases import assert_logistic
+from logistic_cases import assert_logistic, samples
 
 import gpuprims
 from gpuprims.errors import (
@@ -24,12 +24,6 @@ from gpuprims.primitives.logistic import logistic_gradient
 FLOATS = ("float32", "float64")
 # On both sides of a vector, of two, of a warp, and of what one work-item holds.
 FEATURES = (1, 3, 4, 7, 8, 31, 32, 33, 100, 257, 1024)
-
-
-def samples(rng: np.random.Generator, n: int, k: int, dtype: Any, *, intercept: bool = False) -> list[np.ndarray]:
-    """Return X, y and weights of margins around 1."""
-    X, weights = rng.standard_normal((n, k)), rng.standard_normal(k + intercept) / np.sqrt(k)
-    return [a.astype(dtype) for a in (X, rng.random(n) < 0.4, weights)]
 
 
 def able(kernel: Kernel, k: int, dtype: Any) -> bool:

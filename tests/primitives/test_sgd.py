@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from kernel_cases import Kernel, on_device, on_host
-from logistic_cases import assert_descent, descended
+from logistic_cases import assert_descent, descended, samples
 
 import gpuprims
 from gpuprims.errors import (
@@ -30,12 +30,6 @@ STEPS = (1, 2, 31, 32, 33, 63, 64, 65, 200)
 GROUPS = ((1, 1), (32, 1), (1, 32), (2, 16), (8, 4), (4, 32), (16, 16), (32, 32))
 # The same for teams that take turns: warps with several teams, teams of several warps, and the largest.
 TURNS = ((1, 1), (1, 32), (3, 7), (31, 2), (33, 3), (48, 1), (128, 2), (100, 10), (512, 2), (1024, 1))
-
-
-def samples(rng: np.random.Generator, n: int, k: int, dtype: Any, *, intercept: bool = False) -> list[np.ndarray]:
-    """Return X, y and weights of margins around 1."""
-    X, weights = rng.standard_normal((n, k)), rng.standard_normal(k + intercept) / np.sqrt(k)
-    return [a.astype(dtype) for a in (X, rng.random(n) < 0.4, weights)]
 
 
 def order_of(rng: np.random.Generator, n: int, steps: int) -> np.ndarray:
