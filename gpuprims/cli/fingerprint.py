@@ -18,8 +18,9 @@ def add_parser(commands: Subparsers) -> None:
     """Add the command."""
     parser = add_command(
         commands, "fingerprint", "hash results that are the same on every device",
-        about="Some 250 calls and four fits run at the level of determinism `device`, on numbers made by `random`. The"
-        " hash of each call is compared with that of this version, which all devices share. Needs gpuprims[models].",
+        about="Some 250 calls and four fits run at the levels of determinism `device` and `order`, on numbers made by"
+        " `random`. The hash of each call is compared with that of this version, which all devices share. Needs"
+        " gpuprims[models].",
         examples=[
             ("gpuprims fingerprint", "the value of all calls, and the calls that differ, if any"),
             ("gpuprims fingerprint --device reference --calls", "the hash of each call"),
