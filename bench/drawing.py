@@ -1,4 +1,4 @@
-"""What all pictures of a report share: colours, titles and legends."""
+"""Colours, titles and legends that all pictures of a report share."""
 
 from __future__ import annotations
 

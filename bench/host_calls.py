@@ -1,4 +1,4 @@
-"""What calls of 1,000 elements cost the host: Python calls, time by part, warm calls beside peers, and first calls.
+"""The host's cost of calls on 1,000 elements: Python calls, time by part, warm calls beside peers, and first calls.
 
 ``python -m bench.host_calls`` prints the tables of docs/host-overhead.md about an OpenCL CPU; with
 ``GPUPRIMS_C_MODULES=off`` those without C. ``python -m bench.host_calls warm`` and ``first`` measure any device, and

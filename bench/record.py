@@ -1,4 +1,4 @@
-"""What calls do, recorded on one device, so that a rebuild can be held against what was there before.
+"""Record what calls do on one device, to compare a changed library with an earlier one.
 
 ``python -m bench.record --device SPEC --out FILE.json`` records, for some 300 calls with fixed inputs, the variants
 that run, the SHA-256 of each result, the time of a warm call and that of the first one; and how many functions a warm
@@ -220,7 +220,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             lines, same = compare(*map(load, chosen.compare))
             print("\n".join(lines))
             return int(not same)
-        os.environ["GPUPRIMS_TUNING"] = "off"  # what somebody tuned is no part of the code
+        os.environ["GPUPRIMS_TUNING"] = "off"  # choices of `gpuprims tune` are no part of the code
         start = time.perf_counter()
         recording = record(gpuprims.Device(chosen.device), quick=chosen.quick, without=chosen.without)
     except RecordError as error:

@@ -1,4 +1,4 @@
-"""What the calls of ``bench.record`` are made of: a device, arrays that are the same in each run, functions."""
+"""The parts of the calls of ``bench.record``: a device, arrays that are the same in each run, functions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Call(NamedTuple):
 
 
 class Kit:
-    """What all calls are made of: the device, a size, and arrays that are the same in each run.
+    """The parts of all calls: the device, a size, and arrays that are the same in each run.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is measured: a work, and a case of it, which has a size."""
+"""Works to measure; a case is a work at a size."""
 
 from __future__ import annotations
 

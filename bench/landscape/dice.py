@@ -1,4 +1,4 @@
-"""What the draws of all calls share: dtypes, shapes, layouts and data, from a generator for each call."""
+"""Draw dtypes, shapes, layouts and data for all calls, from a generator for each call."""
 
 from __future__ import annotations
 

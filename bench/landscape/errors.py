@@ -1,4 +1,4 @@
-"""What a library may say of a call."""
+"""Errors of libraries beside ours."""
 
 
 class NoFunctionError(LookupError):

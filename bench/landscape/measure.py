@@ -34,7 +34,7 @@ _SLACK = 10
 
 @dataclass
 class Row:
-    """What one call showed.
+    """The results of one call.
 
     ``refused`` holds gpuprims' refusal, and ``wrong`` the first difference from the right result, or an error that is
     no refusal; both are empty for a call that was timed. Seconds are of consecutive calls, by the device's clock where

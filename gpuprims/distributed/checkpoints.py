@@ -13,7 +13,7 @@ from gpuprims.errors import ArgumentError, StreamError, quoted
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What a call of a stream had computed when a chunk could not be read.
+    """The state of a call of a stream when a chunk could not be read.
 
     It is an attribute of the :class:`~gpuprims.errors.StreamError`. ``resume=`` of the same call goes on from there, in
     this process or, since a checkpoint can be pickled, in another one.

@@ -1,4 +1,4 @@
-"""What a task computes of the chunks of a Dask array; the objects travel to workers."""
+"""The work of tasks on the chunks of a Dask array; these objects travel to workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Levels of determinism of tasks: workers do not know what the process that makes a graph is asked for."""
+"""Levels of determinism of tasks: workers do not know the level of the process that makes a graph."""
 
 from __future__ import annotations
 

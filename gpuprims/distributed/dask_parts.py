@@ -20,7 +20,7 @@ from gpuprims.models.logreg.samples import Samples
 
 @dataclass(frozen=True)
 class Facts:
-    """What a fit needs to know of samples before its first pass."""
+    """Facts about samples that a fit needs before its first pass."""
 
     classes: np.ndarray
     features: int

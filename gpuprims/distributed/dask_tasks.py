@@ -37,7 +37,7 @@ _PING, _END = b"", b"end"
 
 
 class Fit(NamedTuple):
-    """What the tasks of a fit share: the name of their queue, where to compute, and whether there are intercepts."""
+    """Facts that the tasks of a fit share: the name of their queue, the device, and if there are intercepts."""
 
     name: str
     device: str | None

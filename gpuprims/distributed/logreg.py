@@ -266,5 +266,5 @@ def is_dask(X: Any) -> bool:
 
 
 def _dask() -> Any:
-    """Import what needs Dask, which is there if one of its arrays is."""
+    """Import the functions that need Dask, which is installed if a caller has an array of it."""
     return importlib.import_module("gpuprims.distributed.dask_logreg")

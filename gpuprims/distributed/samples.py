@@ -63,7 +63,7 @@ def all_classes(found: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def outputs_of(classes: np.ndarray) -> int:
-    """Return the number of scores of a sample: one of two classes, else one for each."""
+    """Return the number of scores of a sample: one for two classes, else one for each class."""
     return 1 if len(classes) == 2 else len(classes)
 
 

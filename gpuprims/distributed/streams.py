@@ -236,7 +236,7 @@ def _shown(chunks: Iterator[Chunk], label: str, rows: int | None, first: int) ->
 def stream(
     *sources: Any, chunk: int | None = None, device: str | Device | None = None, verbose: bool = False
 ) -> Stream:
-    """Read arrays chunk by chunk, to fold, scan or count what fits in no memory.
+    """Read arrays chunk by chunk, to fold, scan or count data that does not fit in memory.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ def stream(
         with several datasets needs the name of one, "data.h5:X". Several arrays are the arguments of a ``map=``, an
         array and its weights, or samples, labels and sample weights.
     chunk : int, optional
-        Rows of a chunk. By default those of 64 MiB, or of an iterable's items.
+        Rows of a chunk. By default as many as fill 64 MiB, or those of each item of an iterable.
     device : str or Device, optional
         Where to compute.
     verbose : bool, default False
@@ -270,8 +270,8 @@ def stream(
 
     Notes
     -----
-    A thread reads two chunks ahead. So a pass takes the longer time of reading and of computing, and memory for four
-    chunks.
+    A thread reads two chunks ahead. So a pass takes as long as the slower of reading and computing, and needs memory
+    for four chunks.
 
     Examples
     --------

@@ -56,7 +56,8 @@ NDIMAGE: Mapping[str, str] = {
     "fourier_gaussian fourier_uniform fourier_ellipsoid fourier_shift": "there is no FFT: use SciPy's or CuPy's",
     "generate_binary_structure iterate_structure": "use SciPy's; the filters here take their results",
     "center_of_mass":
-        "write [reduce(a) / reduce(x) for a in map('(x * i, x * j)', x, index=('i', 'j'))], with gpuprims.reduce and map",
+        "write [gpuprims.reduce(a) / gpuprims.reduce(x)"
+        " for a in gpuprims.map('(x * i, x * j)', x, index=('i', 'j'))]",
 }  # fmt: skip
 
 

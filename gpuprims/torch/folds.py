@@ -1,4 +1,4 @@
-"""reduce, of axes and of segments, as operators of torch."""
+"""reduce along axes and in segments, as operators of torch."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _reduce_backward(ctx: Any, above: Tensor) -> tuple[Any, ...]:
 
 
 def _products_of_others(x: Tensor, dims: Sequence[int]) -> Tensor:
-    """Return for each element the product of the others along dimensions, right with zeros among them."""
+    """Return for each element the product of the others along dimensions; it may contain zeros."""
     kept = [k for k in range(x.ndim) if k not in dims]
     order = [*kept, *dims]
     rows = x.permute(order).reshape(*(x.shape[k] for k in kept), math.prod(x.shape[k] for k in dims))

@@ -120,8 +120,8 @@ def scan(*tensors: Tensor, op: str | Op = "sum", dim: int = -1, reverse: bool = 
 
     Notes
     -----
-    The derivative is a linear recurrence in the other direction, which another scan computes. It does not divide, so
-    the derivative of a product is right if some elements are zero.
+    A second scan computes the derivative, a linear recurrence in the other direction. It does not divide, so the
+    derivative of a product is also right if some elements are zero.
 
     Examples
     --------
@@ -255,7 +255,7 @@ def segment_reduce(x: Tensor, offsets: Tensor, op: str = "sum") -> Tensor:
 
 
 def stencil(x: Tensor, weights: Any, mode: Mode = "reflect", cval: float = 0.0) -> Tensor:
-    """Sum weighted neighbours along the last dimensions, with the derivative by ``x``.
+    """Sum weighted neighbours along the last dimensions, with the derivative with respect to ``x``.
 
     Parameters
     ----------

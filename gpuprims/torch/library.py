@@ -1,7 +1,7 @@
 """Operators of torch's dispatcher.
 
-``torch.library.custom_op`` and ``register_autograd`` walk through lists of arguments as trees in each call. Of 1,024
-float32 a scan took 63 us of the host so, and takes 26 without them (torch 2.13, Intel's runtime, 2026-11-27).
+``torch.library.custom_op`` and ``register_autograd`` walk through lists of arguments as trees in each call. With them,
+a scan of 1,024 float32 took 63 us of host time; without them it takes 26 (torch 2.13, Intel's runtime, 2026-11-27).
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def _keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 
 
 def _backward(ctx: Any, above: Tensor) -> tuple[Any, ...]:
-    """Spread the gradient by the turned weights, and add what lies beyond the border to where it came from."""
+    """Spread the gradient by the reversed weights, and add elements beyond the border to those that they copy."""
     reach = [length // 2 for length in ctx.shape]
     pads = [one for width in reversed(reach) for one in (width, width)]
     wide = torch.nn.functional.pad(above, pads)
@@ -61,7 +61,7 @@ def _backward(ctx: Any, above: Tensor) -> tuple[Any, ...]:
 
 
 def _folded(wide: Tensor, axis: int, width: int, mode: str) -> Tensor:
-    """Take the border off along an axis; its elements are added to those that they are copies of."""
+    """Remove the border along an axis, and add its elements to the elements that they are copies of."""
     n = wide.shape[axis] - 2 * width
     inner = wide.narrow(axis, width, n)
     if mode == "constant" or not n:

@@ -50,7 +50,7 @@ def _of_two(name: str, source: str | None = None) -> Binary:
 
 
 def _wide(x: Any, other: Any) -> Any:
-    """Return a Python integer as a number that compares with every element as it does, whether their dtype holds it."""
+    """Return a number that compares with every element as a Python integer does, even if their dtype cannot hold it."""
     if type(x) is not int:
         return x
     return np.min_scalar_type(x).type(x) if -(2**63) <= x < 2**64 else math.copysign(math.inf, x)

@@ -112,7 +112,7 @@ ADVICE: dict[str, tuple[str, Any, Any]] = {
         ndimage.binary_hit_or_miss(C, S, ~S & (np.arange(3) == 1)),
     ),
     "center_of_mass": (
-        "[reduce(a) / reduce(x) for a in map('(x * i, x * j)', x, index=('i', 'j'))]",
+        "[gpuprims.reduce(a) / gpuprims.reduce(x) for a in gpuprims.map('(x * i, x * j)', x, index=('i', 'j'))]",
         X,
         ndimage.center_of_mass(X),
     ),
