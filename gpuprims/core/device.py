@@ -144,7 +144,7 @@ class Device:
         known = REGISTRY.variants(primitive, self.backend)
         asked = tuple((one, one.refuses(able, call) or (one.yields and one.yields(able, call))) for one in known)
         levels = {one.label: one.level_for(call) for one in known}
-        return Explanation(primitive, repr(self), asked, capabilities=able, levels=levels)
+        return Explanation(primitive, f"{self.spec}, {able.name}", asked, capabilities=able, levels=levels)
 
     def explain(self, primitive: str, call: CallTraits) -> Explanation:
         """Return every variant's answer to a call, and the tuned choice for it."""

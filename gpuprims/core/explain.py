@@ -60,7 +60,7 @@ def explain(
     --------
     >>> import gpuprims
     >>> print(gpuprims.explain("reduce", "reference"))  # doctest: +ELLIPSIS
-    reduce on <gpuprims.Device reference:0 ...>:
+    reduce on reference:0, ...:
       chosen  numpy          rank 0   device Fold lanes of fixed blocks, ...
     """
     known = REGISTRY.primitive(computed_by(primitive))
