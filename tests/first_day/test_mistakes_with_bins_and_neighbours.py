@@ -138,19 +138,19 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "stencil unknown mode": (
         lambda: gpuprims.stencil(X, [1, 2, 1], mode="zero"), errors.ArgumentError,
-        ("a mode among nearest, reflect,", "'zero'", "did you mean 'constant'?"),
+        ("mode= among nearest, reflect,", "'zero'", "did you mean 'constant'?"),
     ),
     "stencil numpy's mode": (
         lambda: gpuprims.stencil(X, [1, 2, 1], mode="edge"), errors.ArgumentError,
-        ("a mode among nearest, reflect,", "'edge'", "did you mean 'nearest'?"),
+        ("mode= among nearest, reflect,", "'edge'", "did you mean 'nearest'?"),
     ),
     "stencil misspelt mode": (
         lambda: gpuprims.stencil(X, [1, 2, 1], mode="reflct"), errors.ArgumentError,
-        ("a mode among nearest, reflect,", "'reflct'", "did you mean 'reflect'?"),
+        ("mode= among nearest, reflect,", "'reflct'", "did you mean 'reflect'?"),
     ),
     "stencil mode None": (
         lambda: gpuprims.stencil(X, [1, 2, 1], mode=None), errors.ArgumentError,
-        ("a mode among nearest, reflect,", "None"),
+        ("mode= among nearest, reflect,", "None"),
     ),
     "stencil function without index": (
         lambda: gpuprims.stencil(X, lambda n: n * 2), errors.ExpressionError,
@@ -202,15 +202,15 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "blur kind": (
         lambda: gpuprims.blur(X, "gausian"), errors.ArgumentError,
-        ("a kind among cross, box, gaussian", "'gausian'", "did you mean 'gaussian'?"),
+        ("kind= among cross, box, gaussian", "'gausian'", "did you mean 'gaussian'?"),
     ),
     "blur kind median": (
         lambda: gpuprims.blur(X, "median"), errors.ArgumentError,
-        ("a kind among cross, box, gaussian", "'median'"),
+        ("kind= among cross, box, gaussian", "'median'"),
     ),
     "blur sigma by position": (
         lambda: gpuprims.blur(X, 2.0), errors.ArgumentError,
-        ("a kind among cross, box, gaussian", "2.0", 'write kind="gaussian", sigma=2.0'),
+        ("kind= among cross, box, gaussian", "2.0", 'write kind="gaussian", sigma=2.0'),
     ),
     "blur even size": (
         lambda: gpuprims.blur(X, "box", size=4), errors.ArgumentError,

@@ -20,7 +20,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "mode of OpenCV": (
         lambda: ndimage.gaussian_filter(X, 1, mode="replicate"), errors.ArgumentError,
-        ("ndimage.gaussian_filter: a mode among nearest,", "'replicate'", "did you mean 'nearest'?"),
+        ("ndimage.gaussian_filter: mode= among nearest,", "'replicate'", "did you mean 'nearest'?"),
     ),
     "ksize of OpenCV": (
         lambda: ndimage.gaussian_filter(X, 1, ksize=3), errors.UnknownKeywordError,

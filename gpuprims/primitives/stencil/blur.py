@@ -178,7 +178,7 @@ def bind_blur(
         hint = did_you_mean(kind, get_args(Kind), {"mean": "box", "average": "box", "gauss": "gaussian"})
         if isinstance(kind, int | float):
             hint = f' (write kind="gaussian", sigma={kind})'
-        raise ArgumentError(f"blur: a kind among {', '.join(get_args(Kind))}; got {quoted(kind)}{hint}")
+        raise ArgumentError(f"blur: kind= among {', '.join(get_args(Kind))}; got {quoted(kind)}{hint}")
     return bind_stencil(operands, stencil, mode, cval, channel_axis, iterations, out, variant)
 
 

@@ -149,7 +149,7 @@ def _check(shape: Sequence[int], dtype: Dtype) -> None:
 
 def _check_mode(mode: Any) -> None:
     if not is_one_of(mode, get_args(Ends)):
-        raise ArgumentError(f"{_LABEL}: a mode among full, same, valid; got {quoted(mode)}{_hint(mode)}")
+        raise ArgumentError(f"{_LABEL}: mode= among full, same, valid; got {quoted(mode)}{_hint(mode)}")
 
 
 def _hint(mode: Any) -> str:

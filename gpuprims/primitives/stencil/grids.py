@@ -59,7 +59,7 @@ _INSTEAD = {
 def _border(label: str, mode: Any, cval: Any, element: np.dtype[Any]) -> Border:
     if not is_one_of(mode, get_args(Mode)):
         hint = did_you_mean(mode, get_args(Mode), _INSTEAD)
-        raise ArgumentError(f"{label}: a mode among {', '.join(get_args(Mode))}; got {quoted(mode)}{hint}")
+        raise ArgumentError(f"{label}: mode= among {', '.join(get_args(Mode))}; got {quoted(mode)}{hint}")
     given = plain_array(label, cval, "cval= one number", ArgumentError)
     if given.dtype.kind in "SUT":
         raise ArgumentError(f"{label}: cval= one number; got {quoted(cval)}")

@@ -303,7 +303,7 @@ X = np.zeros((5, 6), np.float32)
         ([[np.nan]], {}, ArgumentError, "finite weights; got nan"),
         ([[1j]], {}, ArgumentError, "real weights"),
         ([[1], [2, 3]], {}, ArgumentError, "weights of one shape"),
-        (CROSS, {"mode": "edge"}, ArgumentError, "a mode among nearest"),
+        (CROSS, {"mode": "edge"}, ArgumentError, "mode= among nearest"),
         (CROSS, {"cval": "x"}, ArgumentError, "cval= one number"),
         (CROSS, {"channel_axis": 2}, AxisError, "channel_axis from -2 to 1; got 2"),
         (CROSS, {"channel_axis": 0}, ShapeError, "2 axes or more beside that of channels"),
@@ -326,7 +326,7 @@ def test_what_does_not_fit(weights: Any, how: Any, error: Any, words: str) -> No
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        ({"kind": "ring"}, "a kind among cross, box, gaussian; got 'ring'"),
+        ({"kind": "ring"}, "kind= among cross, box, gaussian; got 'ring'"),
         ({"kind": "box", "size": 4}, "size= odd whole numbers; got 4"),
         ({"kind": "box", "size": (3, 3, 3)}, "one for rows and one for columns"),
         ({"kind": "box", "size": 10**5000 + 1}, "size= of at most 65,536; got"),
