@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from gpuprims.core.capabilities import Capabilities
-from gpuprims.core.determinism import Level, reaches
+from gpuprims.core.determinism import LEVELS, Level, reaches
 from gpuprims.core.geometry import Geometry, Refusal, Tunable, first_refusal
 from gpuprims.core.traits import CallTraits
 from gpuprims.errors import NoVariantError, RegistryError
@@ -246,13 +246,16 @@ class Explanation:
     def reason(self) -> str | None:
         """The most common refusal if no variant runs.
 
-        "reaches ..." goes before "needs ...", others follow, and "is for ..." goes last.
+        "reaches ..." goes before "needs ...", others follow, and "is for ..." goes last. Of levels, the highest one is
+        reported.
         """
         if self.chosen is not None or not self.refusals:
             return None
-        reasons = [reason for _, reason in reversed(self.refusals) if reason is not None]
-        if short := [reason for reason in reasons if reason.startswith("reaches ")]:
-            return max(short, key=short.count)  # without the level, these would run
+        refused = [(variant, reason) for variant, reason in reversed(self.refusals) if reason is not None]
+        short = {self.levels.get(one.label, "none"): reason for one, reason in refused if reason.startswith("reaches ")}
+        if short:
+            return short[max(short, key=LEVELS.index)]  # at this level, the call would run
+        reasons = [reason for _, reason in refused]
         needs = [reason for reason in reasons if reason.startswith("needs ")]
         first = needs or [reason for reason in reasons if not reason.startswith("is for ")] or reasons
         return max(first, key=first.count)

@@ -83,6 +83,14 @@ def test_a_level_that_no_variant_reaches_raises() -> None:
         gpuprims.reduce(APART, op="var", segments=[0, 2, 4], device="reference")
 
 
+@pytest.mark.parametrize("primitive", ["reduce", "scan"])
+def test_the_error_advises_the_highest_level_that_a_kernel_reaches(primitive: str, device: gpuprims.Device) -> None:
+    call, op = getattr(gpuprims, primitive), gpuprims.Op(lambda a, b: a * b + a + b, 0)
+    with pytest.raises(NoVariantError, match=r"^[^\n]*determinism='device' runs it"):
+        call(APART, op=op, device=device, determinism="order")
+    call(APART, op=op, device=device, determinism="device")
+
+
 def test_a_variant_by_name_must_reach_the_level() -> None:
     with pytest.raises(NoVariantError, match="variant 'numpy' able to run the call; got a refusal: reaches the level"):
         reduced(determinism="order", variant="numpy")
