@@ -14,8 +14,8 @@ PAGE = Path(__file__).parents[1] / "docs" / "devices.md"
 
 _HEAD = """# GPUs of other vendors
 
-gpuprims is measured on NVIDIA GPUs and on CPUs. For the other GPUs below, the tests use doubles. A double is the
-OpenCL driver of a CPU with the limits of such a GPU. It
+gpuprims is measured on NVIDIA GPUs and on CPUs. For the other GPUs below, the tests simulate devices. A
+simulated device is the OpenCL driver of a CPU with the limits of such a GPU. It
 
 - does not compile a kernel that uses a feature that the GPU lacks: `double`, 64-bit atomics, shuffles;
 - refuses to launch a kernel whose groups are larger, or use more local memory, than the GPU allows;
@@ -40,7 +40,7 @@ the message names what the device lacks:
 _NOTES = """
 ## On every class
 
-- The kernel of a call with 32-bit and smaller dtypes contains no double, unless NumPy computes the result in
+- The kernel of a call with 32-bit and smaller dtypes contains no `double`, unless NumPy computes the result in
   float64, such as the mean of integers. A device without float64 refuses such a call.
 - Kernels are compiled for the device's sub-group size. Intel's drivers let a kernel ask for a size; the tests run
   sizes of 4, 8, 16, 32 and 64 on Intel's CPU runtime. A kernel with shuffles refuses sub-groups that are too small
