@@ -168,7 +168,7 @@ def test_explain_says_who_is_chosen_who_is_able_and_who_refused(fresh: Registry)
     assert explanation.chosen is not None
     assert explanation.chosen.name == "fast"
     assert [line.split() for line in str(explanation).splitlines()] == [
-        ["map", "on", *f"{DEVICE}:".split()],
+        ["map", "on", *f"{DEVICE.spec}, {DEVICE.capabilities.name}:".split()],
         ["refused", "best", "rank", "3", "run"],
         ["wants", "a", "GPU"],
         ["chosen", "fast", "rank", "2", "run"],
