@@ -1,6 +1,6 @@
 """Arrays over the memory of torch's tensors, and tensors over that of arrays, in less time than DLPack takes.
 
-torch is not imported: who has a tensor has imported it.
+This module does not import torch, because a caller with a tensor has already done so.
 """
 
 from __future__ import annotations
