@@ -103,7 +103,7 @@ def test_a_gpu_and_a_fitting_cupy_are_all_it_takes(monkeypatch: pytest.MonkeyPat
 
 def test_a_backend_that_is_absent_is_not_replaced_when_asked_for_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", None)
-    monkeypatch.setattr(device_specs, "_FOUND", {})  # what a process found before, it would not look for again
+    monkeypatch.setattr(device_specs, "FOUND", {})  # what a process found before, it would not look for again
     for call in (lambda: gpuprims.Device("cuda"), lambda: gpuprims.reduce([1, 2], device="cuda:0")):
         with pytest.raises(BackendUnavailableError, match="cuda: CuPy is not installed"):
             call()

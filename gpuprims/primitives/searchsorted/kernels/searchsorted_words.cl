@@ -24,9 +24,11 @@
 
 /* Words leave out `shift` bits of orders from `low` on. A number lies in the cell (number - origin) * scale. */
 #if ORDER_FLOATS
+#define IS_NUMBER(number) ((number) == (number))
 #define DISTANCE(number, scales) ((number) - (scales).origin)
 typedef value_t distance_t;
 #else
+#define IS_NUMBER(number) 1
 #define DISTANCE(number, scales)                                                                                       \
     ((number) > (scales).origin ? (f32)(ORDER_OF_NUMBER(number) - ORDER_OF_NUMBER((scales).origin)) : 0.0f)
 typedef f32 distance_t;
@@ -64,7 +66,7 @@ DEVICE int cell_of(const value_t number, const scales_t scales)
     distance_t cell = DISTANCE(number, scales) * scales.scale;
     cell = cell > 0 ? cell : 0;
     cell = cell < CELLS - 1 ? cell : CELLS - 1;
-    return number == number ? (int)cell : CELLS - 1;
+    return IS_NUMBER(number) ? (int)cell : CELLS - 1;
 }
 
 DEVICE u32 word_of(const value_t number, const scales_t scales)
