@@ -33,6 +33,7 @@ CALLS = {
     "philox": "random(7, {size}, dtype={dtype})",
     "map": "map('2*x + 1', {dtype}[{size}])",
     **dict.fromkeys(("map/tile", "map/cpu_blocks"), "map('x + y', {dtype}[{rows}, 16], {dtype}[16, {rows}].T)"),
+    "map/shifted": "map('2*x + 1', {dtype}[{rows}, 17][:, 1:])",
     "reduce": "reduce({dtype}[{size}], op={op})",
     "reduce/staged": "reduce({dtype}[{rows}, 17], op={op}, axis=1)",
     "reduce/rows": "reduce({dtype}[{rows}, 16], op={op}, axis=1)",
@@ -257,14 +258,23 @@ def _function(name: str) -> Any:
 
 
 def _value(node: ast.expr) -> Any:
-    """Return an argument: zeros for ``float32[9, 5]`` or ``float32[9, 5].T``, a name's text, a literal's value."""
+    """Return an argument: zeros for ``float32[9, 5]``, its ``.T`` or ``[:, 1:]``, a name's text, a literal's value."""
     if isinstance(node, ast.Attribute) and node.attr == "T":
         return _value(node.value).T
     if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
         return np.zeros(ast.literal_eval(node.slice), np.dtype(node.value.id))
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
+        return _value(node.value)[tuple([_slice(one) for one in node.slice.elts])]
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":
         return np.arange(*map(ast.literal_eval, node.args))
     return node.id if isinstance(node, ast.Name) else ast.literal_eval(node)
+
+
+def _slice(node: ast.expr) -> slice:
+    """Return a slice whose bounds are literals."""
+    if not isinstance(node, ast.Slice):
+        raise ValueError(ast.unparse(node))
+    return slice(*[bound and ast.literal_eval(bound) for bound in (node.lower, node.upper, node.step)])
 
 
 def _driver(spec: str, warp: int) -> TextDriver:
