@@ -201,12 +201,12 @@ class Reader(NamedTuple):
         ranges = -(-width // room.copies) if histograms in ("split", "packed") else 1
         here = histograms in ("private", "digits")  # work-items are threads
         least = chosen.tile if here else chosen.block * vector * (_LEAST_VECTORS if sums == "counts" else 1)
-        if not chosen.shares_histograms:
+        if not chosen.shares_histograms or histograms == "packed":  # whose groups pass all places
             least = max(least, int(digits * width * _PER_DIGIT.get(sums, 1)))
         parts = 1 if in_turn else group.parts(outputs * ranges, least, room.local)
         most = _MOST_CARRIED if sums == "relative" else MOST_COUNTED
         if histograms == "packed":
-            most = min(MOST_PACKED, chosen.block * FULL)
+            most = min(MOST_PACKED, chosen.block * FULL // 2)
         parts = max(parts, -(-size // most))
         rows = 1 if chosen.shares_histograms else parts * (room.copies if histograms == "private" else 1)
         places = outputs, planes_of(sums, weight), width

@@ -19,7 +19,7 @@ _MOST_RANGES = 8
 BEHIND_RANGE = 64
 # Local memory beside counts of 16 bits, for groups of up to 1024 (histogram_packed.cl). The fewest axes of a grid: bins
 # of one axis are found so fast that finding them for two ranges takes less time (rows: packed).
-BESIDE_PACKED, _FEWEST_AXES = 4 * (MOST_FULL + 38 + 1024), 2
+BESIDE_PACKED, _FEWEST_AXES = 4 * (MOST_FULL + 8 + 1024), 2
 # Most ranges of sorted elements: with more, a tile has too few elements of each. Local memory beside the sums.
 MOST_RANGES_SORTED, _BESIDE_SUMS = 511, 4 * 3 * 1100
 # Sums in fewer bins are faster in one launch. With more elements, so are histograms that fit in local memory, and

@@ -48,7 +48,7 @@ class HistogramVariant(Variant):
     @property
     def shares_histograms(self) -> bool:
         """True if all groups add to one histogram in global memory."""
-        return self.histograms in ("shared", "cached")
+        return self.histograms in ("shared", "cached", "packed")
 
     def adds_exactly(self, call: CallTraits) -> bool:
         """Return True if sums of float weights have all bits, and are rounded once."""
@@ -129,7 +129,9 @@ VARIANTS = (
         geometry=Geometry(1024, 16, 2),  # rows: packed
         vectors=True,
         histograms="packed",
-        refuse=lambda at: first_refusal(double_precision, group_fits(at.block), counted, ranges_fit, packing_pays),
+        refuse=lambda at: first_refusal(
+            double_precision, group_fits(at.block), counted, ranges_fit, packing_pays, sums_add_atomically
+        ),
     ),
     *_HISTOGRAM.gpu(
         "split",

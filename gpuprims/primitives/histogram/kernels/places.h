@@ -23,9 +23,10 @@ DEVICE bins_t gp_read_bins(GLOBAL const u64 *table, const i64 bins)
     return b;
 }
 
-/* An element is in no bin if one of its keys is, and in doubt if one of the others is. Tests follow one another without any
- * choice in between, because GPUs join such a row of comparisons, each with the next. */
-DEVICE i32 gp_guess_place(const value_t value, const bins_t b, int *doubt)
+/* Propose an element's place, which is right if it is `sure`. An element is in no bin if one of its keys is, and in doubt
+ * if one of the others is. Tests follow one another without any choice in between, because GPUs join such a row of
+ * comparisons, each with the next. */
+DEVICE i32 gp_propose_place(const value_t value, const bins_t b, int *sure, int *doubt)
 {
     const key_t keys[GRID] = {GRID_KEYS(value)};
     u32 place = (u32)(GRID_ROW(value) * b.row); /* any number outside the bins */
@@ -33,16 +34,24 @@ DEVICE i32 gp_guess_place(const value_t value, const bins_t b, int *doubt)
 #pragma unroll
     for (int axis = 0; axis < GRID; axis++)
         inside = inside && INSIDE(keys[axis], b.axes[axis]);
-    int sure = inside;
+    int all = inside;
 #pragma unroll
     for (int axis = 0; axis < GRID; axis++) {
         int certain;
         const i32 bin = gp_propose_bin(keys[axis], b.axes[axis], inside, &certain);
-        sure = sure && certain;
+        all = all && certain;
         place += (u32)bin * (u32)b.strides[axis];
     }
-    *doubt = inside && !sure;
-    return sure ? (i32)place : b.bins;
+    *sure = all;
+    *doubt = inside && !all;
+    return (i32)place;
+}
+
+DEVICE i32 gp_guess_place(const value_t value, const bins_t b, int *doubt)
+{
+    int sure;
+    const i32 place = gp_propose_place(value, b, &sure, doubt);
+    return sure ? place : b.bins;
 }
 
 DEVICE i32 gp_settle_place(const value_t value, const bins_t b)
@@ -63,6 +72,12 @@ typedef binning_t bins_t;
 #define gp_read_bins gp_read_table
 #define gp_guess_place(value, b, doubt) gp_guess_bin(KEY(value), b, doubt)
 #define gp_settle_place(value, b) gp_settle_bin(KEY(value), b)
+
+DEVICE i32 gp_propose_place(const value_t value, const bins_t b, int *sure, int *doubt)
+{
+    *sure = 1;
+    return gp_guess_place(value, b, doubt);
+}
 #endif
 
 /* Load the first item in doubt and find its place. Such items are rare, so registers hold one at a time. */
