@@ -4,7 +4,7 @@
  * out     OUTPUTS: y0 the loss, y1 the gradient
  * scratch partials: the residual of each row, then the loss of each; counters: not touched
  * launch  any number of groups of BLOCK, once for each `step`: rows, then sums
- * host    gp_grad1, gp_grad2 (grads.h)
+ * host    gp_grad1, RESIDUALS, LOSSES (grads.h), SAMPLES, STORE_SUM(sum, value) (logistic.h)
  * order   rows in order
  */
 __kernel WORK_GROUP(BLOCK)
@@ -19,6 +19,11 @@ void logistic_two_kernels(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *cou
         gp_grad1(INPUT_NAMES, GRAD_ARGUMENTS);
     } else {
         /* 2. Add all rows, a sum each, and store. */
-        gp_grad2(INPUT_NAMES, OUTPUT_NAMES, GRAD_ARGUMENTS);
+        for (i64 sum = worker; sum < SUMS; sum += workers) {
+            GLOBAL const value_t *factors = sum == LOSS ? LOSSES : RESIDUALS;
+            value_t whole = 0;
+            for (i64 row = 0; row < n; row++) whole += sum < FEATURES ? SAMPLES(row)[sum] * factors[row] : factors[row];
+            STORE_SUM((int)sum, whole);
+        }
     }
 }
