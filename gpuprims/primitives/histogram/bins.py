@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.by_numpy import Few, noticed
+from gpuprims.core.contents import Contents
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.host_values import host_values
@@ -41,30 +42,15 @@ def _range_table(dtype: np.dtype[Any], bins: int, low: Any, high: Any) -> Table:
 _tables, _large_tables = lru_cache(64, typed=True)(_range_table), lru_cache(2, typed=True)(_range_table)
 
 
-class _Edges:
-    """A caller's edges as the key of a cache: a comparison of arrays takes less time than hashing their bytes."""
-
-    def __init__(self, edges: np.ndarray) -> None:
-        self.edges = edges
-        self._hash = hash((edges.size, edges[edges.size // 2].item()))
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, _Edges) or other.edges.dtype != self.edges.dtype:
-            return False
-        return np.array_equal(other.edges.view(np.uint8), self.edges.view(np.uint8))  # zeros have signs
-
-
-def _edges_table(label: str, dtype: np.dtype[Any], key: _Edges) -> Table:
-    if not (key.edges[1:] >= key.edges[:-1]).all():
-        wrong = int(np.argmin(key.edges[1:] >= key.edges[:-1]))
-        one, other = key.edges[wrong : wrong + 2].tolist()
+def _edges_table(label: str, dtype: np.dtype[Any], contents: Contents) -> Table:
+    edges = contents.array
+    if not (edges[1:] >= edges[:-1]).all():
+        wrong = int(np.argmin(edges[1:] >= edges[:-1]))
+        one, other = edges[wrong : wrong + 2].tolist()
         raise ArgumentError(f"{label}: bin edges must not decrease or be NaN; got {one} before {other} (sort them)")
-    check_bins(label, key.edges.size - 1)
-    key.edges = key.edges.copy()  # the caller may change theirs
-    return make_table(dtype, key.edges, None)
+    check_bins(label, edges.size - 1)
+    contents.keep()
+    return make_table(dtype, contents.array, None)
 
 
 _edges_tables, _large_edges_tables = lru_cache(32)(_edges_table), lru_cache(2)(_edges_table)
@@ -88,7 +74,7 @@ def table_of(operands: Operands, bins: Any, limits: Any) -> Table:
 
 def table_of_edges(label: str, dtype: Dtype, edges: np.ndarray) -> Table:
     """Return the table of bins between edges, for elements of a dtype."""
-    return (_edges_tables if edges.size <= _LARGE else _large_edges_tables)(label, dtype, _Edges(edges))
+    return (_edges_tables if edges.size <= _LARGE else _large_edges_tables)(label, dtype, Contents(edges))
 
 
 def table_between(dtype: Dtype, bins: int, low: Any, high: Any) -> Table:

@@ -11,6 +11,7 @@ import numpy as np
 
 from gpuprims.core.call_keys import Key
 from gpuprims.core.capture import keep
+from gpuprims.core.contents import Contents
 from gpuprims.core.device import Device
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out, each_result
@@ -25,7 +26,7 @@ from gpuprims.primitives.grouping.flat import flat
 from gpuprims.primitives.grouping.indices import numbers
 from gpuprims.primitives.map import contiguous_copy
 from gpuprims.primitives.map import map as map_arrays
-from gpuprims.primitives.segments.contents import ByContents, Contents, is_usual, keeps_contents, keyed_with
+from gpuprims.primitives.segments.contents import ByContents, is_usual, keeps_contents, keyed_with
 from gpuprims.primitives.segments.offsets import MADE, OWN_COPIES, Segments
 
 _OFFSET = trace(lambda row, n, offset: row * n + offset, 3)
@@ -244,13 +245,13 @@ def _of_all(operands: Operands, segments: Segments, rows: int, n: int) -> Any:
 
 def _on_device(device: Device, order: int, contents: Contents, rows: int, n: int) -> Any:
     """Compute the offsets of the segments of all rows on the device."""
-    driver, count = device.driver, contents.offsets.size - 1
-    given, result = driver.asarray(contents.offsets.astype(np.int64)), driver.empty((rows * count + 1,), _INT64)
+    driver, count = device.driver, contents.array.size - 1
+    given, result = driver.asarray(contents.array.astype(np.int64)), driver.empty((rows * count + 1,), _INT64)
     row = driver.cut(numbers(rows, given, device), 0, (rows, 1))
     firsts, end = driver.cut(given, 0, (1, count)), driver.cut(result, rows * count, (1,))
     map_arrays(_OFFSET, row, np.int64(n), firsts, out=driver.cut(result, 0, (rows, count)), device=device)
     map_arrays(_LAST, driver.cut(given, 0, (1,)), np.int64(rows * n), out=end, device=device)
-    (MADE if (contents.offsets[:-1] < contents.offsets[1:]).all() else OWN_COPIES).add(result)
+    (MADE if (contents.array[:-1] < contents.array[1:]).all() else OWN_COPIES).add(result)
     return result
 
 

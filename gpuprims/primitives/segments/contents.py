@@ -10,6 +10,7 @@ import numpy as np
 
 from gpuprims.core.call_keys import Key
 from gpuprims.core.capture import keep
+from gpuprims.core.contents import Contents
 from gpuprims.core.device import Device
 from gpuprims.core.layout import is_contiguous
 from gpuprims.core.operands import Operands, as_operands
@@ -18,33 +19,9 @@ from gpuprims.core.taking import numbers_of
 from gpuprims.core.warm_calls import Run, reads_as_given
 
 USUAL = frozenset({np.dtype(np.int32), np.dtype(np.int64)})  # dtypes of most offsets
-# Copies of host offsets up to this many bytes are kept, so that equal offsets are the same array to later calls.
-# Above this many bytes, a comparison takes less time than a hash.
-FEW, MANY = 4096, 1 << 20
+MANY = 1 << 20  # bytes; above, a comparison takes less time than a hash
 # Most bytes of an array that describes segments element by element, and is kept for later calls.
 _MOST_KEPT = 1 << 20
-
-
-class Contents:
-    """Offsets of the host as the key of a cache."""
-
-    def __init__(self, offsets: np.ndarray) -> None:
-        self.offsets = offsets
-        self._hash = hash((offsets.size, offsets[offsets.size // 2].item()))
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Contents) or other.offsets.dtype != self.offsets.dtype:
-            return False
-        if self.offsets.nbytes <= FEW:  # in less time than by NumPy
-            return other.offsets.tobytes() == self.offsets.tobytes()
-        return np.array_equal(other.offsets, self.offsets)
-
-    def keep(self) -> None:
-        """Copy the offsets, because the caller may change the array."""
-        self.offsets = self.offsets.copy()
 
 
 class ByContents:
@@ -68,7 +45,7 @@ class ByContents:
 @lru_cache(maxsize=32)
 def _prepared(calls: ByContents, order: int, contents: Contents) -> Run:
     contents.keep()
-    return calls.prepare(contents.offsets)
+    return calls.prepare(contents.array)
 
 
 forgets_calls(_prepared.cache_clear)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.arrays import copy_on
+from gpuprims.core.contents import FEW, Contents
 from gpuprims.core.device import Device, device_of
 from gpuprims.core.faults import KnownArrays
 from gpuprims.core.kernel_spec import KernelSpec
@@ -20,7 +21,7 @@ from gpuprims.core.traits import MOVES, CallTraits
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError
 from gpuprims.expressions import Expr, trace, typed
 from gpuprims.primitives.map import map as map_arrays
-from gpuprims.primitives.segments.contents import FEW, MANY, USUAL, Contents
+from gpuprims.primitives.segments.contents import MANY, USUAL
 
 _BOOL, _INT64 = np.dtype(np.bool_), np.dtype(np.int64)
 # Functions of two neighbouring offsets and the segment's number: marks, and where to write them.
@@ -41,14 +42,14 @@ MADE = KnownArrays()
 @lru_cache(maxsize=8)
 def _copy_of_many(device: Device, order: int, contents: Contents) -> Any:
     contents.keep()
-    return device.driver.asarray(contents.offsets)
+    return device.driver.asarray(contents.array)
 
 
 def _on_device(offsets: np.ndarray, device: Device) -> Any:
     """Return a copy of offsets of the host on a device, the same copy for equal offsets unless there are very many."""
     if offsets.nbytes > MANY:
         return device.driver.asarray(offsets)
-    few = offsets.nbytes <= FEW
+    few = offsets.nbytes <= FEW  # copies are kept, so that equal offsets are the same array to later calls
     copy = copy_on(device, offsets) if few else _copy_of_many(device, device.driver.order, Contents(offsets))
     if copy not in OWN_COPIES:
         OWN_COPIES.add(copy)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.capture import keep
+from gpuprims.core.contents import Contents
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.launch_plan import in_turn
@@ -17,7 +18,6 @@ from gpuprims.core.operands import Operands
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
-from gpuprims.primitives.segments.contents import Contents
 from gpuprims.primitives.segments.offsets import Segments
 from gpuprims.primitives.sort.by_numpy import Wanted
 from gpuprims.primitives.sort.keys import WIDEST, Keys, word_of
@@ -126,7 +126,7 @@ def _takes(chosen: SortVariant, device: Device, dtype: np.dtype[Any], count: int
 def _parts_of(device: Device, order: int, contents: Contents, in_place: bool) -> _Parts | None:
     """Divide segments, and copy that to the device unless kernels work on the host; None for too many long ones."""
     contents.keep()
-    begins, lengths = contents.offsets[:-1].astype(np.int64), np.diff(contents.offsets).astype(np.int64)
+    begins, lengths = contents.array[:-1].astype(np.int64), np.diff(contents.array).astype(np.int64)
     longest = int(lengths.max())
     if len(lengths) <= _FEW:
         bits = np.maximum(np.frexp(lengths - 1)[1], _SHORTEST)
