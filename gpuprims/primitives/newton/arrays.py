@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.core.device import device_of
+from gpuprims.core.host_values import host_values
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError, quoted
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
@@ -54,7 +54,7 @@ def check_batch(
 
 def _penalties(label: str, C: Any) -> np.ndarray:
     """Return the inverse of each C."""
-    given = np.asarray(C if device_of(C) is None else device_of(C).to_host(C), np.float64)  # type: ignore[union-attr]
+    given = np.asarray(host_values(label, C, "C above 0, one or of each problem"), np.float64)
     if given.ndim > 1 or not np.all(given > 0):
         raise ArgumentError(f"{label}: C above 0, one or of each problem; got {quoted(C)}")
     return np.atleast_1d(1 / given)
@@ -62,8 +62,7 @@ def _penalties(label: str, C: Any) -> np.ndarray:
 
 def _checked_offsets(label: str, offsets: Any, samples: Any) -> np.ndarray:
     """Return offsets as int64 on the host."""
-    where = device_of(offsets)
-    given = np.asarray(offsets if where is None else where.to_host(offsets))
+    given = host_values(label, offsets, "offsets, integers of shape (B + 1,)")
     if given.ndim != 1 or given.dtype.kind not in "iu" or not given.size:
         raise ArgumentError(f"{label}: offsets, integers of shape (B + 1,); got {given.dtype} of shape {given.shape}")
     if len(samples.shape) != 2:
