@@ -42,7 +42,7 @@ def running_guests(key: GuestKey, run: Run) -> Run:
 
 
 def into_guests(run: Run, given: tuple[Any, ...], inputs: int, *, several: bool) -> Run:
-    """Return a function that runs a call on arrays over ``given``, the last of which it writes to and returns."""
+    """Return a function that runs a call on arrays over ``given``; it writes to the last ones, and returns these."""
     outs = given[inputs:]
 
     def run_into(arrays: Sequence[Any]) -> Any:

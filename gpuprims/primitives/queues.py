@@ -37,7 +37,7 @@ _DEEP_OF_WORDS, _IN_QUEUE, _HELD_OF_WORDS = 5, 150 << 10, 80
 _MANY_TILES = 8
 # Tiles of elements of float32 or larger types in queues of gradients of few words, at least (row queues-words).
 _DEEP_OF_GRADIENTS = 7
-# Bytes of elements and results of which tiles of short rows are smaller (row queues-banks).
+# Up to this many bytes of an element and its results, tiles of short rows are smaller (row queues-banks).
 _NARROW = 2
 # Bytes of a unit's local memory that CUDA takes for each group, and of a group's that a kernel uses beside its arrays:
 # of a queue in the order of fixed_scans.py, and of others, whose bytes CUDA rounds up to whole blocks.

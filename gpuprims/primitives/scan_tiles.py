@@ -102,7 +102,7 @@ class ScanTraits(CallTraits):
 
     @property
     def step(self) -> int:
-        """Elements of which a run in local memory has an odd number: a vector, or what fills a bank of 32 bits."""
+        """Elements of a vector, or of a bank of 32 bits if that has more; runs in local memory have an odd number."""
         return self.vector * max(_BANK // (self.vector * self.widest), 1)
 
     def tiles(self, tile: int) -> int:

@@ -17,7 +17,7 @@ from gpuprims.primitives.searchsorted.words import LEAST_LOCAL, Words
 TABLE_BYTES = 16384  # rows: tree
 # Elements that 32 bits do not count, with those of a node beyond.
 MANY = 2**31 - 64
-# Fewest elements of which words are kept, and fewest keys for which it pays; most elements for each word, of wide ones
+# Fewest elements and fewest keys for which keeping words pays; most elements for each word, of wide ones
 # (8 bytes) and of others, whose trees have more entries a node; rows: words
 _LEAST_WORDS, _LEAST_KEYS, _MOST_WIDE, _MOST_OTHERS = 2**9, 2**21, 32, 2
 # Elements for each key up to which a tree is written for one call.

@@ -32,8 +32,8 @@
     _Pragma("unroll") for (int row = 0; row < ROWS; row++) _Pragma("unroll") for (int piece = 0; piece < PIECES; piece++)
 
 #if PEELED
-/* Load VECTOR elements from j on, and those of neighbouring rows where the row has none, in place of which there is the
- * identity. Without a branch around loads, all are on their way before the first is waited for. */
+/* Load VECTOR elements from j on. Where the row has none, those of neighbouring rows are loaded, and the identity is put in
+ * their place. Without a branch around loads, all are on their way before the first is waited for. */
 DEVICE void load_around(INPUTS, const layout_t layout, const i64 o, const i64 j, const i64 last, const i64 n, value_t *values)
 {
     MAP_VECTOR(o, min(j, last), values);
