@@ -90,6 +90,12 @@ def test_compute_sanitizer_watches_every_test_that_oclgrind_watches() -> None:
             assert any(path.is_relative_to(one) for one in watched), f"name {path} in tests/sanitizer.py"
 
 
+@pytest.mark.parametrize("primitive", REGISTRY.primitive_names)
+def test_oclgrind_watches_the_kernels_of_every_primitive(primitive: str) -> None:
+    texts = [path.read_text() for path in (TESTS / "backends" / "watched").glob("test_*.py")]
+    assert any(f'of("{primitive}")' in text for text in texts), "add a test of it to tests/backends/watched"
+
+
 SHARED = sorted(PACKAGE.glob("primitives/*/kernels/*.cl"))
 OWN = sorted(path for path in PACKAGE.glob("backends/*/kernels/*") if path.is_file() and path.suffix != ".h")
 

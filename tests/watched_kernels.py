@@ -48,7 +48,7 @@ CUT = ("scan", "segments", "segscan", "histogram", "stencil")
 # elements beyond small arrays; those of scans by columns fold the values of all warps above their own, too.
 NARROWED = (
     *("reduce", "scan", "segments", "segscan", "compact", "histogram", "csr", "stencil"),
-    *("take", "searchsorted", "merge", "selection", "top_k", "logistic", "rle"),
+    *("take", "searchsorted", "merge", "selection", "top_k", "logistic", "rle", "philox"),
 )
 WIDEST, NARROW_ENTRIES = 64, {"scan_columns": 32, "scan_column_runs": 32, "stencil_dense": 32, "reduce_exact": 160}
 

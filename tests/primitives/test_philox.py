@@ -11,8 +11,10 @@ import pytest
 from kernel_cases import assert_equal, need, on_device, on_host, two_groups
 
 import gpuprims
+from gpuprims.cli.text_driver import usual_device
 from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError, UnknownKeywordError
+from gpuprims.primitives.philox import plan
 from gpuprims.primitives.philox.reference import philox
 
 # Random123's vectors of philox4x32 with 10 rounds: counter, key, words.
@@ -64,6 +66,30 @@ def test_the_same_bits_on_every_device_at_every_size(device: gpuprims.Device, ca
         assert_equal(np.asarray(gpuprims.random(key, shape, device=device, **keywords)), whole[:n].reshape(shape))
 
 
+@pytest.mark.parametrize("items", [4, 16, 64, 128])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_whole_tiles_and_parts(
+    device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch, dtype: str, items: int
+) -> None:
+    if device.backend == "reference":
+        pytest.skip("the reference device has no groups")
+    need(device, dtype)
+    monkeypatch.setattr(plan, "_FEWER", 2**20)  # few numbers take as many items as many
+    variant = REGISTRY.variants("philox", device.backend)[0].resized(block=64, items=items)
+    whole = gpuprims.random(9, 3 * variant.tile + 1, dtype=dtype, device="reference")
+    for n in (variant.tile - 1, variant.tile, variant.tile + 1, 2 * variant.tile, whole.size):
+        assert_equal(gpuprims.random(9, n, dtype=dtype, device=device, variant=variant), whole[:n])
+
+
+def test_few_numbers_fill_the_device() -> None:
+    able = usual_device("gpu", 32)
+    chosen = REGISTRY.variants("philox", "cuda")[0]
+    full = 8 * able.compute_units * chosen.block  # work-items
+    sizes = (1, 4 * full, 4 * full + 1, 16 * full, 16 * full + 1)
+    assert [plan._fitted(chosen, n, 4, able).items for n in sizes] == [4, 4, 16, 16, 64]
+    assert plan._fitted(chosen.resized(items=32), 1, 2, able).items == 2
+
+
 def test_several_groups_take_turns(device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch) -> None:
     if device.backend == "reference":
         pytest.skip("the reference device has no groups")
@@ -83,16 +109,17 @@ def test_to_arrays_of_the_caller(device: gpuprims.Device) -> None:
     assert_equal(out, reference(5, out.shape, dtype="float32"))
     assert (whole[::2] == -1).all()
     place = on_device(device, np.zeros(1001, np.float32))
-    assert gpuprims.random(5, out=place, device=device) is place
-    assert_equal(on_host(device, place), reference(5, 1001, dtype="float32"))
+    for key in (5, 6, (5, 1), np.uint64([7, 0])):
+        assert gpuprims.random(key, out=place, device=device) is place
+        assert_equal(on_host(device, place), reference(key, 1001, dtype="float32"))
 
 
 def test_keys_on_a_device_plans_and_warm_calls(device: gpuprims.Device) -> None:
-    plan = gpuprims.plan("random", on_device(device, np.uint64([0, 0])), 500, dtype="float32", device=device)
+    planned = gpuprims.plan("random", on_device(device, np.uint64([0, 0])), 500, dtype="float32", device=device)
     for key in (1, (2, 3), 2**64 - 1):
         expected = reference(key, 500, dtype="float32")
         words = np.array(key if isinstance(key, tuple) else (key, 0), np.uint64)
-        assert_equal(on_host(device, plan(on_device(device, words))), expected)
+        assert_equal(on_host(device, planned(on_device(device, words))), expected)
         for given in (key, words):
             assert_equal(gpuprims.random(given, 500, dtype="float32", device=device), expected)
         got = gpuprims.random(on_device(device, words), 500, dtype="float32", device=device)
@@ -150,11 +177,11 @@ WRONG: dict[str, tuple[tuple[Any, ...], dict[str, Any], type[Exception], str]] =
     "no shape": ((1,), {}, ArgumentError, "a shape, or out=; got neither"),
     "a kind": ((1, 3, "gauss"), {}, ArgumentError, "kind= 'uniform', 'normal', 'bits' or 'integers'; got 'gauss'"),
     "a dtype": ((1, 3), {"dtype": "int32"}, DtypeError, "dtype= of uniform one of float64, float32; got int32"),
-    "no range": ((1, 3, "integers"), {}, ArgumentError, "high=, and low= or 0, integers"),
+    "no range": ((1, 3, "integers"), {}, ArgumentError, "high= an integer, and low= an integer or 0"),
     "an empty range": ((1, 3, "integers"), {"high": 0}, ArgumentError, "low= less than high=, both from"),
     "a wide range": ((1, 3, "integers"), {"high": 2**33}, ArgumentError, "at most 2**32 apart; got 0 and 8589934592"),
     "a range of int8": ((1, 3, "integers"), {"high": 129, "dtype": "int8"}, ArgumentError, "from -128 to 128 for int8"),
-    "a range of floats": ((1, 3), {"low": 2}, ArgumentError, "low= and high= with kind='integers'"),
+    "a range of floats": ((1, 3), {"low": 2}, ArgumentError, "low= and high= for kind='integers' only"),
     "several arrays": ((1,), {"out": (np.zeros(3),)}, ArgumentError, "out= one array; got a tuple of 1"),
     "NumPy's keyword": ((1, 3), {"size": 3}, UnknownKeywordError, "keywords among key, shape, kind"),
 }

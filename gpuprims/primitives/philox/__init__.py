@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Unpack, overload
 
+import numpy as np
 import numpy.typing as npt
 
 from gpuprims.core.device import Device
@@ -12,7 +13,7 @@ from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.plans import planner
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.warm_calls import WarmCalls
-from gpuprims.primitives.philox.plan import Kind, bind, key_words, plan_call, sample
+from gpuprims.primitives.philox.plan import Kind, bind, key_beside, key_words, plan_call, sample
 from gpuprims.primitives.philox.variants import VARIANTS
 from gpuprims.primitives.signatures import Array, HostArray, Out, RandomKeywords, Shape
 
@@ -115,6 +116,8 @@ def random(
     if unknown:
         refuse_keywords("random", keywords_of(random), unknown)
     words = key if hasattr(key, "shape") else key_words(key)
+    if out is not None and type(words) is np.ndarray:
+        words = key_beside(words, out)
     keywords = shape, kind, dtype, low, high, variant
     found, given, run = _WARM.find_into(keywords, (words,), out, device)
     if run is not None:

@@ -11,7 +11,8 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from gpuprims.core.arrays import copy_on
-from gpuprims.core.device import Device
+from gpuprims.core.capabilities import Capabilities
+from gpuprims.core.device import Device, device_of
 from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import unchanged
 from gpuprims.core.keywords import is_one_of
@@ -44,6 +45,9 @@ _DTYPES: dict[str, Sequence[str]] = {
 }
 # Most integers to choose from: the chance of each is then as good as equal.
 _MOST = 2**32
+# Groups of a compute unit that few numbers are for, and by how much each then takes fewer; steps of two would compile
+# twice as many kernels (rows: grid-few).
+_GROUPS, _FEWER = 8, 4
 # Elements that no memory can hold, so that sizes in bytes fit in int64.
 _MOST_ELEMENTS = 2**60
 
@@ -110,7 +114,7 @@ def bind(
 def _operands(key: Any, out: Any, device: str | Device | None) -> Operands:
     """Return the key as the operand of a call; one of the host is copied to the device of ``out=``."""
     words = key if hasattr(key, "dtype") and not isinstance(key, type) else key_words(key)
-    if words.shape != (2,) or str(words.dtype).rpartition(".")[2] != "uint64":
+    if not _are_key(words):
         got = f"an array of {words.dtype} of shape {tuple(words.shape)}"
         raise ArgumentError(f"random: a key of two uint64, (key, stream), if it is an array; got {got}")
     if out is not None and isinstance(words, np.ndarray):
@@ -118,6 +122,16 @@ def _operands(key: Any, out: Any, device: str | Device | None) -> Operands:
         if not beside.on_host:
             return Operands("random", beside.device, (copy_on(beside.device, words),), False, beside.convert)
     return as_operands("random", (words,), device)
+
+
+def _are_key(words: Any) -> bool:
+    return words.shape == (2,) and str(words.dtype).rpartition(".")[2] == "uint64"
+
+
+def key_beside(words: np.ndarray, out: Any) -> Any:
+    """Return words of a key on the device of ``out``: later calls by other keys then find the plan of this one."""
+    there = device_of(out)
+    return words if there is None or not _are_key(words) else copy_on(there, words)
 
 
 def key_words(key: Any) -> np.ndarray:
@@ -208,10 +222,19 @@ def plan_call(
             vector=min(layout.vector_width(), 16 // request.word.itemsize),
             word=request.word,
         )
-        groups = chosen.groups(-(-n // chosen.tile), device.capabilities)
-        return device.kernel(chosen, spec).prepare(groups, layout.pack(0), n)
+        fitted = _fitted(chosen, n, 16 // request.word.itemsize, device.capabilities)
+        groups = fitted.groups(-(-n // fitted.tile), device.capabilities)
+        return device.kernel(fitted, spec).prepare(groups, layout.pack(0), n)
 
     return LaunchPlan(device, "philox", traits, (result,), compiling, asked=variant, inputs=(0,))
+
+
+def _fitted(chosen: Variant, n: int, numbers: int, able: Capabilities) -> Variant:
+    """Return the variant with as few items as fill the device; a work-item takes blocks of ``numbers``."""
+    items, most = chosen.items, chosen.block * able.compute_units * _GROUPS
+    while items // _FEWER >= numbers and most * (items // _FEWER) >= n:
+        items //= _FEWER
+    return chosen.resized(items=items)
 
 
 def sample(call: Sample) -> LaunchPlan:

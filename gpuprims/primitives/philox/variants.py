@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpuprims.core.catalogue import Catalogue, PerBackend
+from gpuprims.core.catalogue import Catalogue
 from gpuprims.core.geometry import Geometry, first_refusal
 from gpuprims.core.refusals import double_precision, group_fits
 from gpuprims.core.variant import Variant
@@ -16,7 +16,7 @@ VARIANTS = (
     *_PHILOX.gpu(
         "grid",
         rank=10,
-        geometry=PerBackend(cuda=Geometry(256, 64), opencl=Geometry(256, 16)),  # rows: grid
+        geometry=Geometry(256, 64),  # rows: grid, grid-whole
         vectors=True,
         refuse=lambda at: first_refusal(double_precision, group_fits(at.block)),
     ),
