@@ -86,6 +86,8 @@ class ScanVariant(Variant):
     queued: bool = False
     # ``items`` counts 32-bit words: a work-item takes fewer values of several words.
     word_items: bool = False
+    # How many times as many work-items a group has, in tiles of the same size, if elements take less than a word.
+    widens: int = 1
     # Statuses of other groups that each work-item reads at most.
     looks: int = 1
     # A group gathers the chosen elements of a tile, and writes them a turn later (gathering.h).
@@ -158,10 +160,11 @@ class ScanVariant(Variant):
         """Return the variant for values of ``words`` words, with as few items as fill the device."""
         if not self.word_items:
             return self
-        items = max(int(self.items / words), 1)
+        block = min(self.block * self.widens, capabilities.group_limit) if words < 1 else self.block
+        items = max(int(self.items * self.block / (block * words)), 1)
         items = 1 << items.bit_length() - 1  # whole vectors, which have a power of two of elements
         least = self.run if self.in_stretches else 1
         items = max(items, least)
-        while items > least and self.block * (items // 2) * capabilities.compute_units >= size:
+        while items > least and block * (items // 2) * capabilities.compute_units >= size:
             items //= 2
-        return self.resized(items=items)
+        return self.resized(block=block, items=items)

@@ -33,6 +33,7 @@ VARIANTS = (
         rank=10,
         geometry=PerBackend(cuda=Geometry(128, 64, 2), opencl=Geometry(512, 16, 1)),  # rows: round_robin
         word_items=True,
+        widens=PerBackend(cuda=2, opencl=1),  # rows: round_robin-narrow
         looks=2,  # rows: round_robin-tried
         gathers=True,
         vectors=True,
