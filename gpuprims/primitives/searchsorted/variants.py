@@ -17,9 +17,12 @@ from gpuprims.primitives.searchsorted.words import LEAST_LOCAL, Words
 TABLE_BYTES = 16384  # rows: tree
 # Elements that 32 bits do not count, with those of a node beyond.
 MANY = 2**31 - 64
-# Fewest elements and fewest keys for which keeping words pays; most elements for each word, of wide ones
-# (8 bytes) and of others, whose trees have more entries a node; rows: words
-_LEAST_WORDS, _LEAST_KEYS, _MOST_WIDE, _MOST_OTHERS = 2**9, 2**21, 32, 2
+# Fewest keys for which keeping words pays (rows: words).
+_LEAST_KEYS = 2**21
+# Fewest elements, by their bytes, and most for each word, of wide ones (8 bytes) and of others, whose trees have more
+# entries a node (rows: words, words-few).
+_LEAST = {1: 2**9, 2: 2**7, 4: 2**7, 8: 2**9}
+_MOST_WIDE, _MOST_OTHERS = 32, 2
 # Elements for each key up to which a tree is written for one call.
 _MOST_EACH = 32
 
@@ -81,8 +84,8 @@ def few_keys(capabilities: Capabilities, call: CallTraits) -> str | None:
     """Leave calls to others in which each group writes its words for few keys, or searches long among elements."""
     if not isinstance(call, SearchTraits):
         return None
-    if call.elements < _LEAST_WORDS:
-        return f"keeps words of {_LEAST_WORDS} elements or more; this call has {call.elements}"
+    if call.elements < (least := _LEAST[call.element_bytes]):
+        return f"keeps words of {least} elements or more; this call has {call.elements}"
     if call.size < _LEAST_KEYS:
         return f"each group writes the words, for {_LEAST_KEYS} keys or more; this call has {call.size}"
     fan, most = Words.of(call.elements, capabilities).fan, _MOST_WIDE if call.element_bytes == 8 else _MOST_OTHERS
