@@ -114,6 +114,7 @@ def hash_counts(
     written = as_out(operands, out)
     ids = _checked_ids(operands)
     rows = Segments(offsets, operands)
+    rows.check()
     size = rows.count * features
     if size > MOST_BINS:
         raise ArgumentError(f"{_LABEL}: documents times n_features up to 2^30; got {rows.count} x {features}")

@@ -15,7 +15,9 @@ def flat(operands: Operands, array: Any) -> Any:
     """Flatten an array of a call, in C order, on the device or on a host whose memory the device shares."""
     if isinstance(array, np.ndarray):
         host = np.ravel(array)
-        return host if operands.in_place or not host.size else operands.driver.asarray(host)
+        if operands.in_place:
+            return host
+        return operands.driver.asarray(host) if host.size else operands.empty((0,), host.dtype)
     size = int(array.size)
     if size and not (array.flags.c_contiguous or is_contiguous(operands.form(array))):
         array = contiguous_copy(array, operands.device)

@@ -178,8 +178,10 @@ def _differences(operands: Operands, array: Any, times: int, axis: int, out: Any
     length = max(array.shape[axis] - times, 0)
     if not length:
         shape = (*array.shape[:axis], 0, *array.shape[axis + 1 :])
-        none = operands.empty(shape, array.dtype)
-        return none if out is None else map_arrays(_SAME, none, out=out, device=operands.device)
+        if out is None:
+            return operands.empty(shape, array.dtype)
+        none = np.empty(shape, array.dtype) if operands.on_host else operands.empty(shape, array.dtype)
+        return map_arrays(_SAME, none, out=out, device=operands.device)
     views = [array[one] for one in _places(array.shape, times, axis)]
     return map_arrays(differences(times, array.dtype.kind == "b"), *views, out=out, device=operands.device)
 
