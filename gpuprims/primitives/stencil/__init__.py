@@ -32,6 +32,7 @@ PRIMITIVE = Primitive(
 _WARM = WarmCalls()
 # Up to this many weights are compared by their bytes in each call.
 _FEW = 4096
+_MOST_AXES = 16  # of weights in nested lists that later calls are looked up by
 
 
 @overload
@@ -139,10 +140,13 @@ def stencil(
     return run(*bound, partial(_WARM.keep, key))
 
 
-def _told(weights: Any) -> Hashable:
-    """Return a key that distinguishes weights; None if there is none."""
+def _told(weights: Any, axes: int = _MOST_AXES) -> Hashable:
+    """Return a key that distinguishes weights of at most so many axes; None if there is none."""
     if type(weights) is np.ndarray:
         return (weights.dtype, weights.shape, weights.tobytes()) if weights.size <= _FEW else None
     if type(weights) in (list, tuple):
-        return tuple([_told(one) if type(one) in (list, tuple) else (type(one), one) for one in weights])
+        if not axes:
+            return None
+        parts = [_told(one, axes - 1) if type(one) in (list, tuple) else (type(one), one) for one in weights]
+        return None if None in parts else tuple(parts)
     return trace_neighbours(weights) if callable(weights) else None
