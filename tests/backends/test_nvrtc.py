@@ -27,7 +27,7 @@ from gpuprims.core.codegen import kernel_source
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
-from gpuprims.errors import NoVariantError
+from gpuprims.errors import ArgumentError, NoVariantError
 from gpuprims.expressions import as_portable
 from gpuprims.expressions.functions import UFUNCS
 from gpuprims.expressions.portable import DEFINITIONS
@@ -56,6 +56,17 @@ GPU = dataclasses.replace(usual_device("gpu", 32), asked_local_memory=227 * 1024
 PARDONED = re.compile(r"generated\.cu\(\d+\): warning #177-D|nvrtc: warning: Architectures prior to .* are deprecated")
 
 
+# What the kernels of an entry refuse of calls that are for all kernels of their primitives.
+IN_ORDER = ("values of at most 8 bytes", "outputs of one row")
+OF_OTHERS = {
+    "scan_fixed_round_robin": IN_ORDER,
+    "scan_fixed_queues": IN_ORDER,
+    "stencil_dense": ("this call has a function",),
+    "stencil_separable": ("are no product of the two",),
+    "sgd_fixed": ("only for kernels whose work-items share samples",),
+}
+
+
 def specs_of(variant: Variant, call: Callable[..., Any]) -> list[KernelSpec]:
     """Return what a call asks the compiler for, a pass at a time."""
     return [spec for _, spec in asked_for(variant, call)]
@@ -66,12 +77,10 @@ def asked_for(variant: Variant, call: Callable[..., Any]) -> list[tuple[Variant,
     driver = CompilingDriver("cuda", GPU)
     try:
         call(device=gpuprims.Device._of(driver), variant=variant.name)
-    except NoVariantError as error:
-        in_order = variant.entry in ("scan_fixed_round_robin", "scan_fixed_queues")
-        if in_order and ("values of at most 8 bytes" in str(error) or "outputs of one row" in str(error)):
-            pytest.skip(str(error))
-        chosen = FoldVariant.of(variant)
-        if not (chosen.accumulates or chosen.folds == "exactly"):  # for values that one atomic can fold, and for floats
+    except (ArgumentError, NoVariantError) as error:
+        # Those that accumulate are for values that one atomic can fold, and exact ones for floats.
+        of_few = isinstance(variant, FoldVariant) and (variant.accumulates or variant.folds == "exactly")
+        if not of_few and not any(reason in str(error) for reason in OF_OTHERS.get(variant.entry, ())):
             raise
         pytest.skip(str(error))
     asked = [one for one in driver.asked if one[0].primitive == variant.primitive]  # histograms are added up by others
