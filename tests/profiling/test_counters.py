@@ -143,7 +143,7 @@ def test_a_device_without_a_clock_is_refused(compiling: gpuprims.Device, monkeyp
         raise BuildError(f"error: {stamps.NO_CLOCK}")
 
     with gpuprims.profile(counters=True):
-        monkeypatch.setattr(type(compiling.driver.real), "build", build)  # type: ignore[attr-defined]
+        monkeypatch.setattr(compiling.driver.real, "build", build)  # type: ignore[attr-defined]
         monkeypatch.setattr(compiling._kernels, "find", lambda key, made: None)
         with pytest.raises(
             ArgumentError, match=r"profile: counters=True with a device whose kernels read a clock; got"

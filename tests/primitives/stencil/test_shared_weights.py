@@ -69,6 +69,8 @@ def test_each_set_of_weights_gives_its_own_results(
     rng: np.random.Generator,
 ) -> None:
     need(device, dtype, np.float64)
+    if variant == "rolling" and dtype == np.float64 and device.capabilities.calls_by_element:
+        pytest.skip("PoCL 3.1's compiler crashes on it")
     x = (100 * rng.random((9, 20, 40))).astype(dtype)
     for _set in range(3):
         weights = rng.random(shape)
