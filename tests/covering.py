@@ -25,7 +25,7 @@ _MOST = {"kernel": 1, "device": 2, "once": 4}
 # One function of so many runs on a device that is tested by a part. PoCL compiles some kernels for three seconds.
 _EVERY = 48
 
-# Functions that test messages of errors, each of which a change can make untrue; a device that is taken once tests all.
+# Functions that test errors. Any change may alter a message, so devices that are taken once run all of their values.
 _ERRORS = re.compile(r"::test_\w*(refus|wrong|error|mistake|invalid|raise|cannot)")
 
 Case = TypeVar("Case")

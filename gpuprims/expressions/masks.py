@@ -15,7 +15,7 @@ _PLAIN = frozenset({bool, int, float, complex, str, bytes, type(None)})
 _LISTS = frozenset({list, tuple})
 _NUMPYS = (np.ndarray, np.generic)
 # NumPy's arrays have at most 64 dimensions.
-_DEEPEST = 64
+DEEPEST = 64
 
 
 def refuse_masked(label: str, *given: Any) -> None:
@@ -29,7 +29,7 @@ def refuse_masked(label: str, *given: Any) -> None:
     gpuprims.errors.ArrayError: reduce: arrays without a mask; got a masked array of shape (2,) (pass ...
     """
     for one in given:
-        masked = _masked_in(one, _DEEPEST, set())
+        masked = _masked_in(one, DEEPEST, set())
         if masked is not None:
             raise ArrayError(
                 f"{label}: arrays without a mask; got a masked array of shape {masked.shape}"

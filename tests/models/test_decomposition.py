@@ -100,7 +100,7 @@ def test_factor_analysis_is_scikit_learns(device: gpuprims.Device, dtype: str, r
     assert model.n_iter_ == peer.n_iter_ or dtype == "f4"
     np.testing.assert_allclose(model.components_, with_signs_of(peer.components_), **close(dtype))
     np.testing.assert_allclose(model.noise_variance_, peer.noise_variance_, **close(dtype))
-    assert model.loglike_[-1] == pytest.approx(peer.loglike_[-1], rel=1e-5 if dtype == "f4" else 1e-6)
+    assert model.loglike_[-1] == pytest.approx(peer.loglike_[-1], rel=2e-6 if dtype == "f4" else 1e-6)
     signs = np.sign(peer.components_[:, :1] * model.components_[:, :1]).T
     np.testing.assert_allclose(model.transform(X), peer.transform(X) * signs, rtol=1e-3, atol=1e-3)
     np.testing.assert_allclose(model.score_samples(X), peer.score_samples(X), rtol=2e-3)

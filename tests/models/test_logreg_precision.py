@@ -75,7 +75,7 @@ def test_float32_samples_far_from_unit_scale(device: gpuprims.Device, solver: st
     assert model.stop_reason_ in ("tolerance", "rounding")
     assert model.coef_.dtype == np.float32
     assert above(model, X, y) < 1e-6
-    assert model.loss_curve_[-1] == pytest.approx(least(X, y), rel=3e-6)  # a sum of float32
+    assert model.loss_curve_[-1] == pytest.approx(least(X, y), rel=2e-6)  # the model adds up losses of float32
     assert model.n_iter_ == model.loss_iterations_[-1] == len(model.loss_curve_) <= 200
 
 

@@ -30,6 +30,7 @@ from gpuprims.primitives.philox import distributions
 from gpuprims.primitives.philox.spec import PhiloxSpec
 
 Kind = Literal["uniform", "normal", "bits", "integers"]
+_UINT64 = np.dtype(np.uint64)
 _FLOATS, _WORDS = ("float64", "float32"), ("uint64", "uint32")
 # Other libraries' names of kinds.
 _INSTEAD = {
@@ -125,7 +126,9 @@ def _operands(key: Any, out: Any, device: str | Device | None) -> Operands:
 
 
 def _are_key(words: Any) -> bool:
-    return words.shape == (2,) and str(words.dtype).rpartition(".")[2] == "uint64"
+    dtype = words.dtype
+    wide = dtype == _UINT64 if isinstance(dtype, np.dtype) else str(dtype).rpartition(".")[2] == "uint64"  # torch's
+    return bool(words.shape == (2,) and wide)
 
 
 def key_beside(words: np.ndarray, out: Any) -> Any:

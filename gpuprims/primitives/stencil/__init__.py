@@ -16,6 +16,7 @@ from gpuprims.core.plans import planner
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
 from gpuprims.errors import LazyArrayError
+from gpuprims.expressions.masks import DEEPEST
 from gpuprims.primitives.signatures import Array, Host, HostArray, Out, StencilKeywords
 from gpuprims.primitives.stencil.blur import bind_blur
 from gpuprims.primitives.stencil.calls import bind, run
@@ -32,7 +33,6 @@ PRIMITIVE = Primitive(
 _WARM = WarmCalls()
 # Up to this many weights are compared by their bytes in each call.
 _FEW = 4096
-_MOST_AXES = 16  # of weights in nested lists that later calls are looked up by
 
 
 @overload
@@ -140,7 +140,7 @@ def stencil(
     return run(*bound, partial(_WARM.keep, key))
 
 
-def _told(weights: Any, axes: int = _MOST_AXES) -> Hashable:
+def _told(weights: Any, axes: int = DEEPEST) -> Hashable:
     """Return a key that distinguishes weights of at most so many axes; None if there is none."""
     if type(weights) is np.ndarray:
         return (weights.dtype, weights.shape, weights.tobytes()) if weights.size <= _FEW else None

@@ -8,22 +8,22 @@
  *         gp_tell_outside (places.h)
  */
 #define TILE (BLOCK * ITEMS)
-#define PLACED (SHARED_INDEX ? 1 : VECTOR) /* indices of a vector */
+#define INDICES_OF_VECTOR (SHARED_INDEX ? 1 : VECTOR)
 
 /* Load the places of VECTOR results. */
 DEVICE void load_places(INPUTS, const layout_t layout, const i64 j, const i64 length, i64 *places, u32 *outside)
 {
-    index_t indices[PLACED];
+    index_t indices[INDICES_OF_VECTOR];
     gp_load_indices(INPUT_NAMES, layout, j, indices);
 #pragma unroll
-    for (int k = 0; k < PLACED; k++) places[k] = gp_place_of(indices[k], length, outside);
+    for (int k = 0; k < INDICES_OF_VECTOR; k++) places[k] = gp_place_of(indices[k], length, outside);
 }
 
 /* Load the elements at these places. */
 DEVICE void load_elements(INPUTS, const layout_t layout, const i64 j, const i64 *places, element_t *elements)
 {
 #pragma unroll
-    for (int k = 0; k < PLACED; k++) gp_load_taken(INPUT_NAMES, layout, places[k], j + k, elements + k);
+    for (int k = 0; k < INDICES_OF_VECTOR; k++) gp_load_taken(INPUT_NAMES, layout, places[k], j + k, elements + k);
 }
 
 /* Take one element. */
